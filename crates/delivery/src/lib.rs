@@ -32,6 +32,7 @@ mod page;
 mod parameter;
 mod picture;
 mod playlist;
+mod range;
 mod send;
 mod state;
 mod storyboard;

@@ -11,12 +11,10 @@ use bytes::Bytes;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::entity_tag::{EntityTag, EntityTags, NotEntityTags, TAGS_MAX};
 use crate::envelope::{Data, json};
 use crate::error::ApiError;
 use crate::gzip;
-
-/// Most tags of a header: a client knows a few answers of one thing.
-const TAGS_MAX: usize = 32;
 
 /// An answer with its tag.
 #[derive(Debug, Clone)]
@@ -58,25 +56,17 @@ impl Tagged {
 /// 400 for a header that is no list of tags, and for one of more than [`TAGS_MAX`].
 #[derive(Debug, Clone, Default)]
 pub struct Conditions {
-    if_match: Option<Tags>,
-    if_none_match: Option<Tags>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Tags {
-    /// `*`: whatever there is.
-    Any,
-    /// With their quotes, and whether they are weak.
-    Those(Vec<(bool, Vec<u8>)>),
+    if_match: Option<EntityTags>,
+    if_none_match: Option<EntityTags>,
 }
 
 impl Conditions {
     /// Answers a `GET`: 412 when it is none of those that were wanted, 304 when the client has it.
     pub fn answer(&self, tagged: Tagged) -> Result<Response, ApiError> {
-        if self.if_match.as_ref().is_some_and(|tags| !tags.match_strongly(&tagged)) {
+        if self.if_match.as_ref().is_some_and(|tags| !match_strongly(tags, &tagged)) {
             return Err(ApiError::precondition_failed());
         }
-        if self.if_none_match.as_ref().is_some_and(|tags| tags.match_weakly(&tagged)) {
+        if self.if_none_match.as_ref().is_some_and(|tags| match_weakly(tags, &tagged)) {
             let headers =
                 [(header::ETAG, tagged.tag), (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
             return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
@@ -96,8 +86,8 @@ impl Conditions {
             return true;
         }
         let now = Tagged::of(&now());
-        let is_other = self.if_match.as_ref().is_some_and(|tags| !tags.match_strongly(&now));
-        let is_known = self.if_none_match.as_ref().is_some_and(|tags| tags.match_weakly(&now));
+        let is_other = self.if_match.as_ref().is_some_and(|tags| !match_strongly(tags, &now));
+        let is_known = self.if_none_match.as_ref().is_some_and(|tags| match_weakly(tags, &now));
         !is_other && !is_known
     }
 
@@ -118,94 +108,44 @@ impl<S: Send + Sync> FromRequestParts<S> for Conditions {
     }
 }
 
-impl Tags {
-    /// RFC 9110, 8.8.3.2: equal, and neither is weak. Tags of compressed answers were read as those of the
-    /// text.
-    fn match_strongly(&self, tagged: &Tagged) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Those(tags) => tags.iter().any(|(is_weak, tag)| !is_weak && tag == tagged.tag()),
-        }
-    }
-
-    fn match_weakly(&self, tagged: &Tagged) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Those(tags) => tags.iter().any(|(_, tag)| tag == tagged.tag()),
-        }
+/// RFC 9110, 8.8.3.2: equal, and neither is weak.
+fn match_strongly(list: &EntityTags, tagged: &Tagged) -> bool {
+    match list {
+        EntityTags::Any => true,
+        EntityTags::List(tags) => tags.iter().any(|tag| !tag.is_weak && is_of(tag, tagged)),
     }
 }
 
-/// Several headers of a name are one list (RFC 9110, 5.3).
-fn tags(parts: &Parts, name: &HeaderName) -> Result<Option<Tags>, ApiError> {
-    let lines: Vec<&[u8]> = parts.headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
-    if lines.is_empty() {
-        return Ok(None);
+fn match_weakly(list: &EntityTags, tagged: &Tagged) -> bool {
+    match list {
+        EntityTags::Any => true,
+        EntityTags::List(tags) => tags.iter().any(|tag| is_of(tag, tagged)),
     }
-    parse(&lines.join(&b',')).map(Some).ok_or_else(|| {
+}
+
+/// The tag of a compressed answer stands for its text.
+fn is_of(tag: &EntityTag, tagged: &Tagged) -> bool {
+    match gzip::tag_of_text(&tag.opaque) {
+        Some(text) => text == tagged.tag(),
+        None => tag.opaque == tagged.tag(),
+    }
+}
+
+fn tags(parts: &Parts, name: &HeaderName) -> Result<Option<EntityTags>, ApiError> {
+    EntityTags::of(&parts.headers, name).map_err(|NotEntityTags| {
         ApiError::bad_request(format!("{name} must be * or up to {TAGS_MAX} tags such as \"33a64df5\""))
     })
 }
 
-/// RFC 9110, 8.8.3 and 13.1.1: a tag may hold a comma.
-fn parse(mut list: &[u8]) -> Option<Tags> {
-    list = list.trim_ascii();
-    if list == b"*" {
-        return Some(Tags::Any);
-    }
-    let mut tags = Vec::new();
-    list = behind_commas(list);
-    while !list.is_empty() {
-        let rest = list.strip_prefix(b"W/");
-        let is_weak = rest.is_some();
-        let rest = rest.unwrap_or(list);
-        let len = rest.strip_prefix(b"\"")?.iter().position(|byte| *byte == b'"')? + 2;
-        let (tag, behind) = rest.split_at(len);
-        if tag.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) || tags.len() == TAGS_MAX {
-            return None;
-        }
-        tags.push((is_weak, gzip::tag_of_text(tag).unwrap_or_else(|| tag.to_vec())));
-        list = behind.trim_ascii_start();
-        if !list.is_empty() && !list.starts_with(b",") {
-            return None;
-        }
-        list = behind_commas(list);
-    }
-    (!tags.is_empty()).then_some(Tags::Those(tags))
-}
-
-/// Empty elements are passed over (RFC 9110, 5.6.1.2).
-fn behind_commas(mut list: &[u8]) -> &[u8] {
-    while let Some(next) = list.strip_prefix(b",") {
-        list = next.trim_ascii_start();
-    }
-    list
-}
-
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderMap;
+
     use super::*;
 
-    fn those(tags: &[(bool, &str)]) -> Option<Tags> {
-        Some(Tags::Those(tags.iter().map(|(is_weak, tag)| (*is_weak, tag.as_bytes().to_vec())).collect()))
-    }
-
-    #[test]
-    fn lists_of_tags_are_read_as_they_are_written() {
-        let check = |text: &str, expected| assert_eq!(parse(text.as_bytes()), expected, "{text}");
-        check("*", Some(Tags::Any));
-        check(" * ", Some(Tags::Any));
-        check("\"a\"", those(&[(false, "\"a\"")]));
-        // Of a compressed answer: the text is the same.
-        check("\"a-gzip\", W/\"b-gzip\"", those(&[(false, "\"a\""), (true, "\"b\"")]));
-        check("\"a\", W/\"b,c\" ,\"\"", those(&[(false, "\"a\""), (true, "\"b,c\""), (false, "\"\"")]));
-        check(",\"a\",, ,\"b\",", those(&[(false, "\"a\""), (false, "\"b\"")]));
-        let full = vec!["\"a\""; TAGS_MAX].join(", ");
-        check(&full, those(&[(false, "\"a\""); TAGS_MAX]));
-        check(&format!("{full}, \"a\""), None);
-        for none in ["", "a", "\"a", "a\"", "*, \"a\"", "\"a\" \"b\"", "w/\"a\"", "W/a", "\"a b\"", ","] {
-            check(none, None);
-        }
+    fn read(text: Option<&str>) -> Option<EntityTags> {
+        let value = HeaderValue::from_str(text?).unwrap();
+        EntityTags::of(&HeaderMap::from_iter([(header::IF_MATCH, value)]), &header::IF_MATCH).unwrap()
     }
 
     #[test]
@@ -213,7 +153,6 @@ mod tests {
         let data = || Data::ok("payload");
         let tag = String::from_utf8(Tagged::of(&data()).tag().to_vec()).unwrap();
         let check = |if_match: Option<&str>, if_none_match: Option<&str>, may: bool, status: u16| {
-            let read = |text: Option<&str>| text.map(|text| parse(text.as_bytes()).unwrap());
             let conditions = Conditions { if_match: read(if_match), if_none_match: read(if_none_match) };
             assert_eq!(conditions.check(data).is_ok(), may, "{if_match:?} {if_none_match:?}");
             let answer = conditions.answer(Tagged::of(&data()));

@@ -17,6 +17,7 @@ use hyper::body::Body as _;
 use moka::future::Cache;
 
 use crate::around::{Answering, Below, answer_by, answer_of, hand_on};
+use crate::entity_tag::EntityTags;
 
 /// Bytes of the shortest text that is compressed: a shorter one fits into one packet of the network in any
 /// case.
@@ -127,12 +128,14 @@ pub fn answers(cache: &Arc<GzipCache>, request: Request, below: &mut Below) -> A
         return hand_on(request, below);
     }
     let cache = Arc::clone(cache);
-    let known: Vec<_> = request.headers().get_all(header::IF_NONE_MATCH).iter().cloned().collect();
+    let known = EntityTags::of(request.headers(), &header::IF_NONE_MATCH);
     let answer = answer_of(request, below);
     answer_by(async move {
         let mut response = answer.await;
         if response.status() == axum::http::StatusCode::NOT_MODIFIED {
-            name_what_is_known(&mut response, &known);
+            if let Ok(Some(known)) = &known {
+                name_what_is_known(&mut response, known);
+            }
             return response;
         }
         if !response.status().is_success() || !is_long_json(&response) {
@@ -157,11 +160,10 @@ pub fn answers(cache: &Arc<GzipCache>, request: Request, below: &mut Below) -> A
 }
 
 /// A 304 names the representation that the client has: the compressed one, where it said so.
-fn name_what_is_known(response: &mut Response, known: &[HeaderValue]) {
+fn name_what_is_known(response: &mut Response, known: &EntityTags) {
     let Some(etag) = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok()) else { return };
     let etag = tag(etag);
-    let is_known = |value: &HeaderValue| value.to_str().is_ok_and(|value| value.contains(&etag));
-    if known.iter().any(is_known) {
+    if known.tags().iter().any(|known| known.is_weakly(&etag)) {
         let etag = HeaderValue::from_str(&etag).expect("it was a tag before");
         response.headers_mut().insert(header::ETAG, etag);
         response.headers_mut().insert(header::VARY, VARY);

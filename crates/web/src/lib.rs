@@ -11,6 +11,7 @@ pub mod around;
 pub mod assets;
 pub mod auth;
 pub mod condition;
+pub mod entity_tag;
 pub mod envelope;
 pub mod error;
 pub mod extract;
