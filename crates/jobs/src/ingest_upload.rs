@@ -7,7 +7,6 @@ use kinora_domain::{Failure, MediaId, PresentationId, SourceId, Upload};
 use kinora_formats::{Scanned, Scanner};
 use kinora_index::Index;
 use kinora_intake::{Missing, Scan, ScanTurn, Whole, give_up as give_up_upload, of_index, take_over};
-use kinora_packager::key_of;
 use kinora_store::ClaimedJob;
 
 use crate::Context;
@@ -15,7 +14,7 @@ use crate::claim::Claim;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::remux::{self, Foreign};
 use crate::ingest::sound;
-use crate::ingest::{first, scanned_again};
+use crate::ingest::{first, has_its_bytes, scanned_again};
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Makes the media ready, or failed with its reason. May run twice: until the last commit nothing names what
@@ -115,22 +114,6 @@ async fn put(context: &Context, source: SourceId, index: &Index) -> Result<(), J
         .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from(index.to_bytes()))
         .await?;
     Ok(())
-}
-
-/// Whether the bytes lie in the store that an index speaks of.
-async fn has_its_bytes(context: &Context, source: SourceId, index: &Index) -> Result<bool, JobError> {
-    for object in &index.objects {
-        let key = key_of(object, PresentationId::of(source));
-        // What the client sent is there for as long as the upload is.
-        if key == ObjectKey::Source(source) {
-            continue;
-        }
-        let reader = context.blob.reader(key).await?;
-        if reader.is_none_or(|reader| reader.len() != object.len) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// What the file is, as it was read while it came; read once more where that is not known.

@@ -10,7 +10,7 @@ pub(crate) struct Lane {
 }
 
 /// Every lane of a process that runs `downloads_max` downloads at once: one for each queue.
-pub(crate) const fn lanes(downloads_max: usize) -> [Lane; 8] {
+pub(crate) const fn lanes(downloads_max: usize) -> [Lane; 9] {
     [
         Lane { queue: JobQueue::Download, concurrent_max: downloads_max },
         // Each holds a file of subtitles in memory, of 10 MiB at most, and what it reads as; some wait for
@@ -26,6 +26,8 @@ pub(crate) const fn lanes(downloads_max: usize) -> [Lane; 8] {
         Lane { queue: JobQueue::Sound, concurrent_max: 2 },
         // There is one such job in all.
         Lane { queue: JobQueue::Tend, concurrent_max: 1 },
+        // Few: clients that upload meanwhile go first.
+        Lane { queue: JobQueue::Reindex, concurrent_max: 2 },
         // All else is short.
         Lane { queue: JobQueue::Upkeep, concurrent_max: 4 },
     ]
@@ -49,7 +51,7 @@ mod tests {
         check(JobKind::FetchSound { media, track }, JobQueue::Download, 1024);
         check(JobKind::FetchTrack { media, track, source }, JobQueue::Tracks, 16);
         check(JobKind::IngestUpload { media }, JobQueue::Ingest, 8);
-        check(JobKind::Reindex { media, source }, JobQueue::Ingest, 8);
+        check(JobKind::Reindex { media, source }, JobQueue::Reindex, 2);
         check(JobKind::TendUpload { media }, JobQueue::Uploads, 8);
         check(JobKind::Fill { media, source }, JobQueue::Fill, 2);
         check(JobKind::EncodeFiles { media, source }, JobQueue::Fill, 2);

@@ -1,84 +1,158 @@
-//! Makes the index of a ready media anew where an unreleased version wrote it (decision 0125).
+//! After the migration of an unreleased database: makes the index of a ready media anew where its layout is
+//! no longer read, and brings the facts of the media up to date (decision 0125).
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
-use kinora_domain::{Media, MediaFacts, MediaId, PresentationId, SourceId};
+use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, PresentationId, SourceId};
 use kinora_formats::Scanned;
 use kinora_index::Index;
-use kinora_intake::{Whole, of_index};
-use kinora_store::ClaimedJob;
+use kinora_intake::{ScanTurn, Whole, of_index};
+use kinora_store::{JobKind, NewJob};
 
 use crate::Context;
 use crate::claim::Claim;
+use crate::delete_objects::remove_rendition;
 use crate::error::JobError;
 use crate::ingest::remux::{self, Foreign};
-use crate::ingest::scanned_again;
+use crate::ingest::{has_its_bytes, scanned_again};
 
 /// Bytes of a stored index that name its layout.
 const HEAD_LEN: u64 = 12;
 
-/// Reads the source again, stores its index, and saves the facts of the media with `video.media.updated`
-/// where they changed. Does nothing where the stored index is read as it is.
+/// The facts of an index that is stored and read as it is.
+#[derive(Clone)]
+struct Indexed {
+    facts: MediaFacts,
+    /// Whether this run made it. Jobs that did not find it meanwhile have ended: they are queued again.
+    is_new: bool,
+}
+
+/// Saves the facts of the stored or the new index, with `video.media.updated` where they changed.
 ///
-/// May run twice: an index that an earlier run removed is made as one of an unreleased version is.
-/// Playback of such a media fails until the job is done.
+/// May run twice, and stop after any step: each run reads the facts from the index. A media whose source
+/// cannot be read stays as it is, with an error in the log.
 pub(crate) async fn run(
     context: &Context,
     job: &Claim,
     media: MediaId,
     source: SourceId,
 ) -> Result<(), JobError> {
-    let media = context.store.media_by_id(media).await?.filter(|media| media.source() == Some(source));
-    let facts = match media {
-        Some(media) if !is_read(context, source).await? => Some(remade(context, job, &media, source).await?),
-        _ => None,
+    let found = context.store.media_by_id(media).await?;
+    let indexed = match found.filter(|media| media.is_ready() && media.source() == Some(source)) {
+        None => None, // deleted
+        Some(found) => match indexed(context, job, &found, source).await {
+            Ok(indexed) => Some(indexed),
+            Err(JobError::Fatal(failure)) => {
+                tracing::error!(media.id = %media, reason = failure.message, "a media does not play: its index cannot be made anew");
+                None
+            }
+            Err(error) => return Err(error),
+        },
     };
     let (job, now) = (job.claimed(), context.clock.now());
     context
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?;
-            let Some((id, facts)) = &facts else { return Ok(()) };
-            let Some(media) = tx.media_by_id(*id).await? else { return Ok(()) };
-            // In another state the index is of a source that is no longer played.
-            let Ok(Some((media, event))) = media.reindex(source, facts.clone(), now) else { return Ok(()) };
-            tx.save_media(&media).await?;
-            tx.push_event(&event).await?;
+            let Some(Indexed { facts, is_new }) = indexed.clone() else { return Ok(()) };
+            let Some(found) = tx.media_by_id(media).await? else { return Ok(()) };
+            let Ok(changed) = found.reindex(source, facts, now) else { return Ok(()) };
+            if let Some((changed, event)) = changed {
+                tx.save_media(&changed).await?;
+                tx.push_event(&event).await?;
+            }
+            if is_new {
+                for kind in [JobKind::ProbeDecode { media, source }, JobKind::HashPicture { media, source }] {
+                    tx.enqueue_once(NewJob::soon(kind, job.workspace, now)).await?;
+                }
+            }
             Ok::<_, JobError>(())
         })
         .await
 }
 
-/// Whether an index is stored that is read as it is.
-async fn is_read(context: &Context, source: SourceId) -> Result<bool, JobError> {
-    let Some(reader) = context.blob.reader(ObjectKey::Index(PresentationId::of(source))).await? else {
-        return Ok(false);
+async fn indexed(
+    context: &Context,
+    job: &Claim,
+    media: &Media,
+    source: SourceId,
+) -> Result<Indexed, JobError> {
+    let stored = stored(context, media, source).await?;
+    let is_new = stored.is_none();
+    let (index, _turn) = match stored {
+        Some(stored) => stored,
+        None => remade(context, job, media, source).await?,
     };
-    let head = reader.read_at(0..HEAD_LEN.min(reader.len())).await?;
-    Ok(!Index::is_unreleased(&head))
+    let max = media.settings.max_resolution;
+    Ok(Indexed { facts: of_index(&index, max, context.clock.now(), &*context.random), is_new })
+}
+
+/// The stored index; `None` where it must be made anew: it has an unreleased layout, an earlier run stopped
+/// after it was removed, or two runs removed each other's bytes.
+async fn stored(
+    context: &Context,
+    media: &Media,
+    source: SourceId,
+) -> Result<Option<(Index, ScanTurn)>, JobError> {
+    let key = ObjectKey::Index(PresentationId::of(source));
+    let Some(reader) = context.blob.reader(key).await? else { return Ok(None) };
+    if Index::is_unreleased(&reader.read_at(0..HEAD_LEN.min(reader.len())).await?) {
+        return Ok(None);
+    }
+    let turn = context.scans.turn(reader.len(), Some(media.workspace)).await;
+    let bytes = reader.read_at(0..reader.len()).await?;
+    let index = Index::from_bytes(&bytes).map_err(|error| JobError::Retry(Box::new(error)))?;
+    Ok(has_its_bytes(context, source, &index).await?.then_some((index, turn)))
 }
 
 async fn remade(
     context: &Context,
-    job: &ClaimedJob,
+    job: &Claim,
     media: &Media,
     source: SourceId,
-) -> Result<(MediaId, MediaFacts), JobError> {
+) -> Result<(Index, ScanTurn), JobError> {
+    // Audio was edited by later versions only: such an index never had an unreleased layout.
+    if media.settings.sound.is_some() {
+        return Err(cannot_be_read("the index of a media with edited audio is missing"));
+    }
+    if context.blob.reader(ObjectKey::Source(source)).await?.is_none() {
+        return Err(cannot_be_read("its source is missing"));
+    }
+    let workspace = Some(media.workspace);
     let Whole { scanned, turn } = scanned_again(context, source, media.workspace).await?;
-    let (index, _turn) = match scanned {
-        Scanned::Index(index) => (index, turn),
+    let (index, turn) = match scanned {
+        Scanned::Index(index) => {
+            remove_derived(context, job, source).await?;
+            (index, turn)
+        }
         Scanned::Foreign { container, len, sha256, refusal, facts } => {
             drop(turn);
-            context.blob.delete(ObjectKey::Normalised(source)).await?;
-            let workspace = Some(media.workspace);
+            remove_derived(context, job, source).await?;
             let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
             let stored = remux::normalise(context, job, &foreign).await?;
             stored.load_in_turn(&context.scans, workspace).await?
         }
     };
     let key = ObjectKey::Index(PresentationId::of(source));
-    context.blob.delete(key).await?;
     context.blob.put_once(key, Bytes::from(index.to_bytes())).await?;
     tracing::info!(media.id = %media.id, source.id = %source, "made the index of a media anew");
-    Ok((media.id, of_index(&index, media.settings.max_resolution, context.clock.now(), &*context.random)))
+    Ok((index, turn))
+}
+
+/// Removes the old index and all that was made by it: its cuts may be others. A run that lost the job removes
+/// nothing of the run that has it now.
+async fn remove_derived(context: &Context, job: &Claim, source: SourceId) -> Result<(), JobError> {
+    let (presentation, held) = (PresentationId::of(source), job.claimed());
+    context.store.write(async move |tx| tx.hold_job(&held).await).await?;
+    context.packager.forget(source);
+    for row in context.store.renditions_of(presentation).await? {
+        remove_rendition(context, row.id).await?;
+    }
+    context.blob.delete(ObjectKey::Index(presentation)).await?;
+    context.blob.delete(ObjectKey::Normalised(source)).await?;
+    Ok(())
+}
+
+fn cannot_be_read(sentence: &str) -> JobError {
+    JobError::Fatal(Failure::new(FailureCode::Internal, sentence))
 }

@@ -74,6 +74,7 @@ fn can_fail(kind: &JobKind) -> bool {
         JobKind::DeleteObjects { .. }
         | JobKind::TendUpload { .. }
         | JobKind::DiscardUpload { .. }
+        | JobKind::Reindex { .. }
         | JobKind::TendRenditions
         | JobKind::Sweep => false,
         JobKind::Download { .. }
@@ -85,8 +86,7 @@ fn can_fail(kind: &JobKind) -> bool {
         | JobKind::EncodeAudio { .. }
         | JobKind::Fill { .. }
         | JobKind::PrepareFiles { .. }
-        | JobKind::EncodeFiles { .. }
-        | JobKind::Reindex { .. } => true,
+        | JobKind::EncodeFiles { .. } => true,
     }
 }
 
@@ -186,6 +186,7 @@ mod tests {
         check(JobKind::DeleteObjects { source }, false);
         check(JobKind::TendUpload { media }, false);
         check(JobKind::DiscardUpload { media }, false);
+        check(JobKind::Reindex { media, source }, false);
         check(JobKind::TendRenditions, false);
         check(JobKind::Sweep, false);
     }

@@ -57,7 +57,7 @@ pub enum Error {
     },
     /// A Kinora wrote this database that is too old to migrate from.
     #[error(
-        "the database has schema {found}, older than {oldest}, the oldest that this version can migrate; nothing was changed; start a kinora with schema {oldest} once on it, or give this one an empty data folder"
+        "the database has schema {found}, older than {oldest}, the oldest that this version can migrate; nothing was changed; start a kinora with schema {oldest} once on it, or give this one an empty database"
     )]
     SchemaTooOld {
         /// Its schema.

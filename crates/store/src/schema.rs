@@ -237,7 +237,7 @@ mod tests {
             assert_eq!(found.map_err(|error| error.to_string()), answer.map_err(str::to_owned));
         };
         let too_old = "the database has schema 2, older than 3, the oldest that this version can migrate; \
-            nothing was changed; start a kinora with schema 3 once on it, or give this one an empty data folder";
+            nothing was changed; start a kinora with schema 3 once on it, or give this one an empty database";
         let older =
             "the database has schema 3 and this binary needs 4; start kinora serve once to migrate it";
         let newer =

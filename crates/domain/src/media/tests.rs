@@ -64,6 +64,39 @@ fn a_media_goes_from_created_over_downloading_to_ready_with_one_event() {
 }
 
 #[test]
+fn reindex_keeps_track_ids_and_emits_updated_only_for_other_facts() {
+    let track = |id: i64, kind: TrackKind| Track {
+        id: TrackId::new(at(id), &Zeros),
+        kind,
+        not_copied: None,
+        is_encoded: false,
+    };
+    let video = |width| TrackKind::Video { width, height: 54, frame_rate: None };
+    let audio = |code: &str| TrackKind::Audio { language_code: code.into(), language_name: code.into() };
+    let known = MediaFacts {
+        tracks: vec![track(10, video(96)), track(11, audio("de"))],
+        does_not_decode: true,
+        ..facts(None)
+    };
+    let found = |width, more: Option<&str>| {
+        let audio =
+            [Some("de"), more].into_iter().flatten().zip(21..).map(|(code, id)| track(id, audio(code)));
+        MediaFacts { tracks: [track(20, video(width))].into_iter().chain(audio).collect(), ..facts(None) }
+    };
+    let media = finished(known.clone());
+    assert_eq!(media.clone().reindex(source(2), found(96, None), at(9)), Ok(None));
+    assert!(media.clone().reindex(source(4), found(96, None), at(9)).is_err(), "of another source");
+    assert!(created().reindex(source(2), found(96, None), at(9)).is_err());
+
+    let (changed, event) = media.reindex(source(2), found(98, Some("en")), at(9)).unwrap().unwrap();
+    let tracks = vec![track(10, video(98)), track(11, audio("de")), track(22, audio("en"))];
+    let expected = MediaFacts { tracks, ..known };
+    assert_eq!(changed.state, MediaState::Ready { ready_at: at(3), source: source(2), facts: expected });
+    assert_eq!((changed.updated_at, event.at), (at(9), at(9)));
+    assert!(matches!(event.kind, EventKind::MediaUpdated(_)), "{event:?}");
+}
+
+#[test]
 fn a_settled_media_moves_no_more() {
     let ready =
         created().start_download(source(2), at(2)).unwrap().finish(source(2), facts(None), at(3)).unwrap().0;

@@ -9,8 +9,10 @@ pub(crate) mod sound;
 
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
-use kinora_domain::{SourceId, WorkspaceId};
+use kinora_domain::{PresentationId, SourceId, WorkspaceId};
+use kinora_index::Index;
 use kinora_intake::{Scan, Whole, has_room};
+use kinora_packager::key_of;
 
 use crate::Context;
 use crate::error::JobError;
@@ -37,4 +39,24 @@ pub(crate) async fn scanned_again(
         }
     }
     Ok(scan.finish().await?)
+}
+
+/// Whether the bytes lie in the store that an index speaks of.
+pub(crate) async fn has_its_bytes(
+    context: &Context,
+    source: SourceId,
+    index: &Index,
+) -> Result<bool, JobError> {
+    for object in &index.objects {
+        let key = key_of(object, PresentationId::of(source));
+        // What the client sent is there for as long as the upload is.
+        if key == ObjectKey::Source(source) {
+            continue;
+        }
+        let reader = context.blob.reader(key).await?;
+        if reader.is_none_or(|reader| reader.len() != object.len) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -123,6 +123,8 @@ pub enum JobQueue {
     Sound,
     /// Looking what is watched and what is not.
     Tend,
+    /// Making indexes anew after a migration. A queue that workers of schema 25 do not know.
+    Reindex,
     /// All else.
     Upkeep,
 }
@@ -166,7 +168,8 @@ impl JobKind {
         match self {
             Self::Download { .. } | Self::FetchSound { .. } => JobQueue::Download,
             Self::FetchTrack { .. } => JobQueue::Tracks,
-            Self::IngestUpload { .. } | Self::Reindex { .. } => JobQueue::Ingest,
+            Self::IngestUpload { .. } => JobQueue::Ingest,
+            Self::Reindex { .. } => JobQueue::Reindex,
             Self::TendUpload { .. } => JobQueue::Uploads,
             Self::Fill { .. } | Self::EncodeFiles { .. } => JobQueue::Fill,
             Self::EncodeAudio { .. } => JobQueue::Sound,
@@ -266,6 +269,7 @@ impl JobQueue {
             Self::Fill => "fill",
             Self::Sound => "sound",
             Self::Tend => "tend",
+            Self::Reindex => "reindex",
             Self::Upkeep => "upkeep",
         }
     }

@@ -3,21 +3,32 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
+use kinora_domain::{Clock, MediaState, PresentationId};
+use kinora_server::SystemClock;
+use kinora_store::{Opener, Store};
 use kinora_testkit::schema_25;
 
 use crate::command::Machine;
 use crate::support::{text, until};
 
-/// The playback ID and the ID of the index of each media, as that version served them.
+/// The playback ID of each media, and the ID of its index. That of the second one is new: its index is made
+/// anew.
 const PLAIN: (&str, &str) = ("c48b31d6-c5ba-44bc-a57e-1c30542caf3c", "7516663d5e1097cd");
 const OLD_LAYOUT: (&str, &str) = ("7324e40c-10e1-41b6-bb54-0d1d6ab0329b", "0b80f4fc419623e1");
+const PLAIN_MEDIA: &str = "01a21acd-29ee-70e5-a944-2801b543c4ac";
+/// Its ID and those of its tracks.
+const OLD_LAYOUT_MEDIA: (&str, [&str; 2]) = (
+    "01a21acd-28fa-75f6-816c-7ed376ec8b51",
+    ["01a21acd-2944-768c-b4fb-55be09d866a9", "01a21acd-2944-7f52-b1c8-76b0307f7edd"],
+);
 /// An access token of that version.
 const TOKEN: (&str, &str) =
     ("01a21acd-2852-7c93-b699-e4c7aecdb0f0", "rAdDSqLH4c4Tkgh_Z8Bm0c7PBBCnenm38oK1qZ7yblc");
 
 #[tokio::test]
-async fn data_of_schema_25_is_migrated_and_plays_at_the_same_addresses() {
+async fn data_of_schema_25_is_migrated_and_plays() {
     let machine = Machine::new().await;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/folder/schema_25");
     copy(&folder.join("objects"), &machine.data_dir().join("objects"));
@@ -45,6 +56,26 @@ async fn data_of_schema_25_is_migrated_and_plays_at_the_same_addresses() {
         assert_eq!(machine.fetch(&format!("/{rendition}/{segment}")).await.status, 200, "{playlist}");
     }
     server.stop().await.ok();
+    check_rows(&machine).await;
+}
+
+/// Of the media whose index was made anew: its facts are complete, and what the old index made is gone. The
+/// other one is as it was.
+async fn check_rows(machine: &Machine) {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Store::open(machine.ground.store_options(Opener::Command, &clock)).await.unwrap();
+    let media = async |id: &str| store.media_by_id(id.parse().unwrap()).await.unwrap().unwrap();
+    let (plain, remade) = (media(PLAIN_MEDIA).await, media(OLD_LAYOUT_MEDIA.0).await);
+    assert_eq!(plain.updated_at.as_micros(), 1_795_745_983_557_923, "nothing of it changed");
+    let MediaState::Ready { source, facts, .. } = &remade.state else { panic!("ready: {remade:?}") };
+    let tracks: Vec<_> = facts.tracks.iter().map(|track| track.id.to_string()).collect();
+    assert_eq!(
+        (facts.container.as_deref(), tracks.as_slice()),
+        (Some("mp4"), &OLD_LAYOUT_MEDIA.1.map(str::to_owned)[..])
+    );
+    assert!(remade.updated_at > plain.updated_at);
+    assert_eq!(store.renditions_of(PresentationId::of(*source)).await.unwrap(), []);
+    store.close().await;
 }
 
 /// Copies a file, or a folder with all that is in it.
