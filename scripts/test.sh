@@ -33,7 +33,7 @@ has_nextest() {
 # with_second_run PLACE COMMAND...: runs cargo-nextest so that a test that fails runs once more.
 #
 # Many are whole servers or stores with children and peers, on a machine that others may share. What passed only
-# then is named at the end: it is a defect, of the test or of Kinora. Decision 0047.
+# then is named at the end: it is a defect, of the test or of Kinora. D-0047.
 with_second_run() {
   local status=0 place=$1
   shift

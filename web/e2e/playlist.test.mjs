@@ -127,7 +127,7 @@ test("a seek across media shows the picture of that moment, there and back, at e
 
 /**
  * What hls.js is told to tell the end by: it reads no edit list, and at each seam leaves a hole as long as pictures are reordered. It jumps over, but where
- * one below this remains it never says that the stream has ended (decision 0073).
+ * one below this remains it never says that the stream has ended (D-0073).
  */
 const TELLS_ITS_END = { maxBufferHole: 0 };
 

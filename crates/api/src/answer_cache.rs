@@ -7,7 +7,7 @@ use kinora_web::condition::Tagged;
 /// Answers to `GET /on-demand/{mediaId}`, valid as long as nothing was written by anybody.
 ///
 /// A client of several processes reads what it wrote, whichever of them it asks: each answer is kept under
-/// the version of the database that it was made from (decision 0029).
+/// the version of the database that it was made from (D-0029).
 pub struct AnswerCache {
     media: moka::sync::Cache<(WorkspaceId, MediaId), (Version, Tagged)>,
 }

@@ -1,4 +1,4 @@
-//! Errors of the API alone; [`ApiError`] has those of several crates (contract 1.4).
+//! Errors of the API alone; [`ApiError`] has those of several crates (C-109, C-111).
 //!
 //! Begin with [`of_operation`].
 
@@ -59,7 +59,7 @@ pub(crate) fn input_info_not_found() -> ApiError {
     )
 }
 
-/// 404: no such DRM configuration. The message is the contract's (1.4).
+/// 404: no such DRM configuration. The message is the contract's (C-111).
 pub(crate) fn drm_configuration_not_found() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
@@ -85,7 +85,7 @@ pub(crate) fn too_many_playback_ids(error: TooManyPlaybackIds) -> ApiError {
 /// 400: files that cannot be wanted of a media.
 pub(crate) fn files_refused(refusal: Mp4Refusal) -> ApiError {
     let (message, remedy) = match refusal {
-        // The contract's own (1.4).
+        // The contract's own (C-111).
         Mp4Refusal::Unchanged(_) => ("mp4Support value already exists", "send another value, or nothing"),
         Mp4Refusal::NoSound => ("bad request", "want capped_4k or none"),
         Mp4Refusal::NoPicture => ("bad request", "want audioOnly or none"),
@@ -93,8 +93,8 @@ pub(crate) fn files_refused(refusal: Mp4Refusal) -> ApiError {
     ApiError::described(StatusCode::BAD_REQUEST, message, format!("{refusal}; {remedy}"))
 }
 
-/// 400 for a name that is taken, in the contract's words (1.4), for a track of the media's own file, and for
-/// one too many; 404 for a track that the media does not have.
+/// 400 for a name that is taken, in the contract's words (C-111), for a track of the media's own file, and
+/// for one too many; 404 for a track that the media does not have.
 pub(crate) fn track_refused(refused: TrackRefused) -> ApiError {
     match refused {
         TrackRefused::NameTaken => ApiError::described(
@@ -114,7 +114,7 @@ pub(crate) fn track_refused(refused: TrackRefused) -> ApiError {
     }
 }
 
-/// 404: no such playlist in the caller's workspace. The message is the contract's (1.4).
+/// 404: no such playlist in the caller's workspace. The message is the contract's (C-111).
 pub(crate) fn playlist_not_found() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
@@ -123,7 +123,7 @@ pub(crate) fn playlist_not_found() -> ApiError {
     )
 }
 
-/// 409: another playlist has the reference. The message is the contract's (1.4).
+/// 409: another playlist has the reference. The message is the contract's (C-111).
 pub(crate) fn playlist_reference_taken(reference: &str) -> ApiError {
     ApiError::described(
         StatusCode::CONFLICT,
@@ -139,7 +139,7 @@ pub(crate) fn too_many_playlists(max: u64) -> ApiError {
     ))
 }
 
-/// 404: no such upload in the caller's workspace. The message is the contract's (1.4).
+/// 404: no such upload in the caller's workspace. The message is the contract's (C-111).
 pub(crate) fn upload_not_found() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
@@ -184,7 +184,7 @@ pub(crate) fn too_many_signing_keys(max: u64) -> ApiError {
     ))
 }
 
-/// 404: an operation of the contract that is not built (contract decision 37). `docs/unsupported.md` lists
+/// 404: an operation of the contract that is not built (C-37). `docs/unsupported.md` lists
 /// them.
 pub(crate) fn not_supported(what: &str) -> ApiError {
     ApiError::described(

@@ -14,7 +14,7 @@ pub struct KeyPairs {
 
 impl KeyPairs {
     /// Keys that are being made at once. Each takes a processor for a tenth of a second, which viewers wait
-    /// for. Decision 0065.
+    /// for. D-0065.
     const AT_ONCE_MAX: usize = 2;
 
     /// With this maker.

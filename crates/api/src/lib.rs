@@ -41,10 +41,10 @@ pub use openapi::{OpenApiState, document};
 pub use report::PlaybackReportView;
 pub use state::{ApiParts, ApiState};
 
-/// Where the API is, contract decision 1. Without it in front paths are the same.
+/// Where the API is, C-1. Without it in front paths are the same.
 const VERSION: &str = "/v1";
 
-/// Every operation, with and without `/v1` in front of its path (contract decision 1), and the document of
+/// Every operation, with and without `/v1` in front of its path (C-1), and the document of
 /// them all.
 pub fn router(state: ApiState, gzip: &Arc<GzipCache>, openapi: Arc<OpenApiState>) -> Router {
     let mounted = |prefix| mounted(&Mount::at(prefix), state.clone(), gzip);

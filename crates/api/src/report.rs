@@ -10,11 +10,11 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PlaybackReport")]
 pub struct PlaybackReportView {
-    /// `truncated` when only a playable prefix of the source was there (contract decision 31).
+    /// `truncated` when only a playable prefix of the source was there (C-31).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("const" = "truncated"))]
     source: Option<&'static str>,
-    /// `does_not_decode` when the copy was tried and withdrawn (decision 0017).
+    /// `does_not_decode` when the copy was tried and withdrawn (D-0017).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("const" = "does_not_decode"))]
     copy: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! Operations of the contract that this server does not have (decision 37 of the contract). Clients are told
+//! Operations of the contract that this server does not have (C-37). Clients are told
 //! so, and not that they mistyped a path.
 
 use axum::routing::{get, patch, post};
@@ -22,7 +22,7 @@ const CHANGES: [(&str, &str, &str); 4] = [
     ("/on-demand/{mediaId}/moderation", "updateModeration", "moderation scores"),
 ];
 
-/// What is only read: analytics (contract 2.12), with the names in the document.
+/// What is only read: analytics (C-211), with the names in the document.
 const ANALYTICS: [(&str, &str); 12] = [
     ("/data/viewlist", "listViews"),
     ("/data/viewlist/{viewId}", "getView"),

@@ -1,4 +1,4 @@
-//! How a media looks in answers (contract 2.2, 2.3, decisions 27, 29, 31, 35).
+//! How a media looks in answers (C-118, C-129, C-27, C-29, C-31, C-35).
 
 use std::collections::BTreeMap;
 
@@ -148,7 +148,7 @@ impl MediaView {
             max_resolution: media.settings.max_resolution.as_str(),
             source_resolution: facts.and_then(|facts| facts.source_resolution).map(|name| name.as_str()),
             status: media.state.name(),
-            // Left out while it is off (contract decision 27).
+            // Left out while it is off (C-27).
             mp4_support: Some(media.settings.mp4_support)
                 .filter(|wanted| !wanted.is_none())
                 .map(|wanted| wanted.as_str()),
@@ -174,8 +174,8 @@ fn seconds(time_ms: u64) -> f64 {
     time_ms as f64 / 1000.0
 }
 
-/// Address of a picture of a media. One exists once the media plays, and not for sound alone (contract
-/// decision 35), nor for what does not decode.
+/// Address of a picture of a media. One exists once the media plays, and not for sound alone
+/// (C-35), nor for what does not decode.
 pub(crate) fn thumbnail(media: &Media, addresses: &Addresses) -> Option<String> {
     let MediaState::Ready { facts, .. } = &media.state else { return None };
     let playback = media.playback.first().filter(|_| facts.has_pictures())?;
@@ -263,7 +263,7 @@ impl From<&Restriction> for RestrictionView {
     }
 }
 
-/// A track; `frameRate` is a string here and a number in events (contract 2.2).
+/// A track; `frameRate` is a string here and a number in events (C-120).
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Track")]

@@ -1,5 +1,5 @@
 //! Files that are encrypted on their way to a viewer: each as a whole with AES-128-CBC and PKCS#7, as it is
-//! sent (RFC 8216, 4.3.2.4; decision 0087).
+//! sent (RFC 8216, 4.3.2.4; D-0087).
 
 use std::ops::Range;
 

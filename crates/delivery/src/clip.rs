@@ -1,4 +1,4 @@
-//! `GET {images}/{playbackId}/clip.{gif,webp}` (contract 4.1, decision 18).
+//! `GET {images}/{playbackId}/clip.{gif,webp}` (C-175, C-18).
 
 use axum::http::HeaderMap;
 use axum::response::Response;

@@ -1,5 +1,5 @@
 //! `{playbackId}/{indexId}/aes-128/key`, and the same below a signed path: the key of what is encrypted (RFC
-//! 8216, 5.1; decision 0087).
+//! 8216, 5.1; D-0087).
 
 use axum::extract::State;
 use axum::http::{HeaderMap, header};

@@ -1,5 +1,5 @@
 //! What is sent, counted for the workspace whose media it is: bytes as they go, and of what plays its length
-//! with them (decision 0088).
+//! with them (D-0088).
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

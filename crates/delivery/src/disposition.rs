@@ -1,4 +1,4 @@
-//! Under which name a browser keeps a file: `Content-Disposition` (RFC 6266, contract decision 20).
+//! Under which name a browser keeps a file: `Content-Disposition` (RFC 6266, C-20).
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use axum::response::Response;
 use kinora_web::error::{ApiError, FieldError};
 
 /// Longest name that can be asked for, in characters: what file systems hold, and no less than a title may
-/// have (contract section 8).
+/// have (C-119).
 const NAME_CHARS_MAX: usize = 255;
 /// Bytes of the longest name that is sent: a file system holds 255 of them, and some programs add to it.
 const NAME_BYTES_MAX: usize = 240;

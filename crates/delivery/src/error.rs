@@ -1,4 +1,4 @@
-//! Errors of delivery alone; [`ApiError`] has those of several crates (contract 1.4 and 4.3).
+//! Errors of delivery alone; [`ApiError`] has those of several crates (C-109, C-178).
 
 use axum::http::StatusCode;
 use kinora_domain::{PathRefusal, PlaybackRefusal, Resolution, TokenRefusal, error_chain};
@@ -41,7 +41,7 @@ pub(crate) fn from_packager(error: Error) -> ApiError {
     }
 }
 
-/// 400 to a player: it may try again soon. The web player looks for "ready" in the message (contract 4.3).
+/// 400 to a player: it may try again soon. The web player looks for "ready" in the message (C-178).
 pub(crate) fn not_ready() -> ApiError {
     ApiError::described(
         StatusCode::BAD_REQUEST,
@@ -82,8 +82,8 @@ pub(crate) fn playlist_empty() -> ApiError {
     )
 }
 
-/// To a viewer: 401 where a token or a signed path does not hold, 403 where a rule keeps them out (contract
-/// decisions 12 and 13).
+/// To a viewer: 401 where a token or a signed path does not hold, 403 where a rule keeps them out
+/// (C-12, C-13).
 pub(crate) fn playback_refused(refusal: PlaybackRefusal) -> ApiError {
     let forbidden = |description: &str| ApiError::described(StatusCode::FORBIDDEN, "forbidden", description);
     match refusal {

@@ -12,7 +12,7 @@ use super::gate::{Offer, PlaybackSession};
 use crate::DeliveryState;
 
 /// What another process changed is seen by then at the latest; with what is remembered of it, it is in force
-/// within 2 s (contract decision 13).
+/// within 2 s (C-13).
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The answer was broken off: its viewer would not be let in any more.

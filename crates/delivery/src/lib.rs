@@ -136,7 +136,7 @@ async fn refuse(uri: Uri) -> ApiError {
     if is_ours { ApiError::method_not_allowed() } else { ApiError::no_such_path() }
 }
 
-/// CORS for players on any page (contract 4.3). No credentials are used, so any origin may read.
+/// CORS for players on any page (C-177). No credentials are used, so any origin may read.
 fn allow_any_origin(request: Request, below: &mut Below) -> Answering {
     const EXPOSED: &str =
         "accept-ranges, content-length, content-range, etag, retry-after, content-disposition, x-request-id";

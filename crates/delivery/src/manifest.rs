@@ -16,7 +16,7 @@ use super::wanted;
 use crate::DeliveryState;
 use crate::error;
 
-/// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
+/// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (C-177).
 pub(super) const PLAYLIST: &str = "application/vnd.apple.mpegurl";
 
 /// `GET {stream}/{playbackId}.m3u8`: what a player reads first.

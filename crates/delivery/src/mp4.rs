@@ -1,5 +1,5 @@
 //! `GET {stream}/{playbackId}/capped-4k.mp4` and `audio.m4a`: a media in one file, where its owner wants it
-//! (contract 4.1, decisions 20 and 0075).
+//! (C-122, C-175, C-20, D-0075).
 
 use axum::body::Body;
 use axum::http::HeaderMap;

@@ -1,5 +1,5 @@
-//! `GET /oembed`: what another site needs to put the page that plays into its own (oembed.com, decision
-//! 0089).
+//! `GET /oembed`: what another site needs to put the page that plays into its own (oembed.com,
+//! D-0089).
 
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;

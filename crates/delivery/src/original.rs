@@ -1,5 +1,5 @@
-//! `GET {stream}/{playbackId}/source`: the original, where its owner opened it (contract decision 19,
-//! decision 0075).
+//! `GET {stream}/{playbackId}/source`: the original, where its owner opened it
+//! (C-19, D-0075).
 
 use axum::body::Body;
 use axum::http::HeaderMap;

@@ -38,7 +38,7 @@ struct Values {
 /// from it.
 ///
 /// The page is the same for every playback ID: that something cannot be played it is told by the manifest.
-/// But where the rules of the playback ID keep the viewer out there is no page, 403 (decision 0084).
+/// But where the rules of the playback ID keep the viewer out there is no page, 403 (D-0084).
 pub(super) async fn embed(
     State(app): State<DeliveryState>,
     PlainParts([playback]): PlainParts<1>,

@@ -15,7 +15,7 @@ use super::viewing::Viewing;
 use crate::DeliveryState;
 use crate::error;
 
-/// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last
+/// Longest media that is accepted (C-138: 12 hours), with room; a time past the end is the last
 /// frame.
 const TIME_S_MAX: f64 = 1_000_000.0;
 

@@ -1,4 +1,4 @@
-//! `GET {images}/{playbackId}/thumbnail.{jpg,png,webp}` (contract 4.4, decisions 17 and 0081).
+//! `GET {images}/{playbackId}/thumbnail.{jpg,png,webp}` (C-180, C-17, D-0081).
 
 use axum::http::HeaderMap;
 use axum::response::Response;

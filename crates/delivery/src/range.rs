@@ -1,4 +1,4 @@
-//! The `Range` header of a request (RFC 9110, 14; decision 0126).
+//! The `Range` header of a request (RFC 9110, 14; D-0126).
 
 use std::ops::Range;
 

@@ -47,13 +47,13 @@ pub(super) struct Terms {
     pub(super) account: Option<Account>,
 }
 
-/// For what never changes under its address (contract decision 13).
+/// For what never changes under its address (C-13).
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// How what lies below a playback ID may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caching {
-    /// It never changes under its address (contract decision 13).
+    /// It never changes under its address (C-13).
     Immutable,
     /// A change of the media must reach it within 2 s.
     Short,
@@ -73,7 +73,7 @@ impl Caching {
     }
 
     /// Of what not everybody may have: by its viewer alone, and not for long, so that what is taken back is
-    /// soon gone (contract decision 13).
+    /// soon gone (C-13).
     pub(super) fn for_one(self) -> Keeping {
         Keeping { control: Control::Own(self.own_s()), asks: Asks::default() }
     }
@@ -87,7 +87,7 @@ impl Caching {
     }
 
     /// Of what only those may have who know its signed path, and all of them alike: where an operator allows
-    /// it, by caches in between, for so many seconds (decision 0090). What may change under its path is not
+    /// it, by caches in between, for so many seconds (D-0090). What may change under its path is not
     /// shared, nor what people ask for with a token. Nobody keeps it for longer than the signature of its
     /// path holds, `left_s` seconds.
     pub(super) fn for_those_who_know(self, left_s: Option<u32>, shared_s: Option<u32>) -> Keeping {

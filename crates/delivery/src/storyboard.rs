@@ -1,6 +1,6 @@
 //! Sheets of small pictures, and what tells players where each lies: `GET
 //! {images}/{playbackId}/spritesheet.{jpg,json}`, `advanced-spritesheet.{jpg,json}` and `storyboard.vtt`
-//! (contract 4.1 and 4.3, decision 0082).
+//! (C-175, C-179, D-0082).
 
 use std::fmt::Write as _;
 
@@ -18,14 +18,14 @@ use super::viewing::{self, handed_on};
 use crate::DeliveryState;
 use crate::error;
 
-/// Seconds between two tiles that may be asked for (contract 4.1).
+/// Seconds between two tiles that may be asked for (C-175).
 const INTERVAL_S_MAX: u32 = 10;
 /// Where none are.
 const INTERVAL_S: u32 = 10;
 
 /// Longest cue, in bytes: its times, where its tile lies, and the address of the sheet. That has a token,
 /// which needs no escapes where it holds, and a page, each byte of which may. As a sheet has 1,000 tiles at
-/// most (decision 0082), a text has 10 MB at most, and 1 MB with a token such as ours.
+/// most (D-0082), a text has 10 MB at most, and 1 MB with a token such as ours.
 const CUE_BYTES_MAX: usize = TokenClaims::TOKEN_BYTES_MAX + 3 * Frame::LEN_MAX + 512;
 
 /// What of a storyboard is asked for.
@@ -129,7 +129,7 @@ fn address(sheet: Sheet, handed_on: &str) -> String {
     }
 }
 
-/// The form with a list of tiles, of the two that the web player reads (contract 4.3).
+/// The form with a list of tiles, of the two that the web player reads (C-179).
 #[derive(Serialize)]
 struct SheetView {
     url: String,

@@ -19,7 +19,7 @@ use crate::error;
 /// WebVTT, 7: always UTF-8.
 const WEBVTT: &str = "text/vtt";
 
-/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (contract decision 21). The address
+/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (C-21). The address
 /// stays when the track is given another file, so nobody keeps the answer for long.
 pub(super) async fn file(
     State(app): State<DeliveryState>,

@@ -1,4 +1,4 @@
-//! Playback tokens: JWTs that clients sign with their keys (contract 4.5).
+//! Playback tokens: JWTs that clients sign with their keys (C-164, C-165).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use crate::DeliveryState;
 
 /// What was found out a moment ago. Whatever is written by this process makes it old at once; what others
-/// write, within half a second, or within the second that it lives (decision 0029).
+/// write, within half a second, or within the second that it lives (D-0029).
 pub(super) struct Tokens {
     keys: Cache<(WorkspaceId, SigningKeyId), Remembered>,
     verified: Cache<[u8; 32], (u64, Verified)>,
@@ -177,7 +177,7 @@ async fn find(
     Ok(key)
 }
 
-/// The header of a token and the key that it names: there, else in its payload (contract 4.5).
+/// The header of a token and the key that it names: there, else in its payload (C-166).
 fn head(token: &str) -> Result<(Header, SigningKeyId), TokenRefusal> {
     let header = jsonwebtoken::decode_header(token).map_err(|error| match error.kind() {
         ErrorKind::Json(error) if error.is_data() => TokenRefusal::BadHeader,
@@ -243,8 +243,8 @@ impl VerifyingKey {
 mod tests {
     use super::*;
 
-    /// A token may be verified by a key that was cached for as long: together the 2 s of contract decision
-    /// 13.
+    /// A token may be verified by a key that was cached for as long: together the 2 s of
+    /// C-13.
     #[test]
     fn cached_key_and_token_expire_within_1_s() {
         let tokens = Tokens::new();

@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, header};
 use kinora_domain::{Admission, Frame, Page, PageHost, PlaybackPolicy, TokenRefusal};
 use kinora_web::addresses::Addresses;
 
-/// The parameter that holds a token (contract 4.5).
+/// The parameter that holds a token (C-164).
 const TOKEN: &str = "token";
-/// The parameter by which our player page says on what page it stands (decision 0084).
+/// The parameter by which our player page says on what page it stands (D-0084).
 const PAGE: &str = "page";
 
 /// A request, so far as the policy of a playback ID asks.
@@ -54,7 +54,7 @@ impl<'a> Viewing<'a> {
         }
     }
 
-    /// The page: that of `Origin`, else of `Referer` (contract decision 12). An `Origin` that names none,
+    /// The page: that of `Origin`, else of `Referer` (C-12). An `Origin` that names none,
     /// `null`, is not made up for by the other: a page in a sandbox hides whose it is.
     pub(super) fn page(&self, addresses: &Addresses) -> Page {
         let mut origins = self.headers.get_all(header::ORIGIN).iter();

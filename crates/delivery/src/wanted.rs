@@ -1,11 +1,11 @@
-//! The query of a manifest: which renditions a viewer wants to choose from (contract 4.2).
+//! The query of a manifest: which renditions a viewer wants to choose from (C-176).
 
 use kinora_domain::Resolution;
 use kinora_packager::{Order, Wanted};
 use kinora_web::error::{ApiError, FieldError};
 
 /// The parameters; others, such as a token, belong to somebody else. 422 names the wrong one as the web
-/// player knows it (contract 4.3).
+/// player knows it (C-178).
 pub(super) fn parse(query: &str) -> Result<Wanted, ApiError> {
     let mut wanted = Wanted::default();
     let mut problems = Vec::new();

@@ -54,7 +54,7 @@ pub struct TrackEvent {
     pub media: Media,
 }
 
-/// What can happen to an added track (contract 5.4).
+/// What can happen to an added track (C-188).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TrackHappening {
     /// It was added, and is fetched.

@@ -1,6 +1,6 @@
 //! Why a media failed, for the person who reads it.
 
-/// The stable, documented list of reasons (contract decision 31). Codes are never renamed.
+/// The stable, documented list of reasons (C-31). Codes are never renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureCode {
     /// The address did not answer, or broke off too often.

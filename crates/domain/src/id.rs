@@ -1,4 +1,4 @@
-//! Ids: a type for each noun, UUIDs in lower case (contract 1.5).
+//! Ids: a type for each noun, UUIDs in lower case (C-114).
 
 use std::fmt;
 use std::str::FromStr;
@@ -123,7 +123,7 @@ id!(/// Names a playlist, in its playback address too: whoever has it watches wh
 
 impl PresentationId {
     /// The presentation that is this source as a whole. It has the id of the source, so that a media without
-    /// edits has one name for all its objects. Decision 0123.
+    /// edits has one name for all its objects. D-0123.
     pub const fn of(source: SourceId) -> Self {
         Self(source.0)
     }
@@ -144,8 +144,8 @@ impl RenditionId {
 }
 
 impl PlaybackId {
-    /// A new id (UUID v4). Version 7 would share its time with its neighbours. Decision 43 of the wire
-    /// contract.
+    /// A new id (UUID v4). Version 7 would share its time with its neighbours.
+    /// C-43.
     pub fn new(random: &dyn Random) -> Self {
         let mut bytes = [0; 16];
         random.fill(&mut bytes);
@@ -154,7 +154,7 @@ impl PlaybackId {
 }
 
 impl PlaylistId {
-    /// A new id (UUID v4), for the reason that a playback ID is one. Decision 0072.
+    /// A new id (UUID v4), for the reason that a playback ID is one. D-0072.
     pub fn new(random: &dyn Random) -> Self {
         Self(PlaybackId::new(random).0)
     }

@@ -1,4 +1,4 @@
-//! Resolution names (contract decision 32).
+//! Resolution names (C-32).
 
 /// A rung's name: the p-number of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ impl Resolution {
         [Self::P240, Self::P360, Self::P480, Self::P720, Self::P1080, Self::P1440, Self::P2160, Self::P4320];
 
     /// What a client may set as `maxResolution`: the published values and 360p, which one published client
-    /// adds (contract 2.3).
+    /// adds (C-124).
     pub const CAPS: [Self; 6] = [Self::P360, Self::P480, Self::P720, Self::P1080, Self::P1440, Self::P2160];
 
     /// The p-number.

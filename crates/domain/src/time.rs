@@ -47,7 +47,7 @@ impl Timestamp {
     }
 }
 
-/// ISO 8601 with `Z` and always six digits, `2025-11-03T10:03:48.595604Z` (contract 1.5).
+/// ISO 8601 with `Z` and always six digits, `2025-11-03T10:03:48.595604Z` (C-116).
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let instant =

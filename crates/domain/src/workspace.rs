@@ -32,7 +32,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Longest name, in characters. Our own limit: as long as a title (contract 2.2).
+    /// Longest name, in characters. Our own limit: as long as a title (C-119).
     pub const NAME_MAX: usize = 255;
 
     /// Whether a workspace may be called so; otherwise the sentence that says why not.

@@ -102,7 +102,7 @@ pub enum Phase {
 }
 
 impl FetchError {
-    /// The stable code of the failure (contract decision 31).
+    /// The stable code of the failure (C-31).
     pub fn code(&self) -> FailureCode {
         match self {
             Self::ForbiddenAddress(_) => FailureCode::SourceForbiddenAddress,

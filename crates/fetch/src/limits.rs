@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits of a source download. The default is contract decision 41.
+/// Limits of a source download. The default is C-41.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// To a connection, TLS included.
@@ -35,7 +35,7 @@ impl Default for Limits {
             stall_bytes: 64 << 10,
             total: Duration::from_secs(24 * 60 * 60),
             bytes_max: 1 << 40,
-            // Contract and design say "capped"; five are more than any storage service needs.
+            // C-41. Five are more than any storage service needs.
             redirects_max: 5,
             // Six attempts spread over five minutes. The first comes soon, for most cuts are gone by then.
             retry_delays: [1, 9, 30, 80, 180].map(Duration::from_secs).to_vec(),
@@ -45,7 +45,7 @@ impl Default for Limits {
     }
 }
 
-/// Limits of a webhook post. The default is contract decision 9.
+/// Limits of a webhook post. The default is C-9.
 #[derive(Debug, Clone)]
 pub struct PostLimits {
     /// To a connection, TLS included.

@@ -37,7 +37,7 @@ const HEADERS_KEPT: [&str; 7] = [
     "date",
     "cache-control",
     "retry-after",
-    // Decision 9: `disable` and `abort-message`.
+    // C-9: `disable` and `abort-message`.
     "webhook-delivery",
 ];
 

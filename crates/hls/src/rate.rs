@@ -63,7 +63,7 @@ fn has_open_segments(index: &Index) -> bool {
 }
 
 impl Rate {
-    /// Of an encoded audio track: AAC-LC of 128 kb/s and its container. Pipeline, 9.
+    /// Of an encoded audio track: AAC-LC of 128 kb/s and its container. M-38.
     ///
     /// The encoder keeps its rate within a fifth over each second; a test measures it on noise.
     pub const ENCODED_AUDIO: Self = Self { peak: 160_000, average: 134_000 };

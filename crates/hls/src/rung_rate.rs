@@ -13,7 +13,7 @@ const MISSED_PARTS: u64 = 10;
 /// Bits a second of a rung, container included: no segment has more than the peak. The average is what busy
 /// pictures take.
 ///
-/// By arithmetic: each segment is encoded on its own, so it may empty a full buffer once. Pipeline, 8.
+/// By arithmetic: each segment is encoded on its own, so it may empty a full buffer once. M-28.
 pub fn rate_of_rung(index: &Index, rung: &Rung) -> Rate {
     let timescale = u128::from(index.video().map_or(1, |(track, _)| track.timescale).max(1));
     let (maxrate, bufsize) = (u128::from(rung.maxrate), u64::from(rung.bufsize));

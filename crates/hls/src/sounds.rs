@@ -21,7 +21,7 @@ pub struct SoundOffer {
 /// the video is offered as it is.
 ///
 /// What plays everywhere is copied: AAC of one or two channels, and of more where a track of the same
-/// language has no more than two. Pipeline, 9; decision 0052.
+/// language has no more than two. M-37, D-0052.
 pub fn sound_offers(index: &Index, copies_video: bool) -> Vec<SoundOffer> {
     let tracks = index.audio_tracks().enumerate();
     let offer = |(number, (track, audio)): (usize, (&Track, &AudioTrack))| {

@@ -7,7 +7,7 @@ use crate::{codec::colour::Colour, index::VideoTrack};
 /// Larger pictures are not decoded, and so have no rungs: the largest size of the formats of HEVC's level
 /// 6.2.
 pub const DECODED_PIXELS_MAX: u64 = 8192 * 4320;
-/// A picture is named up to so many hundredths more than the name says. Contract, decision 32.
+/// A picture is named up to so many hundredths more than the name says. C-32.
 const NAME_HUNDREDTHS: u64 = 102;
 
 /// The name of a rung: the p-number of its pictures, up to the next name.
@@ -81,8 +81,8 @@ impl FromStr for RungName {
     }
 }
 
-/// The name of displayed pictures of this size; `None` where they are larger than every name. Contract,
-/// decision 32.
+/// The name of displayed pictures of this size; `None` where they are larger than every name.
+/// C-32.
 pub fn name_of_picture(width: u32, height: u32) -> Option<RungName> {
     PictureSize::new(width, height).name()
 }
@@ -92,7 +92,7 @@ pub fn name_of_picture(width: u32, height: u32) -> Option<RungName> {
 pub struct PictureSize {
     width: u64,
     height: u64,
-    /// Sixteen times the p-number: max(shorter side, longer side × 9/16). Contract, decision 32.
+    /// Sixteen times the p-number: max(shorter side, longer side × 9/16). C-32.
     sixteenths: u64,
 }
 

@@ -21,7 +21,7 @@ use crate::index::{
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// The largest layout: the others leave something of it out. An index is written in the smallest that holds
-/// it, so equal sources have equal bytes (decision 0125). Unreleased versions wrote layouts 1 to 3.
+/// it, so equal sources have equal bytes (D-0125). Unreleased versions wrote layouts 1 to 3.
 const LAYOUT: u32 = 7;
 /// One whole source, whose audio is its own and whose tracks are all played.
 const LAYOUT_PLAIN: u32 = 4;

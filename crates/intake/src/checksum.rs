@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 /// The most bytes of a request that names a checksum, for they wait in memory until it is known to hold: the
-/// usual chunk of the web uploader (contract 3.5, 16 MiB) twice over.
+/// usual chunk of the web uploader (C-152, 16 MiB) twice over.
 pub const CHECKED_BYTES_MAX: u64 = 32 << 20;
 
 /// A checksum, as the client says.

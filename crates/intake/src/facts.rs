@@ -26,7 +26,7 @@ pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Ran
         let kind = TrackKind::Video { width: video.display_width, height: video.display_height, frame_rate };
         track(kind, index.video().and_then(|(track, _)| why(&track.media)), false)
     });
-    // The names that players show: no two tracks of a media have the same (contract 2.6).
+    // The names that players show: no two tracks of a media have the same (C-158).
     let names = audio_names(index, UNDETERMINED_NAME).into_iter();
     let copies_video = source
         .video

@@ -92,7 +92,7 @@ impl Intake {
     }
 
     /// The address of an upload without its signature, as events and answers about its media have it
-    /// (contract decision 6).
+    /// (C-6).
     pub fn unsigned_address(&self, id: MediaId) -> String {
         format!("{}/upload/{id}", self.0.options.public_url)
     }

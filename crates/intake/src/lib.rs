@@ -2,7 +2,7 @@
 //! processes and nodes.
 //!
 //! Knows no protocol: a request has been read into an [`Append`] before it comes here, and what is answered
-//! is put into words by whoever asked. Three promises (decision 0059):
+//! is put into words by whoever asked. Three promises (D-0059):
 //! - What was answered as kept is kept: it outlives `kill -9` and a power cut, whichever process is next.
 //! - One upload becomes one media, whatever is sent again.
 //! - One request at a time receives an upload. A new one goes before one that is under way, in this process

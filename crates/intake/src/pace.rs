@@ -15,7 +15,7 @@ pub struct PaceMin {
 }
 
 impl Default for PaceMin {
-    /// The limit of a fetch (contract decision 41).
+    /// The limit of a fetch (C-41).
     fn default() -> Self {
         Self { bytes: 64 << 10, within: Duration::from_secs(60) }
     }

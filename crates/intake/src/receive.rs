@@ -390,7 +390,7 @@ impl Session {
         Ok(())
     }
 
-    /// The media is there from the first byte that is kept (contract decision 6).
+    /// The media is there from the first byte that is kept (C-6).
     pub(crate) async fn begin_if_kept(&mut self, intake: &Intake) -> Result<(), IntakeError> {
         let kept = self.growing.kept();
         if kept == 0 || !matches!(self.upload.state, UploadState::Waiting) {

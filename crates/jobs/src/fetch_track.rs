@@ -15,7 +15,7 @@ use crate::lost_lease;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Bytes of the largest file of subtitles. Those of a film have some hundred KiB; the rest is for styles and
-/// for 16 bits a letter (decision 0071).
+/// for 16 bits a letter (D-0071).
 pub(crate) const SUBTITLES_BYTES_MAX: usize = 10 << 20;
 
 /// What a track is and where it will lie.

@@ -1,5 +1,5 @@
 //! Looks what the picture of a ready media looks like from afar, so that pages have something to show until
-//! they have the picture (decision 0096).
+//! they have the picture (D-0096).
 
 use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId};
 use kinora_packager::Error;

@@ -136,7 +136,7 @@ pub struct Context {
     pub fills_asked: FillsAsked,
     /// Names this process in leases.
     pub worker: WorkerId,
-    /// Header names that repeat the value of `Service-Signature` (contract decision 2).
+    /// Header names that repeat the value of `Service-Signature` (C-2).
     pub signature_aliases: Arc<[kinora_fetch::HeaderName]>,
 }
 

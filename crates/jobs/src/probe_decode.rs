@@ -1,4 +1,4 @@
-//! Looks whether a ready media really decodes. It never holds the ready event back (pipeline: decode probe).
+//! Looks whether a ready media really decodes. It never holds the ready event back (M-2).
 
 use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId};
 use kinora_store::ClaimedJob;

@@ -1,5 +1,5 @@
 //! After the migration of an unreleased database: makes the index of a ready media anew where its layout is
-//! no longer read, and brings the facts of the media up to date (decision 0125).
+//! no longer read, and brings the facts of the media up to date (D-0125).
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;

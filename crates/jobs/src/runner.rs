@@ -20,7 +20,7 @@ use crate::{
     files, fill, hash_picture, ingest_upload, later, probe_decode, reindex, sweep, tend, tend_upload,
 };
 
-/// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
+/// Nothing depends on being woken: rows are looked at this often anyway (C-42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at

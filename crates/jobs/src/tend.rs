@@ -14,7 +14,7 @@ use crate::error::JobError;
 
 /// How often it is looked which renditions are watched.
 const TEND_EVERY_S: i64 = 60;
-/// A media that nobody watched for so long falls back to its copy. Pipeline, 8.
+/// A media that nobody watched for so long falls back to its copy. M-35.
 const UNWATCHED_MAX_US: i64 = 30 * 24 * 60 * 60 * Timestamp::SECOND;
 /// Rows a page.
 const ROWS: u32 = 500;

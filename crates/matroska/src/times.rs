@@ -2,7 +2,7 @@
 //!
 //! Pictures of a steady rate lie on a grid: where one explains all of their times, they are put on it, in a
 //! timescale that can say it. Packets of sound follow one another: where they tell their lengths, these are
-//! added up. What does not fit is believed as it is written. Pipeline, 9.4.
+//! added up. What does not fit is believed as it is written. M-14.
 
 use std::{
     cmp::Reverse,

@@ -2,7 +2,7 @@
 //!
 //! What is copied lies in the sources, and nothing of it is written a second time: the file is a head made in
 //! memory and ranges of objects. What is encoded is joined to one object first, see [`whole`](crate::whole).
-//! Pipeline, 10.
+//! M-43.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl MediaFile {
     /// Every file.
     pub const ALL: [Self; 2] = [Self::Capped4k, Self::AudioOnly];
 
-    /// The last part of its address (contract 4.1).
+    /// The last part of its address (C-122).
     pub fn name(self) -> &'static str {
         match self {
             Self::Capped4k => "capped-4k.mp4",

@@ -52,7 +52,7 @@ const INDEX_CACHE_BYTES: u64 = 128 << 20;
 const SEGMENT_CACHE_BYTES: u64 = 32 << 20;
 
 /// How long a request for something that is made waits in all before it is told to come back. Players that
-/// give up sooner, after 10 s as hls.js does, ask again and find what was begun for them. Decision 0110.
+/// give up sooner, after 10 s as hls.js does, ask again and find what was begun for them. D-0110.
 pub const REQUEST_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Memory for files of subtitles and their cues. Those of a film take less than 1 MiB.

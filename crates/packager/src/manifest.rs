@@ -7,7 +7,7 @@ use kinora_hls::{AddedSound, Address, Choice, MultivariantPlaylist, Offer};
 
 use crate::{Error, OfferedSound, OfferedSubtitles, Packaged, Packager, Rendition, subtitles};
 
-/// Which renditions a viewer wants to choose from. Contract 4.2.
+/// Which renditions a viewer wants to choose from. C-176.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wanted {
     /// None that is smaller.

@@ -187,8 +187,8 @@ impl Packaged {
         Some(rungs.swap_remove(place))
     }
 
-    /// Whether players are offered the video as it is where nothing may be larger than `max`. Contract,
-    /// decision 32.
+    /// Whether players are offered the video as it is where nothing may be larger than `max`.
+    /// C-32.
     pub fn is_video_copied(&self, max: Resolution) -> bool {
         self.index.video().is_some_and(|(_, video)| {
             let (width, height) = video.display_size();

@@ -68,8 +68,8 @@ pub struct PictureRequest {
     pub is_poster: bool,
 }
 
-/// What becomes of a picture that has another ratio than what was asked for (contract decision 17, decision
-/// 0081).
+/// What becomes of a picture that has another ratio than what was asked for
+/// (C-17, D-0081).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FitMode {
     /// It fits the box in its own ratio, and is never larger than the video.

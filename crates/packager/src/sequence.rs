@@ -3,7 +3,7 @@
 //!
 //! A player changes neither codec nor the number of its tracks where a source ends, so all of them come in
 //! H.264 and AAC: each is shown in that rendition which fits the size best, with the sound that plays when
-//! nobody chose; black, or silent, where it has none. Decision 0073.
+//! nobody chose; black, or silent, where it has none. D-0073.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whether a server may start with the confinement that its ffmpeg has on this machine. Decision 0107.
+//! Whether a server may start with the confinement that its ffmpeg has on this machine. D-0107.
 //!
 //! Begin with [`check`], the rule; [`measure`] is its input.
 

@@ -5,7 +5,7 @@
     expect(unsafe_code, reason = "the allocator's settings are reached by a C function alone")
 )]
 
-/// Freed memory at the end of a heap is kept up to this many bytes (decision 0068).
+/// Freed memory at the end of a heap is kept up to this many bytes (D-0068).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_MAX: libc::c_int = 8 << 20;
 

@@ -11,7 +11,7 @@ use crate::app::App;
 
 /// Every route of the roles that the process has, and those of operators.
 ///
-/// Paths of another role answer 404 and say so (decision 0028).
+/// Paths of another role answer 404 and say so (D-0028).
 pub(crate) fn router(app: &App) -> Router {
     let roles = app.roles();
     let api = if roles.api {

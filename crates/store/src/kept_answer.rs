@@ -38,9 +38,9 @@ impl std::fmt::Debug for KeptAnswer {
 }
 
 impl KeptAnswer {
-    /// How long it is kept (contract decision 24).
+    /// How long it is kept (C-24).
     pub const KEPT_FOR_US: i64 = 24 * 60 * 60 * Timestamp::SECOND;
-    /// Bytes of sealed bodies that are kept of a workspace, at most. Decision 0070.
+    /// Bytes of sealed bodies that are kept of a workspace, at most. D-0070.
     pub const BYTES_PER_WORKSPACE_MAX: i64 = 2 << 30;
 }
 

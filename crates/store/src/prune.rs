@@ -24,7 +24,7 @@ pub(crate) const BATCH_MAX: i64 = 500;
 const BATCHES_MAX: u32 = 200;
 
 statements! {
-    /// Contract decision 9: deliveries to a disabled webhook stay pending for 30 days.
+    /// C-9: deliveries to a disabled webhook stay pending for 30 days.
     GIVE_UP = "UPDATE delivery SET state = 'given_up', finished_at = $1, lease_owner = NULL, leased_until = NULL
         WHERE id IN (
             SELECT d.id FROM delivery d WHERE d.state = 'pending' AND d.created_at > 0 AND d.created_at <= $2

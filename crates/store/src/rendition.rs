@@ -10,7 +10,7 @@ use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
-    /// The presentation of a media without edits has the ID of its source (decision 0123). The row is written
+    /// The presentation of a media without edits has the ID of its source (D-0123). The row is written
     /// only while a media names the source, or an upload holds it: a row that outlives both would keep its
     /// objects.
     INSERT = "INSERT INTO rendition (id, presentation_id, name, created_at)

@@ -1,6 +1,6 @@
 //! Keys that seal are changed while processes run. At every start of a server all secrets are sealed with its
-//! first key, so that the others can go; and no server starts without a key that a secret needs. Decision
-//! 0094.
+//! first key, so that the others can go; and no server starts without a key that a secret needs.
+//! D-0094.
 
 use kinora_domain::Random;
 

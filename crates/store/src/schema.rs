@@ -34,7 +34,7 @@ const STEPS: [Step; 2] = [
 ];
 /// The newest schema.
 const KNOWN: i64 = STEPS[STEPS.len() - 1].to;
-/// The schema of trial installations before the first release. Older ones are rejected (decision 0125).
+/// The schema of trial installations before the first release. Older ones are rejected (D-0125).
 const LAST_UNRELEASED: i64 = 25;
 /// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own:
 /// "kino", and 2 for this purpose. The wait ends with the transaction, or with [`Error::Busy`].
@@ -87,7 +87,7 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
     Ok(keyring)
 }
 
-/// Whether a database of schema `found` must be migrated to `known` first (contract decision 42). 0: an empty
+/// Whether a database of schema `found` must be migrated to `known` first (C-42). 0: an empty
 /// one. `oldest`: the lowest schema of a database with tables that can be migrated.
 fn must_migrate(found: i64, oldest: i64, known: i64, opener: Opener) -> Result<bool, Error> {
     if found > known {

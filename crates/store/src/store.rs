@@ -18,7 +18,7 @@ use crate::wake::Bell;
 use crate::write::Work;
 use crate::{Error, FaultAction, FaultPoint, Faults, Tx, Version, Wake, WorkerId, folder, schema, writer};
 
-/// Who opens a store (contract decision 42). On an empty folder either makes the schema, the key and the
+/// Who opens a store (C-42). On an empty folder either makes the schema, the key and the
 /// first rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opener {

@@ -9,7 +9,7 @@ use crate::sql::{Database, Session, statements, values};
 use crate::tx::Effects;
 use crate::{Error, Store, Version, notify};
 
-/// How often to look (contract decision 42).
+/// How often to look (C-42).
 const INTERVAL: Duration = Duration::from_millis(500);
 
 statements! {

@@ -1,4 +1,4 @@
-//! Databases as the last unreleased version made them (decision 0125).
+//! Databases as the last unreleased version made them (D-0125).
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 
-/// Bytes that are thrown away behind an answer: two chunks of the web uploader (contract 3.5), which cost
+/// Bytes that are thrown away behind an answer: two chunks of the web uploader (C-152), which cost
 /// some milliseconds.
 const LINGER_BYTES_MAX: u64 = 32 << 20;
 /// How long they are waited for, as for any small body.

@@ -1,4 +1,4 @@
-//! What browsers are told (contract 3.6), and what `OPTIONS` answers to everybody.
+//! What browsers are told (C-153), and what `OPTIONS` answers to everybody.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};

@@ -1,4 +1,4 @@
-//! Errors at the signed address of an upload, in any protocol (decision 0060); [`ApiError`] has those of
+//! Errors at the signed address of an upload, in any protocol (D-0060); [`ApiError`] has those of
 //! several crates.
 
 use axum::http::StatusCode;

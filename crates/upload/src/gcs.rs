@@ -1,4 +1,4 @@
-//! Resumable uploads of Google Cloud Storage, as the web uploader speaks them (contract 3).
+//! Resumable uploads of Google Cloud Storage, as the web uploader speaks them (C-146, C-147, C-148, C-150).
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -155,7 +155,7 @@ fn started(location: &str) -> Response {
 }
 
 /// 200 when the file is whole, else 308 with what is kept. Never with a `Location`: browsers would follow it
-/// (contract 3.2).
+/// (C-148).
 fn stands(standing: &Standing) -> Response {
     if standing.is_complete() { received(standing) } else { kept(standing.offset) }
 }
@@ -169,7 +169,7 @@ fn kept(offset: u64) -> Response {
     response
 }
 
-/// Clients of this protocol try again after a 503 and give up after a 409 (contract 3.2).
+/// Clients of this protocol try again after a 503 and give up after a 409 (C-149).
 fn refused(error: IntakeError) -> Response {
     match error {
         IntakeError::WrongOffset { offset, .. } => kept(offset),

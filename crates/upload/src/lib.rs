@@ -1,5 +1,5 @@
-//! The signed address of a direct upload, `/upload/{signed}`: four protocols over one reception (decisions
-//! 0060 and 0061).
+//! The signed address of a direct upload, `/upload/{signed}`: four protocols over one reception
+//! (D-0060, D-0061).
 //!
 //! Headers tell which one is spoken. Each protocol has a file that turns a request into one value, lets
 //! `kinora_intake` receive what it brings, and says in its own words what came of it. What one has begun

@@ -1,4 +1,4 @@
-//! One `PUT` with the whole file (contract 3.4).
+//! One `PUT` with the whole file (C-151).
 
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};

@@ -17,7 +17,7 @@ pub(super) enum Protocol {
     Page,
     /// One `PUT` with the whole file.
     Plain,
-    /// Resumable uploads of Google Cloud Storage, as the web uploader speaks them (contract 3).
+    /// Resumable uploads of Google Cloud Storage, as the web uploader speaks them (C-146).
     Gcs,
     /// tus 1.0.
     Tus,

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::Upload;
 use kinora_store::Store;
 
-/// Bases of the addresses in answers, without a slash at the end (contract decision 38).
+/// Bases of the addresses in answers, without a slash at the end (C-38).
 #[derive(Debug, Clone)]
 pub struct Addresses {
     /// Of the API and the pages.

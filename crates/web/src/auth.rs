@@ -24,7 +24,7 @@ use crate::error::ApiError;
 pub struct Reader {
     /// The one workspace that exists for this caller.
     pub workspace: WorkspaceId,
-    /// Whether the token may change what it reads, and so read what lets others do so (contract decision 39).
+    /// Whether the token may change what it reads, and so read what lets others do so (C-39).
     pub may_write: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Authenticator(Arc<Parts>);
 struct Parts {
     store: Store,
     clock: Arc<dyn Clock>,
-    /// Callers of the last second. Refusals are not cached (contract decision 44).
+    /// Callers of the last second. Refusals are not cached (C-44).
     callers: moka::sync::Cache<[u8; 32], Access>,
     uses: Mutex<HashMap<AccessTokenId, Timestamp>>,
 }
@@ -179,7 +179,7 @@ fn credentials(header: &[u8]) -> Option<(AccessTokenId, String)> {
 mod tests {
     use super::*;
 
-    /// Half of the 2 s in which a revoked token is refused (contract decision 13).
+    /// Half of the 2 s in which a revoked token is refused (C-103).
     #[test]
     fn cached_caller_expires_within_1_s() {
         let ttl = callers().policy().time_to_live();

@@ -1,4 +1,4 @@
-//! Conditions of a request on what it reads or changes (RFC 9110, 13.1; decision 0074).
+//! Conditions of a request on what it reads or changes (RFC 9110, 13.1; D-0074).
 //!
 //! A tag is a hash of the answer that `GET` gives: whatever is another in it, for whatever reason, gives
 //! another tag. So it is strong, and a change that was made for one answer is not made over another.

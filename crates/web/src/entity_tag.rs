@@ -1,4 +1,4 @@
-//! Lists of entity tags in conditional requests (RFC 9110, 8.8.3 and 13.1; decision 0126).
+//! Lists of entity tags in conditional requests (RFC 9110, 8.8.3 and 13.1; D-0126).
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 

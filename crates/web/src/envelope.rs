@@ -1,4 +1,4 @@
-//! What a successful answer is wrapped in (contract 1.3).
+//! What a successful answer is wrapped in (C-106).
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,8 +15,8 @@ pub struct Data<T> {
     data: T,
     #[serde(skip_serializing_if = "Option::is_none")]
     pagination: Option<Pagination>,
-    /// Wishes that were stored and have no effect yet, and what else the client should know (contract
-    /// decisions 14 and 33).
+    /// Wishes that were stored and have no effect yet, and what else the client should know
+    /// (C-14, C-33).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip)]
@@ -26,7 +26,7 @@ pub struct Data<T> {
     links: Option<HeaderValue>,
 }
 
-/// Where a page lies (contract 1.3, decision 22).
+/// Where a page lies (C-108, C-22).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pagination {
@@ -36,7 +36,7 @@ pub(crate) struct Pagination {
     pub(crate) current_offset: u64,
     /// Number of pages.
     pub(crate) offset_count: u64,
-    /// There are at least so many records and pages (decision 0069).
+    /// There are at least so many records and pages (D-0069).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) total_is_lower_bound: bool,
 }

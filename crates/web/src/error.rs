@@ -1,4 +1,4 @@
-//! Turns what went wrong into a status and a message (contract 1.4, decision 40).
+//! Turns what went wrong into a status and a message (C-109, C-40).
 //!
 //! Has the errors of several crates; each crate of routes has an `error.rs` for its own. Status codes and
 //! messages of errors exist in these files alone.
@@ -174,7 +174,7 @@ impl ApiError {
         )
     }
 
-    /// 400: an upload that has ended cannot be cancelled. The message is the contract's (1.4).
+    /// 400: an upload that has ended cannot be cancelled. The message is the contract's (C-111).
     pub fn upload_not_cancelled(upload: &Upload) -> Self {
         Self::upload_ended_already(upload.state.name())
     }
@@ -203,8 +203,8 @@ impl ApiError {
         )
     }
 
-    /// 400: there are as many of something as there may be. The status is the contract's for limits (1.4),
-    /// and the same for all of them (decision 0078).
+    /// 400: there are as many of something as there may be. The status is the contract's for limits (C-112),
+    /// and the same for all of them (D-0078).
     pub fn limit_reached(description: impl Into<String>) -> Self {
         Self::described(StatusCode::BAD_REQUEST, "limit reached", description)
     }
@@ -367,7 +367,7 @@ impl From<store::Error> for ApiError {
     }
 }
 
-/// How a refusal is written (contract 1.4).
+/// How a refusal is written (C-109, C-110).
 #[derive(Serialize)]
 pub(crate) struct ErrorBody<'a> {
     success: bool,

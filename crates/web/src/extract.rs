@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::fields::Problems;
 
-/// Largest request body (contract decision 40).
+/// Largest request body (C-40).
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// Reading so much of a body that is too large costs some milliseconds.
 const THROWN_AWAY_MAX: usize = 32 << 20;
@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A JSON body.
 ///
 /// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it drips, 400 when it is no JSON
-/// (contract decision 40).
+/// (C-40).
 pub struct JsonBody(pub Value);
 
 impl<S: Send + Sync> FromRequest<S> for JsonBody {
@@ -107,7 +107,7 @@ in_path! {
     TrackId: "trackId",
 }
 
-/// An id in a path; 422 that names it when it is none (contract 1.5).
+/// An id in a path; 422 that names it when it is none (C-115).
 pub struct PathId<T>(pub T);
 
 impl<T: InPath, S: Send + Sync> FromRequestParts<S> for PathId<T> {
@@ -166,7 +166,7 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParts<N> {
 }
 
 /// The parts of a path below which caches keep answers: 404 where a percent stands in it, for nothing there
-/// needs one, and a second spelling of an address would be kept beside the first (decision 0095).
+/// needs one, and a second spelling of an address would be kept beside the first (D-0095).
 pub struct PlainParts<const N: usize>(pub [String; N]);
 
 impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PlainParts<N> {
@@ -181,7 +181,7 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PlainParts<N> {
     }
 }
 
-/// `limit`, `offset` and `orderBy` of a list (contract 1.3).
+/// `limit`, `offset` and `orderBy` of a list (C-107).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageQuery {
     /// Records a page, 1 to 50.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::openapi::schema;
 
-/// Why a media or an upload failed (contract decision 31).
+/// Why a media or an upload failed (C-31).
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Failure")]
 pub struct FailureView {

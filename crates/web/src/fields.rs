@@ -1,6 +1,6 @@
 //! Reads a JSON body field by field and collects everything that is wrong with it, each by its path.
 //!
-//! Unknown fields are ignored, `null` is the same as absent (contract decision 10).
+//! Unknown fields are ignored, `null` is the same as absent (C-10).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! What is asked of a list: which part of it, by its number or by a cursor, and what lies beside it (contract
-//! 1.3, decision 0069).
+//! What is asked of a list: which part of it, by its number or by a cursor, and what lies beside it
+//! (C-107, D-0069).
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;

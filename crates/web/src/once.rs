@@ -1,5 +1,5 @@
-//! `Idempotency-Key`: a POST that is sent again is answered again and not done again (contract decision 24,
-//! decision 0070).
+//! `Idempotency-Key`: a POST that is sent again is answered again and not done again
+//! (C-24, D-0070).
 //!
 //! [`recognise`] lies before every operation but those that are not supported, of which nothing is read. It
 //! answers at once what was answered before, and refuses what cannot be told apart. The operation writes

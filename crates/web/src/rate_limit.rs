@@ -1,4 +1,4 @@
-//! How many requests a principal, such as an access token, may send (contract decision 23, decision 0077).
+//! How many requests a principal, such as an access token, may send (C-23, D-0077).
 //!
 //! [`limit`] lies before every operation of the API, behind nothing but who is asked: no body is read and
 //! nothing is looked up for a request that is too much. What viewers, operators and signed upload addresses

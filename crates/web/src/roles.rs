@@ -1,6 +1,6 @@
 //! Which routes a process serves.
 
-/// Which work a process does, of what the processes of one database share (design: Roles and scale).
+/// Which work a process does, of what the processes of one database share (docs/scale-out.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles {
     /// Answers the JSON API.

@@ -14,6 +14,7 @@ mod arrows;
 mod decisions;
 mod manifests;
 mod modules;
+mod references;
 mod sources;
 mod test_names;
 
@@ -44,6 +45,9 @@ const SOURCE_FOLDERS: [&str; 5] = ["bench", "crates", "scripts", "web", "xtask"]
 const SKIPPED_FOLDERS: [&str; 4] = ["dist", "node_modules", "snapshots", "target"];
 /// Endings of the files that are read as source text.
 const SOURCE_ENDINGS: [&str; 6] = ["css", "mjs", "rs", "sh", "ts", "tsx"];
+
+/// Documents whose rules have numbers, `C-13` and `M-7`.
+const RULES: [&str; 2] = ["docs/contract.md", "docs/media.md"];
 
 /// Says which tests each suite holds.
 const TEST_CONFIG: &str = ".config/nextest.toml";
@@ -85,6 +89,15 @@ pub(crate) fn check_workspace(root: &Path) -> Result<Vec<Finding>, Box<dyn Error
         decisions.push((name, fs::read_to_string(&path)?));
     }
     findings.extend(decisions::check(&decisions));
+    let rules = RULES.map(|path| fs::read_to_string(root.join(path)));
+    let rules = rules.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let known = references::Known::of(&rules, &decisions);
+    for path in files_below(&root.join("docs"))?.into_iter().chain([root.join("ARCHITECTURE.md")]) {
+        if path.extension().is_some_and(|ending| ending == "md") {
+            files.push((place(root, &path), fs::read_to_string(&path)?));
+        }
+    }
+    findings.extend(files.iter().flat_map(|(path, text)| known.check(path, text)));
     findings.sort();
     Ok(findings)
 }

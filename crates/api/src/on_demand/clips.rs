@@ -10,7 +10,7 @@ use kinora_web::list_query::ListQuery;
 use crate::ApiState;
 use crate::error;
 
-/// Longest id of a stream, in characters (contract 1.5).
+/// Longest id of a stream, in characters (C-115).
 pub(super) const STREAM_ID_MAX: usize = 255;
 
 /// The id of a stream as it was sent, whatever its form. 404 when it is no text: nothing is called so.
@@ -47,7 +47,7 @@ pub(crate) async fn media_clips(
 }
 
 /// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. None yet, whatever
-/// the id: there are no live streams (decision 0066).
+/// the id: there are no live streams (D-0066).
 ///
 /// The id of a stream is no UUID, so its form is not looked at.
 pub(crate) async fn live_clips(

@@ -8,7 +8,7 @@ use kinora_web::list_query::ListQuery;
 use crate::error;
 
 /// `GET /on-demand/drm-configurations`: none, for there is no licence service that one could belong to
-/// (contract decision 16).
+/// (C-16).
 pub(crate) async fn drm_configurations(_: Reader, query: ListQuery) -> Result<Data<[(); 0]>, ApiError> {
     Ok(query.of_list("DRM configurations")?.empty())
 }

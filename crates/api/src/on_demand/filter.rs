@@ -1,4 +1,4 @@
-//! The filters of `GET /on-demand` (decision 0069).
+//! The filters of `GET /on-demand` (D-0069).
 
 use kinora_domain::{MediaSettings, Timestamp};
 use kinora_store::MediaFilter;
@@ -11,7 +11,7 @@ const NAMES: [&str; 6] = ["status", "title", "creatorId", "metadataKey", "create
 const METADATA: &str = "metadata";
 const TEXT_MAX: usize = MediaSettings::TEXT_MAX;
 
-/// The states of a media as the contract has them (section 7), in its order. No media of ours is ever in some
+/// The states of a media as the contract has them (C-137), in its order. No media of ours is ever in some
 /// of them: asked for, these find nothing, in the index of states.
 pub(super) const STATUSES: [&str; 8] =
     ["Created", "Downloading", "Downloaded", "Validating", "In Queue", "Processing", "Ready", "Failed"];

@@ -11,7 +11,7 @@ use crate::ApiState;
 use crate::error;
 use crate::view::TrackView;
 
-/// What a media was made from (contract 2.4).
+/// What a media was made from (C-133).
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct InputInfo {
     configuration: Configuration,

@@ -1,4 +1,4 @@
-//! Who may watch where and in what, as bodies have it (contract 2.2, decisions 12 and 0067).
+//! Who may watch where and in what, as bodies have it (C-121, C-12, D-0067).
 
 use kinora_domain::{AccessRestrictions, DefaultPolicy, HostPattern, Restriction};
 use kinora_web::fields::Fields;
@@ -33,7 +33,7 @@ pub(super) fn restriction(fields: &Fields<'_>, entries: Entries) -> Option<Restr
     Some(Restriction { default_policy: default_policy.unwrap_or_default(), allow: allow?, deny: deny? })
 }
 
-/// Warnings about a rule: which of its lists has no effect (contract decisions 12 and 14).
+/// Warnings about a rule: which of its lists has no effect (C-12, C-14).
 pub(super) fn warnings(rule: &Restriction) -> Vec<String> {
     let idle = match rule.default_policy {
         DefaultPolicy::Allow if !rule.allow.is_empty() => {

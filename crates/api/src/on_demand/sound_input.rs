@@ -1,4 +1,4 @@
-//! Inputs of type `audio`: another sound for the media, and more laid over it (contract 2.3, decision 0080).
+//! Inputs of type `audio`: another sound for the media, and more laid over it (C-126, D-0080).
 
 use std::time::Duration;
 

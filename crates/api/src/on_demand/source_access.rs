@@ -18,7 +18,7 @@ use crate::view::MediaView;
 ///
 /// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the
 /// wrong field. The change and its events are one commit; what is so already is answered, and not told
-/// (decision 0075).
+/// (D-0075).
 pub(crate) async fn source_access(
     State(app): State<ApiState>,
     caller: Writer,

@@ -1,4 +1,4 @@
-//! The body of `PATCH /on-demand/{mediaId}` (contract 2.4, decision 0064).
+//! The body of `PATCH /on-demand/{mediaId}` (C-131, D-0064).
 
 use kinora_domain::{Change, MediaChange, MediaSettings};
 use kinora_web::error::ApiError;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::wishes::metadata;
 
-/// Latest moment that is accepted: longer than any media (contract section 8: 12 hours), past the end is the
+/// Latest moment that is accepted: longer than any media (C-138: 12 hours), past the end is the
 /// last frame.
 pub(super) const TIME_S_MAX: u32 = 1_000_000;
 
@@ -23,7 +23,7 @@ pub(super) fn parse(body: &Value) -> Result<MediaChange, ApiError> {
     problems.into_result(change)
 }
 
-/// `thumbnail: {time: seconds}` (decision 0083). `null` goes back to a picture near the middle.
+/// `thumbnail: {time: seconds}` (D-0083). `null` goes back to a picture near the middle.
 fn thumbnail(fields: &Fields<'_>) -> Change<u64> {
     if fields.is_null("thumbnail") {
         return Change::Clear;

@@ -1,5 +1,5 @@
 //! What can be wished of a media, however its bytes come: the fields that a creation and the settings of a
-//! direct upload share (contract 2.3 and 2.5, decisions 11, 16, 32, 33).
+//! direct upload share (C-123, C-139, C-11, C-16, C-32, C-33).
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -16,7 +16,7 @@ use super::tracks::subtitle_input;
 
 /// Longest address, in characters: no more is fetched.
 pub(super) const URL_MAX: usize = kinora_fetch::URL_BYTES_MAX;
-/// How long a summary may be asked to be, in words (contract 2.3).
+/// How long a summary may be asked to be, in words (C-123).
 pub(super) const SUMMARY_LENGTHS: RangeInclusive<u32> = 30..=250;
 /// Most inputs of one media; a list of thousands would only make the refusal long.
 pub(super) const INPUTS_MAX: usize = 64;
@@ -113,7 +113,7 @@ pub(super) fn times(fields: &Fields<'_>) {
     }
 }
 
-/// `public` unless another one was asked for (contract decision 11).
+/// `public` unless another one was asked for (C-11).
 pub(super) fn access_policy(fields: &Fields<'_>) -> AccessPolicy {
     if let Some(id) = fields.text("drmConfigurationId", MediaSettings::TEXT_MAX)
         && id.parse::<MediaId>().is_err()
@@ -123,7 +123,7 @@ pub(super) fn access_policy(fields: &Fields<'_>) -> AccessPolicy {
     let word = fields.word("accessPolicy", &["public", "private", "drm"], |word| Some(word.to_owned()));
     match word.as_deref() {
         Some("drm") => {
-            // Never silently clear: contract decision 16.
+            // Never silently clear: C-16.
             fields.refuse(
                 "accessPolicy",
                 "drm needs a licence service, and none is configured; use public or private",
@@ -202,8 +202,8 @@ fn free_pairs(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTreeMap<S
     read
 }
 
-/// What asks for something beside playback: refused unless it asks for what is so anyway (contract decision
-/// 33).
+/// What asks for something beside playback: refused unless it asks for what is so anyway
+/// (C-33).
 fn extras(fields: &Fields<'_>) {
     for name in ["chapters", "namedEntities"] {
         if fields.bool(name) == Some(true) {

@@ -1,4 +1,4 @@
-//! `/iam/signing-keys`: keys that clients sign playback tokens with (contract 2.11).
+//! `/iam/signing-keys`: keys that clients sign playback tokens with (C-169, C-170).
 
 mod create;
 mod delete;

@@ -1,4 +1,4 @@
-//! `/usage`: what a workspace stored, had encoded and delivered (decision 0088).
+//! `/usage`: what a workspace stored, had encoded and delivered (D-0088).
 
 mod doc;
 mod read;

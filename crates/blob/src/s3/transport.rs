@@ -1,6 +1,6 @@
 //! The way to the store: one request with its answer, tried a few times, each try bounded.
 //!
-//! The object library makes and signs requests; this sends them. It knows the rules of design section 5 that
+//! The object library makes and signs requests; this sends them. It knows the rules of C-193 that
 //! hold for every client of ours (no redirects, no proxy from the environment), reads each answer whole, so
 //! that a broken body is one more failed try, and tells refusals as [`Refusal`], which says what a caller can
 //! act on. Retries of the library are off.

@@ -16,7 +16,7 @@ use crate::token::Tokens;
 
 /// Answers of the last second. A cached answer may admit a viewer for a moment after a change. It never
 /// refuses one: [`super::admit`] reads the row again first, so a client that one process notified of a new
-/// media can play it from any other (decision 0029).
+/// media can play it from any other (D-0029).
 pub struct GateCache {
     known: moka::sync::Cache<PlayableId, (u64, Arc<Cached>)>,
     unknown: moka::sync::Cache<PlayableId, Version>,
@@ -57,8 +57,8 @@ impl Default for GateCache {
 
 impl GateCache {
     /// A change by this process applies at once, by another one within 0.5 s; this bounds the effect of a
-    /// missed one. A changed rule applies within 2 s, a negative answer lives 1 s (contract decisions 13
-    /// and 44).
+    /// missed one. A changed rule applies within 2 s, a negative answer lives 1 s
+    /// (C-13, C-44).
     const TIME_TO_LIVE: Duration = Duration::from_secs(1);
     /// About 200 bytes each, and some hundred for each added track. Those with many rules count for more.
     const ENTRIES_MAX: u64 = 100_000;
@@ -114,7 +114,7 @@ pub(super) async fn read(app: &DeliveryState, id: PlayableId) -> Result<Arc<Cach
         return Err(id.not_found());
     };
     let cached = Arc::new(cached);
-    // What is not ready is not cached (contract decision 44).
+    // What is not ready is not cached (C-44).
     if !matches!(cached.state, State::NotReady) {
         app.gate.known.insert(id, (generation, Arc::clone(&cached)));
     }
@@ -190,7 +190,7 @@ impl Cached {
 mod tests {
     use super::*;
 
-    /// A grant may come from a key that was cached for as long: together the 2 s of contract decision 13.
+    /// A grant may come from a key that was cached for as long: together the 2 s of C-13.
     #[test]
     fn cached_grant_expires_within_1_s() {
         let cache = GateCache::new();

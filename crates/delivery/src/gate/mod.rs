@@ -74,8 +74,8 @@ enum Decision {
 /// Admits a viewer to a media.
 ///
 /// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token or a signed path
-/// that is not valid, 403 where a rule forbids it, 400 while the media is not ready (contract decisions 12,
-/// 13 and 15). A refusal writes nothing and is counted by its reason.
+/// that is not valid, 403 where a rule forbids it, 400 while the media is not ready
+/// (C-12, C-13, C-15). A refusal writes nothing and is counted by its reason.
 pub(super) async fn grant(
     app: &DeliveryState,
     playback: PlaybackId,

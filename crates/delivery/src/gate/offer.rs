@@ -121,8 +121,8 @@ impl Offer {
 
 impl Granted {
     /// The cache policy of an answer, and the account it counts for. What not every viewer may have is
-    /// cached by its viewer alone and not for long, unless the operator allows shared caches (contract
-    /// decision 13).
+    /// cached by its viewer alone and not for long, unless the operator allows shared caches
+    /// (C-13).
     pub(crate) fn terms(&self, app: &DeliveryState, caching: Caching) -> Terms {
         let keeping = match self.access.ticket {
             None => caching.for_everybody(),

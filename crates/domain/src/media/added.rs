@@ -1,4 +1,4 @@
-//! Tracks that a client adds to a media, beside those of its source (contract 2.6, decisions 0071 and 0079).
+//! Tracks that a client adds to a media, beside those of its source (C-155, D-0071, D-0079).
 
 use super::{Media, MediaState};
 use crate::{Event, EventKind, Failure, Random, SourceId, Timestamp, TrackEvent, TrackHappening, TrackId};
@@ -36,7 +36,7 @@ pub enum AddedTrackKind {
     Subtitle,
 }
 
-/// Where an added track stands (contract section 7).
+/// Where an added track stands (C-160).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddedTrackState {
     /// It is being fetched; nobody is offered it.
@@ -73,7 +73,7 @@ pub struct TrackUpdate {
 pub struct TrackEvents {
     /// The one that is another, or gone.
     pub track: TrackId,
-    /// What happened to it, and at last that its media is another (contract decision 36), in the order in
+    /// What happened to it, and at last that its media is another (C-36), in the order in
     /// which it is told.
     pub told: Vec<Event>,
 }
@@ -117,7 +117,7 @@ impl AddedTrackState {
     /// All of their names.
     pub const NAMES: [&'static str; 3] = ["preparing", "available", "failed"];
 
-    /// The state as clients and rows see it (contract section 7).
+    /// The state as clients and rows see it (C-160).
     pub fn name(&self) -> &'static str {
         match self {
             Self::Preparing { .. } => "preparing",
@@ -184,7 +184,7 @@ impl AddedTrack {
 
 impl Media {
     /// Most tracks that are added to one media: whoever reads it reads all of them, and each is a line of its
-    /// manifest (decision 0071).
+    /// manifest (D-0071).
     pub const ADDED_TRACKS_MAX: usize = 100;
 
     /// The added track with this id.
@@ -219,7 +219,7 @@ impl Media {
 
     /// Changes a track. With an address it is fetched anew, and what was shown of it is shown no more;
     /// `random` names where that will lie. Without one a track that players are offered is ready as it is,
-    /// and that is told at once: whoever waits for it would wait for ever (contract 2.6). Without events
+    /// and that is told at once: whoever waits for it would wait for ever (C-156). Without events
     /// nothing is another than before.
     pub fn update_track(
         mut self,

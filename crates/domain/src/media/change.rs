@@ -1,4 +1,4 @@
-//! What a client changes of a media that is there: what it told of it (contract decision 36).
+//! What a client changes of a media that is there: what it told of it (C-36).
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Media {
             self.settings.creator_id = creator_id;
         }
         if let Some(metadata) = metadata {
-            // No pairs and none sent are the same to everybody outside (decision 0011).
+            // No pairs and none sent are the same to everybody outside (D-0011).
             let is_as_before =
                 self.settings.metadata.as_ref().map_or(metadata.is_empty(), |held| *held == metadata);
             if !is_as_before {

@@ -139,7 +139,7 @@ pub struct MediaDuration {
 }
 
 impl MediaDuration {
-    /// What a media that never became ready answers (contract decision 31).
+    /// What a media that never became ready answers (C-31).
     pub const UNKNOWN: Self = Self { micros: 0 };
 
     /// From microseconds.
@@ -153,7 +153,7 @@ impl MediaDuration {
     }
 }
 
-/// `HH:MM:SS`, rounded to the nearest second; what plays at all is at least one second. Decision 0003.
+/// `HH:MM:SS`, rounded to the nearest second; what plays at all is at least one second. D-0003.
 impl fmt::Display for MediaDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds =
@@ -179,7 +179,7 @@ impl AspectRatio {
     const ROUNDING_PX: u64 = 2;
 
     /// The shape of a displayed picture: a common one when both sides fit it to within the rounding of
-    /// encoders, else reduced. Decision 0003.
+    /// encoders, else reduced. D-0003.
     pub fn of_picture(width: u32, height: u32) -> Option<Self> {
         if width == 0 || height == 0 {
             return None;

@@ -87,7 +87,7 @@ impl Media {
     }
 
     /// Registers the media that a direct upload becomes. `address` is the upload's without its signature
-    /// (contract decision 6).
+    /// (C-6).
     pub(crate) fn of_upload(
         upload: &Upload,
         address: String,
@@ -181,8 +181,8 @@ impl Media {
         Ok((self, event))
     }
 
-    /// Takes back the copy of a source that turned out not to decode; the media stays ready (contract
-    /// decision 36: updated).
+    /// Takes back the copy of a source that turned out not to decode; the media stays ready
+    /// (C-36: updated).
     pub fn withdraw_copy(mut self, tried: SourceId, now: Timestamp) -> Result<(Self, Event), WrongState> {
         match &mut self.state {
             MediaState::Ready { source, facts, .. } if *source == tried && !facts.does_not_decode => {

@@ -1,4 +1,4 @@
-//! Files of a media beside playback (contract 2.2 to 2.4, decision 27).
+//! Files of a media beside playback (C-122, C-123, C-135, C-27).
 
 use super::{Media, MediaState, TrackKind};
 use crate::{Event, EventKind, Timestamp};

@@ -1,4 +1,4 @@
-//! The playback IDs of a media come, change and go (contract decision 36).
+//! The playback IDs of a media come, change and go (C-36).
 
 use super::Media;
 use crate::{Event, PlaybackHandle, PlaybackId, Restriction, Timestamp};
@@ -18,7 +18,7 @@ pub enum NewRestriction {
 }
 
 impl Media {
-    /// Most playback IDs of one media: whoever looks at one reads all of them (decision 0067).
+    /// Most playback IDs of one media: whoever looks at one reads all of them (D-0067).
     pub const PLAYBACK_IDS_MAX: usize = 50;
 
     /// The playback ID with this id.

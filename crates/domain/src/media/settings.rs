@@ -29,9 +29,9 @@ pub struct MediaSettings {
 }
 
 impl MediaSettings {
-    /// Most entries of metadata (contract section 8).
+    /// Most entries of metadata (C-119).
     pub const METADATA_ENTRIES_MAX: usize = 10;
-    /// Longest key or value of metadata, title and creator id, in characters (contract section 8).
+    /// Longest key or value of metadata, title and creator id, in characters (C-119).
     pub const TEXT_MAX: usize = 255;
 }
 

@@ -1,5 +1,5 @@
-//! What is done to the sound of a media before it is ready: inputs of type `audio` (contract 2.3, decision
-//! 0080).
+//! What is done to the sound of a media before it is ready: inputs of type `audio`
+//! (C-126, D-0080).
 
 use std::time::Duration;
 
@@ -39,6 +39,6 @@ impl SoundEdit {
     /// Most sounds over one media. A mix of forty is possible; a media with pauses takes some of those for
     /// itself.
     pub const OVERLAYS_MAX: usize = 16;
-    /// Latest time that can be named: the longest media (contract section 8).
+    /// Latest time that can be named: the longest media (C-126).
     pub const TIME_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 }

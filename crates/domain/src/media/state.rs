@@ -3,7 +3,7 @@
 use super::MediaFacts;
 use crate::{Failure, SourceId, Timestamp};
 
-/// Only states that last are written (contract decision 34): between the last byte and `Ready` there is one
+/// Only states that last are written (C-34): between the last byte and `Ready` there is one
 /// commit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MediaState {
@@ -38,7 +38,7 @@ impl MediaState {
     /// What [`name`](Self::name) may answer, in the order in which a media goes through them.
     pub const NAMES: [&'static str; 4] = ["Created", "Downloading", "Ready", "Failed"];
 
-    /// The state as clients and rows see it (contract section 7).
+    /// The state as clients and rows see it (C-137).
     pub fn name(&self) -> &'static str {
         match self {
             Self::Created => "Created",

@@ -1,4 +1,4 @@
-//! What is encrypted on its way to viewers (RFC 8216, 4.3.2.4; decision 0087).
+//! What is encrypted on its way to viewers (RFC 8216, 4.3.2.4; D-0087).
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -66,7 +66,7 @@ impl ContentKey {
 
     /// The initialisation vector of a file, by its path below the playback ID. No two paths have the same,
     /// and who has not the key cannot tell it beforehand (NIST SP 800-38A, appendix C). A segment that is
-    /// encoded anew may have other bytes under its path: decision 0087 says what that shows.
+    /// encoded anew may have other bytes under its path: D-0087 says what that shows.
     pub fn iv(&self, path: &str) -> [u8; Self::LEN] {
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
         let full = mac.chain_update(path).finalize().into_bytes();

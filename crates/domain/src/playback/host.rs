@@ -1,4 +1,4 @@
-//! Hosts of pages, and what a rule on them names (contract decision 12).
+//! Hosts of pages, and what a rule on them names (C-12).
 
 use std::fmt;
 

@@ -85,13 +85,13 @@ pub struct Restriction {
 }
 
 impl Restriction {
-    /// Most entries of a list (decision 0067).
+    /// Most entries of a list (D-0067).
     pub const ENTRIES_MAX: usize = 100;
     /// Longest entry, in characters: a host name has 253 (RFC 1035, 2.3.4, without the dot of the root), and
     /// `*.` may stand before it.
     pub const ENTRY_CHARS_MAX: usize = 255;
 
-    /// Whether it keeps anybody out. The list of the other default has no effect (contract 4.6, decision 12).
+    /// Whether it keeps anybody out. The list of the other default has no effect (C-163, C-12).
     pub fn refuses_somebody(&self) -> bool {
         match self.default_policy {
             DefaultPolicy::Allow => !self.deny.is_empty(),
@@ -135,14 +135,14 @@ pub struct PlaybackHandle {
     pub resolution: Option<Resolution>,
     /// How what plays is encrypted on its way. Its key is made where it is kept, and is in no answer.
     pub encryption: Encryption,
-    /// Counts how often everything that was handed out for it was taken back (contract decision 13).
+    /// Counts how often everything that was handed out for it was taken back (C-13).
     pub generation: u32,
     /// When it was made.
     pub created_at: Timestamp,
 }
 
 impl PlaybackHandle {
-    /// What a client may set as the largest that is played (contract 2.8).
+    /// What a client may set as the largest that is played (C-161).
     pub const CAPS: [Resolution; 5] =
         [Resolution::P480, Resolution::P720, Resolution::P1080, Resolution::P1440, Resolution::P2160];
 

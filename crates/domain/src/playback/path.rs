@@ -1,4 +1,4 @@
-//! What the signed path of a manifest's children says (contract decision 13).
+//! What the signed path of a manifest's children says (C-13).
 //!
 //! It names no viewer, so that those of one hour and one key share addresses, and what lies between them and
 //! us keeps one copy.
@@ -21,10 +21,10 @@ const KEY_LEN: usize = 16 + 8;
 /// Bytes of a signature: HMAC-SHA256.
 const SIGNATURE_LEN: usize = 32;
 const HOUR_US: i64 = 60 * 60 * Timestamp::SECOND;
-/// A viewer who pauses for the night goes on in the morning (contract decision 13).
+/// A viewer who pauses for the night goes on in the morning (C-13).
 const ROOM_US: i64 = 12 * HOUR_US;
 /// So far may the clocks of two processes be apart: as far as those of whoever signs tokens and whoever reads
-/// them (decision 0085).
+/// them (D-0085).
 const CLOCKS_APART_US: i64 = 60 * Timestamp::SECOND;
 
 /// To what a path is bound.

@@ -138,7 +138,7 @@ pub enum PathRefusal {
 #[derive(Debug, Clone)]
 struct Rule<T> {
     default_policy: DefaultPolicy,
-    /// The list of the other default has no effect (contract 4.6, decision 12).
+    /// The list of the other default has no effect (C-163, C-12).
     exceptions: Vec<T>,
     /// As the rule was set, whether or not all of it could be read.
     refuses_somebody: bool,
@@ -151,7 +151,7 @@ impl PlaybackPolicy {
             playback: handle.id,
             policy: handle.policy,
             generation: handle.generation,
-            // What is no host names nobody. It is not taken (decision 0067); what lies there from before
+            // What is no host names nobody. It is not taken (D-0067); what lies there from before
             // still counts as a rule.
             domains: Rule::of(&handle.restrictions.domains, HostPattern::parse),
             user_agents: Rule::of(&handle.restrictions.user_agents, |entry| Some(entry.to_owned())),
@@ -217,7 +217,7 @@ impl PlaybackPolicy {
             return Err(PlaybackRefusal::Domain);
         }
         let user_agent = viewer.user_agent.unwrap_or_default();
-        // Case-sensitive parts (contract decision 12).
+        // Case-sensitive parts (C-12).
         if !self.user_agents.lets_in(|part| user_agent.contains(part.as_str())) {
             return Err(PlaybackRefusal::UserAgent);
         }
@@ -287,7 +287,7 @@ impl PlaybackRefusal {
     ///
     /// So it is for a private playback ID, for that stays what it is, and for a key, which is never another
     /// one under its mark. Another one under its id may be taken for it by whoever remembers the first
-    /// (decision 0098).
+    /// (D-0098).
     pub fn is_of_request(self) -> bool {
         match self {
             Self::Token(refusal) => match refusal {

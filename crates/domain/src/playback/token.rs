@@ -1,9 +1,9 @@
-//! What a playback token says, held against what is asked for (contract 4.5).
+//! What a playback token says, held against what is asked for (C-165).
 
 use super::policy::TokenRefusal;
 use crate::{PlaybackId, Timestamp};
 
-/// Clocks of those who sign and of those who verify differ (design: Security). In seconds.
+/// Clocks of those who sign and of those who verify differ (C-165). In seconds.
 const LEEWAY_S: f64 = 60.0;
 
 /// The claims of a token whose signature holds.
@@ -22,7 +22,7 @@ pub struct TokenClaims {
 impl TokenClaims {
     /// Longest token, in bytes. One of ours has some 700; more would only be work.
     pub const TOKEN_BYTES_MAX: usize = 8 << 10;
-    /// Longest `jti` that can be taken back, in characters; as other texts of clients (contract section 8).
+    /// Longest `jti` that can be taken back, in characters; as other texts of clients (C-119).
     pub const ID_CHARS_MAX: usize = 255;
 
     /// Whether a token with this `jti` can be taken back. One with a control character cannot: not every

@@ -52,7 +52,7 @@ impl Playlist {
     }
 
     /// Adds media behind the last one, in this order. One that is in it already stays where it is: whoever
-    /// asks twice, because an answer was lost, gets what asking once gives (decision 0072).
+    /// asks twice, because an answer was lost, gets what asking once gives (D-0072).
     pub fn append(mut self, media: &[MediaId], now: Timestamp) -> Result<Self, PlaylistProblem> {
         let limit = self.limit;
         let items = self.manual()?;

@@ -60,11 +60,11 @@ pub struct NewPlaylist {
 }
 
 impl Playlist {
-    /// Most playlists of one workspace (decision 0072).
+    /// Most playlists of one workspace (D-0072).
     pub const PER_WORKSPACE_MAX: u64 = 10_000;
-    /// Most media of one playlist, and what `limit` is unless the client says less (contract 2.9).
+    /// Most media of one playlist, and what `limit` is unless the client says less (C-171).
     pub const ITEMS_MAX: u32 = 1000;
-    /// Longest name, reference and description, in characters: as long as a title (contract 2.2).
+    /// Longest name, reference and description, in characters: as long as a title (C-119).
     pub const TEXT_MAX: usize = 255;
 
     /// A new playlist.

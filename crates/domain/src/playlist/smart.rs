@@ -35,7 +35,7 @@ impl PlayOrder {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::OldestFirst, Self::NewestFirst];
 
-    /// The order as clients and rows see it (contract 2.9).
+    /// The order as clients and rows see it (C-171).
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OldestFirst => "createdDate ASC",

@@ -33,7 +33,7 @@ pub struct KeyMark {
 }
 
 impl SigningKey {
-    /// Most keys of one workspace. Decision 0065.
+    /// Most keys of one workspace. D-0065.
     pub const PER_WORKSPACE_MAX: u64 = 100;
 }
 
@@ -68,7 +68,7 @@ impl KeyPair {
 pub struct PrivateKey(String);
 
 impl PrivateKey {
-    /// The Base64 of the PEM text, as the client gets it (contract 2.11).
+    /// The Base64 of the PEM text, as the client gets it (C-169).
     pub fn reveal(&self) -> String {
         STANDARD.encode(&self.0)
     }

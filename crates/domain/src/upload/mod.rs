@@ -1,6 +1,6 @@
 //! A direct upload: bytes that a client's device sends to a signed address, and the media that they become.
 //!
-//! The id of an upload is the id of its media (contract decision 7), and so it has one media at most,
+//! The id of an upload is the id of its media (C-7), and so it has one media at most,
 //! whatever is sent again.
 
 mod address;
@@ -109,9 +109,9 @@ impl Upload {
     /// The shortest time that can be asked for, in seconds: somebody must find the file first.
     pub const TIMEOUT_MIN_S: u32 = 60;
     /// How long an upload lives at most, however often it is renewed, in seconds; also the longest timeout
-    /// (contract decision 7).
+    /// (C-7).
     pub const LIFE_MAX_S: u32 = 7 * 24 * 60 * 60;
-    /// The most bytes of an upload through the deprecated path (specification, Limits: 500 MB).
+    /// The most bytes of an upload through the deprecated path (C-145).
     pub const DEPRECATED_SIZE_MAX: u64 = 500_000_000;
 
     /// Registers an upload that waits for its first byte.
@@ -196,7 +196,7 @@ impl Upload {
         Ok(self)
     }
 
-    /// The first bytes are kept: from now on there is a media (contract decision 6). `address` is the
+    /// The first bytes are kept: from now on there is a media (C-6). `address` is the
     /// upload's without its signature.
     pub fn begin(
         mut self,

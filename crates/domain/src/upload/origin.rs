@@ -1,6 +1,6 @@
 //! From which pages browsers may send.
 
-/// The origin that a browser names in its requests, or any (contract 2.5, `corsOrigin`).
+/// The origin that a browser names in its requests, or any (C-140, `corsOrigin`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CorsOrigin {
     /// Pages of any origin, and whatever is no browser.

@@ -2,7 +2,7 @@
 
 use crate::{Failure, Timestamp};
 
-/// Contract decision 28.
+/// C-28.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UploadState {
     /// Nothing has come.

@@ -2,7 +2,7 @@
 
 use crate::{AttemptId, Timestamp};
 
-/// Most attempts of one delivery (contract decision 9; the specification's sample value).
+/// Most attempts of one delivery (C-9; the specification's sample value).
 pub const ATTEMPTS_MAX: u32 = 30;
 
 /// One POST.

@@ -10,7 +10,7 @@ pub use signature::{WebhookSecret, signature};
 
 use crate::{Random, Timestamp, WebhookId, WorkspaceId};
 
-/// How long an old secret goes on signing beside the new one, unless asked otherwise (contract decision 3).
+/// How long an old secret goes on signing beside the new one, unless asked otherwise (C-3).
 pub const ROTATION_GRACE_DEFAULT_S: i64 = 24 * 60 * 60;
 
 /// An address that is told every event of its workspace.
@@ -106,7 +106,7 @@ impl Webhook {
     }
 
     /// Gives it a new secret, which signs at once. The old one goes on signing `webhook-signature` for the
-    /// grace period, 0 seconds allowed (contract decision 3).
+    /// grace period, 0 seconds allowed (C-3).
     pub fn rotate(mut self, grace_s: u32, now: Timestamp, random: &dyn Random) -> Self {
         let old = std::mem::replace(&mut self.secret, WebhookSecret::new(random));
         self.previous = (grace_s > 0).then(|| (old, now.plus_seconds(i64::from(grace_s))));

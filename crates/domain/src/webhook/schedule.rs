@@ -1,4 +1,4 @@
-//! What an answer means, and when to try again (contract decision 9).
+//! What an answer means, and when to try again (C-9).
 
 use super::{ATTEMPTS_MAX, AttemptOutcome, DisabledReason};
 

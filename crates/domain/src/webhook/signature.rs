@@ -1,4 +1,4 @@
-//! Signing (contract decisions 2 and 3).
+//! Signing (C-2, C-3).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -12,7 +12,7 @@
 //! | other processes | signals, `ptrace` and priorities of the same user |
 //!
 //! A refused call fails with EPERM. Two calls answer ENOSYS, so that a C library takes the older call,
-//! which the filter can judge. Decision 0107.
+//! which the filter can judge. D-0107.
 
 use std::collections::BTreeMap;
 

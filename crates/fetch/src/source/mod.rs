@@ -114,7 +114,7 @@ fn next_hop(from: &Url, location: &str) -> Result<Url, FetchError> {
 fn refuse(status: StatusCode, headers: &HeaderMap) -> FetchError {
     let status = status.as_u16();
     match status {
-        // Contract decision 41.
+        // C-41.
         401 | 403 | 404 | 410 => FetchError::NotFound { status },
         _ => {
             let date = text(headers, &DATE);

@@ -2,7 +2,7 @@
 //!
 //! Times are exact: ticks of the source, no edit list, no negative offset, and some seconds in front so that
 //! none is negative. The matrix and the shape of the pixels stay with the track: the encoder turns and
-//! stretches the pictures. Pipeline, 5.2.
+//! stretches the pictures. M-22.
 
 use std::{ops::Range, sync::Arc};
 

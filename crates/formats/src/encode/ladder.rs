@@ -1,4 +1,4 @@
-//! Which encoded renditions a source has. Pipeline, 8; decision 0038.
+//! Which encoded renditions a source has. M-25, D-0038.
 
 use kinora_index::{
     DECODED_PIXELS_MAX, Index, PictureSize, Rung, RungName, Timeline, ToneMap, Track, VideoTrack,
@@ -10,7 +10,7 @@ use super::{
     level::{Demand, level},
 };
 
-/// Bits a second of each name. Pipeline, 8; those of the two largest are ours.
+/// Bits a second of each name. M-25; those of the two largest are ours.
 const BITRATES: [(RungName, u32); 7] = [
     (RungName::P240, 400_000),
     (RungName::P360, 800_000),
@@ -21,30 +21,30 @@ const BITRATES: [(RungName, u32); 7] = [
     (RungName::P2160, 16_000_000),
 ];
 /// A rung has at most this part of the bitrate of a copy that every player decodes: players take what
-/// announces most for what looks best, and what a rung announces is up to twice its bitrate. Decision 0045.
+/// announces most for what looks best, and what a rung announces is up to twice its bitrate. D-0045.
 const COPY_PARTS: u64 = 2;
 /// No rung has less.
 const BITRATE_MIN: u32 = 64_000;
-/// Tenths of the bitrate with which the decoder's buffer fills. Pipeline, 8.
+/// Tenths of the bitrate with which the decoder's buffer fills. M-25.
 const MAXRATE_TENTHS: u32 = 12;
-/// The quality where the rate allows it. Pipeline, 5.1.
+/// The quality where the rate allows it. M-24.
 const CRF: u8 = 23;
-/// B-frames between two others, which the composition shift of an index leaves room for. Pipeline, 5.
+/// B-frames between two others, which the composition shift of an index leaves room for. M-11.
 const B_FRAMES: u8 = 3;
 /// Ticks of composition shift that reordering with a pyramid of B-frames needs: a picture is decoded at most
 /// two after its turn.
 const B_FRAMES_SHIFT_MIN: i64 = 2;
-/// More pictures a second than this are halved. Pipeline, 8.
+/// More pictures a second than this are halved. M-26.
 const FRAME_RATE_MAX: u64 = 60;
 /// Hundredths by which a measured rate may exceed it.
 const FRAME_RATE_SLACK: u64 = 1;
 /// What a rate is taken for where it is unknown, to find the level.
 const FRAME_RATE_UNKNOWN: (u32, u32) = (30, 1);
 /// The largest rung beside a copy that only some players decode: larger ones cost more than the few they
-/// serve. Pipeline, 8.
+/// serve. M-25.
 const LINES_BESIDE_COPY_MAX: u32 = 1080;
 /// The largest rung of pictures of high dynamic range: bringing them to standard range while somebody waits
-/// is slow. Pipeline, 13.
+/// is slow. M-27.
 const LINES_TONE_MAPPED_MAX: u32 = 480;
 /// The rungs of a source, largest first; none without video.
 ///

@@ -1,7 +1,7 @@
 //! When the pictures of some segments are shown, in the source and in the feed of an encoder.
 //!
 //! An encoder may drop pictures that do not decode, or that are not shown, and makes times of its own clock.
-//! So what comes out is matched with what went in by time, never by count. Decision 0038.
+//! So what comes out is matched with what went in by time, never by count. D-0038.
 
 use std::ops::Range;
 

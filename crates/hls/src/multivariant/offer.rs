@@ -14,7 +14,7 @@ use crate::{
 /// The highest BANDWIDTH of a variant that players begin with, in bits a second.
 ///
 /// hls.js 1.7 estimates at the start what the first variant takes, and at most this
-/// (`abrEwmaDefaultEstimateMax`). It begins with the largest variant that takes no more (decision 0119).
+/// (`abrEwmaDefaultEstimateMax`). It begins with the largest variant that takes no more (D-0119).
 const START_BANDWIDTH_MAX: u64 = 5_000_000;
 /// The smallest rung that a busy server would rather make than none: smaller ones serve few.
 const BUSY_RUNG_MIN: RungName = RungName::P360;
@@ -59,7 +59,7 @@ pub struct AddedSound {
     pub rate: Rate,
 }
 
-/// What a viewer asks for: the query of a playback address. Contract, 4.2.
+/// What a viewer asks for: the query of a playback address. C-176.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
     /// Nothing with a smaller p-number.

@@ -95,7 +95,7 @@ impl super::VideoTrack {
     /// before.
     ///
     /// A decoder of HEVC that begins at such a keyframe leaves them out (ISO/IEC 23008-2, 8.1.3). Decoders of
-    /// the others would show them broken, so there are none in an index. Pipeline, 6.
+    /// the others would show them broken, so there are none in an index. M-7.
     pub fn has_leading_pictures(&self) -> bool {
         self.codec.starts_with("hvc1.")
     }

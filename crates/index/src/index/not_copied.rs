@@ -16,7 +16,7 @@ pub struct NotCopied {
 /// Bytes of the longest detail; a stored index with a longer one is damaged.
 pub const NOT_COPIED_DETAIL_LEN_MAX: usize = 128;
 
-/// The kinds of reason. Pipeline, section 6.
+/// The kinds of reason. M-4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotCopiedReason {
     /// Players do not know the codec.

@@ -2,7 +2,7 @@
 
 use super::Container;
 
-/// Parts of one presentation: decision 0123.
+/// Parts of one presentation: D-0123.
 pub const PARTS_MAX: usize = 30;
 /// Objects of one index: of each part those of its pictures and of its sound, and the sound that takes the
 /// place of all.

@@ -22,7 +22,7 @@ impl Index {
     /// its kind. Players wait where one part ends before the others, so a pause of a second or more is
     /// filled. Without `media` it is cut and ends by itself.
     ///
-    /// Same arguments, same index. Decision 0079.
+    /// Same arguments, same index. D-0079.
     pub fn sound_along(self, media: Option<&Self>) -> Result<Self, AlongError> {
         let is_audio = |track: &Track| matches!(track.media, TrackMedia::Audio(_));
         let mut track = self.tracks.into_iter().find(is_audio).ok_or(AlongError::NoAudio)?;

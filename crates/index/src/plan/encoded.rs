@@ -13,16 +13,16 @@ use super::{
 };
 use crate::index::{Sample, Track};
 
-/// The most samples that are decoded for one segment: ten minutes of 60 pictures a second. Decision 0036.
+/// The most samples that are decoded for one segment: ten minutes of 60 pictures a second. D-0036.
 pub const FEED_SAMPLES_MAX: u32 = 36_000;
-/// The most bytes that are read for one segment: 4 s of uncompressed pictures of 4K take 3 GB. Decision 0036.
+/// The most bytes that are read for one segment: 4 s of uncompressed pictures of 4K take 3 GB. D-0036.
 pub const FEED_BYTES_MAX: u64 = 4 << 30;
 
 /// Cuts every encoded rendition of a video track: as its copy is, whose segments `copy` are, or by its own
 /// rules where it has none.
 ///
 /// With other cuts than the copy's, however near, a player that changes to the copy gets pictures that it
-/// cannot show before the next keyframe in place of those it had. Decision 0044. `track.timescale` is not 0.
+/// cannot show before the next keyframe in place of those it had. D-0044. `track.timescale` is not 0.
 /// Each segment presents at least one picture.
 pub(crate) fn segments(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
     if copy.is_empty() { feeds(track, &own_starts(track)?) } else { along(track, copy) }

@@ -100,7 +100,7 @@ pub enum PlanError {
     },
 }
 
-/// What a segment should last. Pipeline: 4 s halves the cold wait against 6 s.
+/// What a segment should last. M-15: 4 s halves the cold wait against 6 s.
 pub const SEGMENT_TARGET_S: i64 = 4;
 /// What each of the first two should last, for a fast start.
 pub const SEGMENT_FIRST_TARGET_S: i64 = 2;
@@ -114,7 +114,7 @@ pub const GOP_MAX_S: i64 = 20;
 pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 
 /// The most segments of a track of sound: three days of 4 s. One that says it lasts longer is damaged.
-/// Decision 0036.
+/// D-0036.
 const AUDIO_SEGMENTS_MAX: usize = 1 << 16;
 /// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is
 /// a sync sample.
@@ -161,7 +161,7 @@ pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> 
 
 /// Where sound is cut beside these segments of the video, in its ticks: where they end, and on the way
 /// through those that last longer than a GOP may. Those are rare pictures, and nobody waits for half an hour
-/// of sound that is cut along them. Decision 0054.
+/// of sound that is cut along them. D-0054.
 fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
     let second = i64::from(timescale);
     let mut cuts = Vec::with_capacity(segments.len());

@@ -2,8 +2,8 @@
 //! their own.
 //!
 //! Nothing is copied: the index of a presentation names samples where they lie, in the objects of its
-//! sources. So everything that is made from an index is made from it as from that of one source. Decision
-//! 0123.
+//! sources. So everything that is made from an index is made from it as from that of one source.
+//! D-0123.
 //!
 //! Begin with [`Index::join`].
 

@@ -1,5 +1,5 @@
-//! Sound that takes the place of all the sound of a presentation: `swapTrackUrl` and `imposeTracks`. Decision
-//! 0080.
+//! Sound that takes the place of all the sound of a presentation: `swapTrackUrl` and `imposeTracks`.
+//! D-0080.
 
 use crate::index::SegmentPlan;
 use crate::index::{Index, SampleObject, Track, TrackMedia};

@@ -1,5 +1,5 @@
-//! Edit lists that cut a video between keyframes: what they show, and what a decoder needs for it. Decision
-//! 0048.
+//! Edit lists that cut a video between keyframes: what they show, and what a decoder needs for it.
+//! D-0048.
 //!
 //! Nobody can copy that. The samples of each piece are listed from the keyframe in front of it on, at their
 //! natural times, and [`Joint`]s say which of them are shown. Whoever encodes decodes the others and drops

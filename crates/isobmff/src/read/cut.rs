@@ -1,10 +1,10 @@
-//! Sources that end too early: what is playable of them. Pipeline, 3.3.
+//! Sources that end too early: what is playable of them. M-6.
 
 use kinora_index::{Joint, Sample, SampleTable, Track, TrackMedia, default_audio, plan::presented_at};
 
 use super::super::error::ReadError;
 
-/// A shorter prefix is a failure, not a media. Pipeline, 3.3.
+/// A shorter prefix is a failure, not a media. M-6.
 const PREFIX_S_MIN: i64 = 1;
 /// How much earlier than the rest another audio track may end. Tracks are interleaved by a second or less;
 /// one that lacks more lies in a part of the file that is missing.

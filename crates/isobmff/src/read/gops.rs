@@ -22,7 +22,7 @@ const LAST_PICTURE_S_MAX: i64 = 3600;
 /// once the shift is about as long as they are (6 s: ranges with holes, playback that never ends; 3 s
 /// played), and a pause would make it so.
 const COMPOSITION_SHIFT_PARTS: i64 = 2;
-/// B-frames between two others in what our encoders make. Pipeline, 5: fixes the composition shift at index
+/// B-frames between two others in what our encoders make. M-11: fixes the composition shift at index
 /// time.
 const ENCODED_B_FRAMES_MAX: usize = 3;
 
@@ -111,7 +111,7 @@ pub(super) enum OpenGops {
     /// They are cut like others: a decoder of this codec that begins at the keyframe leaves out what it lacks
     /// the references of.
     Kept,
-    /// They are not copied: a decoder would show broken pictures. Pipeline, 3.1.
+    /// They are not copied: a decoder would show broken pictures. M-7.
     NotCopied,
 }
 

@@ -1,5 +1,5 @@
 //! Edit lists of several pieces: the samples of each, one behind the other, as if the file held them so.
-//! Decision 0032.
+//! D-0032.
 //!
 //! Pieces that follow one another in the media are one. What is left are cuts: a part taken out, moved or
 //! repeated. Where video is cut at keyframes only, a copy shows exactly what the edits say; elsewhere

@@ -1,4 +1,4 @@
-//! From the times of each track to the common timeline. Pipeline, 3.2.
+//! From the times of each track to the common timeline. M-8.
 //!
 //! All arithmetic is exact: times are fractions of 128-bit integers until the last step, which rounds to the
 //! nearest tick of the track (halves up). So no track is ever more than half a tick beside its true place,

@@ -29,7 +29,7 @@ pub struct Read {
     pub keep: Vec<Range<u64>>,
 }
 
-/// A gap that is cheaper to read over than to seek over. Pipeline: just-in-time packaging.
+/// A gap that is cheaper to read over than to seek over. M-20.
 pub const READ_GAP_MAX: u64 = 64 * 1024;
 
 impl Read {

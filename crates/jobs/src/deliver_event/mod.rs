@@ -22,7 +22,7 @@ use crate::lease::{LEASE, lease_until};
 use crate::patience::{Waiter, keep_trying};
 use lanes::Lanes;
 
-/// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
+/// Nothing depends on being woken: rows are looked at this often anyway (C-42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// Webhooks that are claimed for before it is looked again which ones are due.

@@ -2,7 +2,7 @@
 //! laid over it.
 //!
 //! The samples of what comes of it lie in an object beside the source, and the index names them there:
-//! nothing else of the source is written a second time. Decision 0080.
+//! nothing else of the source is written a second time. D-0080.
 
 use std::sync::Arc;
 use std::time::Duration;

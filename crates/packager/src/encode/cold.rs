@@ -1,7 +1,7 @@
 //! How many segments and pictures are made at once because one viewer asks, or because of one playback ID.
 //!
 //! Only what has to be made counts, and only for the one who began it: whoever joins costs nothing. So one
-//! script over public playback IDs does not take all cores. Pipeline, 8.
+//! script over public playback IDs does not take all cores. M-32.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,5 +1,5 @@
 //! Init segments of rungs. Each depends on its rung and the encoder only. So it is made once, before any
-//! segment, and never waits for an encode of the source. Decision 0109.
+//! segment, and never waits for an encode of the source. D-0109.
 
 use std::sync::Arc;
 

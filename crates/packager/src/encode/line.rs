@@ -4,7 +4,7 @@
 //! otherwise a run of this one segment is started for it, and ends the run it lands in where it begins: no
 //! segment is made by two. When a segment has been asked for, the following ones are made before they are.
 //!
-//! Plain state: knows no engine, no store and no clock. Decision 0039.
+//! Plain state: knows no engine, no store and no clock. D-0039.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Error;
 
 /// A segment that is at most so far behind the next one of a run is waited for: a fresh start takes as long
-/// as two. Pipeline, 8.
+/// as two. M-30.
 const JOIN_WITHIN: u32 = 2;
 /// So many segments behind the one that was asked for last are there or are being made.
 const AHEAD: u32 = 2;

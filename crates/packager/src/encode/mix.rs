@@ -1,5 +1,5 @@
 //! Sound that is put together before a media is ready: taken from another source, or with more of it laid
-//! over. Decision 0080.
+//! over. D-0080.
 
 use std::io;
 use std::path::Path;

@@ -12,9 +12,9 @@ use kinora_index::{LAYOUT_CHANNELS_MAX, Rung, ToneMap, VideoTrack, codec::colour
 
 use crate::Packaged;
 
-/// Threads of a run that somebody waits for. Pipeline, 8.
+/// Threads of a run that somebody waits for. M-31.
 const THREADS: u8 = 2;
-/// Threads of a run that nobody waits for: two runs of one thread take less than one of two. Pipeline, 8.
+/// Threads of a run that nobody waits for: two runs of one thread take less than one of two. M-31.
 const THREADS_BACKGROUND: u8 = 1;
 
 /// The longest silence of a run whose turn it is: some pictures of 4K take seconds, a process that hangs
@@ -47,7 +47,7 @@ const MEMORY_OF_MIXED: u64 = 12 << 20;
 /// And of each second of it: its demuxer keeps where some fifty packets lie.
 const MEMORY_OF_MIXED_SECOND: u64 = 4096;
 /// Seconds of sound that are encoded in a second of processor time on a slow core. Of the 60 that were
-/// measured, a sixth. Pipeline, 9.
+/// measured, a sixth. M-40.
 const SOUND_A_SECOND: u64 = 10;
 /// Output of a run, beside what the rates of its rungs allow.
 const OUTPUT_BASE: u64 = 8 << 20;

@@ -1,5 +1,5 @@
 //! What stands where the source does not decode: the last picture in front of it, black where there is none,
-//! and silence. Decision 0057.
+//! and silence. D-0057.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A few seconds of a media as a picture that moves. Contract decision 18.
+//! A few seconds of a media as a picture that moves. C-18.
 
 use std::ops::Range;
 use std::sync::Arc;

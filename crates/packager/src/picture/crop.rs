@@ -1,5 +1,5 @@
 //! Which part of a picture is left where it has to be cut: the one in which most is to be seen. Pure.
-//! Decision 0081.
+//! D-0081.
 
 use kinora_engine::{CropWindow, PictureSize, SmallPicture};
 

@@ -1,7 +1,7 @@
 //! Which samples are decoded for a picture, and which of the frames is meant.
 //!
 //! Known from the index alone, before anything is read: what would take too much memory or time is replaced
-//! by its keyframe. Decision 0053.
+//! by its keyframe. D-0053.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How many pictures of one source are kept (decision 0022).
+//! How many pictures of one source are kept (D-0022).
 
 use kinora_blob::{Entry, ObjectKey};
 

@@ -1,5 +1,5 @@
 //! Sheets of small pictures from all over a media, which players show while somebody moves along the bar of
-//! time. Decision 0082.
+//! time. D-0082.
 
 use std::sync::Arc;
 

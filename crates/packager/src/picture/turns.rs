@@ -3,7 +3,7 @@
 //!
 //! Whoever waits in the line of a source has a turn of its own already. So nobody stands there with more than
 //! a few pictures, and a client with a hundred of them is no further ahead of another one than with two.
-//! Decision 0093.
+//! D-0093.
 
 use std::hash::Hash;
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
 //! The command line: what may be typed, and what is printed.
 //!
-//! Commands open the database and the objects themselves and work beside a running server (contract decision
-//! 42). Results go to standard output, everything else to standard error; `--json` prints one JSON value.
+//! Commands open the database and the objects themselves and work beside a running server
+//! (C-42). Results go to standard output, everything else to standard error; `--json` prints one JSON value.
 
 mod config;
 mod demo;

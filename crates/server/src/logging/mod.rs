@@ -10,7 +10,7 @@ use lines::{End, Lines};
 /// Holds the log of the process; what waits is written when it is dropped.
 pub(crate) type Log = End<std::io::Stderr>;
 
-/// Writes log lines to standard error from now on (decision 0091). An error means that there is no thread for
+/// Writes log lines to standard error from now on (D-0091). An error means that there is no thread for
 /// it.
 pub(crate) fn start(settings: &Settings) -> std::io::Result<Log> {
     let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));

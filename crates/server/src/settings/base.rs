@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::command::Problem;
 
-/// `http://` and the listen address; 0.0.0.0 is no address that anybody can open (contract decision 38).
+/// `http://` and the listen address; 0.0.0.0 is no address that anybody can open (C-38).
 pub(super) fn default_public_url(listen: SocketAddr, warnings: &mut Vec<String>) -> String {
     let mut reachable = listen;
     if listen.ip().is_unspecified() {

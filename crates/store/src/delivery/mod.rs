@@ -13,11 +13,11 @@ pub(crate) use finish::STATEMENTS as FINISH;
 
 use crate::WorkerId;
 
-/// Microseconds after which the next first attempt no longer waits for the end of the one before it (contract
-/// decision 9).
+/// Microseconds after which the next first attempt no longer waits for the end of the one before it
+/// (C-9).
 const FIRST_ATTEMPT_HOLDS_US: i64 = 1_000_000;
 
-/// A claimed delivery, and so the body of its event, lists at most so many attempts (contract decision 8).
+/// A claimed delivery, and so the body of its event, lists at most so many attempts (C-8).
 const ATTEMPTS_SHOWN: u32 = 10;
 
 /// A webhook that has deliveries to be claimed.

@@ -26,7 +26,7 @@ impl Tx {
     /// Adds an event, and a delivery of it, due at once, for each webhook of its workspace. Returns the
     /// event's id.
     ///
-    /// Receivers go by the time of an event (contract 5.1), and whoever changes something has looked at the
+    /// Receivers go by the time of an event (C-183), and whoever changes something has looked at the
     /// clock before its turn came; clocks of several machines differ, and are set back. So while the row of
     /// its media is there, an event is a microsecond later than the last one of the same media where its own
     /// time is not later.

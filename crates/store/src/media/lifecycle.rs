@@ -116,7 +116,7 @@ impl Tx {
 
     /// Removes a media: its rows, with the event that says so, the jobs that bring it in, and a new one that
     /// removes its objects. Of a direct upload that still runs another event says first that it is cancelled
-    /// (contract decision 7).
+    /// (C-7).
     ///
     /// A worker that is fetching it loses its lease with the job, and stops when it next renews.
     pub async fn remove_media(&mut self, media: Media, now: Timestamp) -> Result<(), Error> {

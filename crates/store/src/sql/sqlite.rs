@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::{Row, Statement, Value};
 use crate::Error;
 
-/// How long anyone waits for the writer of another process (contract decision 42).
+/// How long anyone waits for the writer of another process (C-42).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Readers beside each other. More than the cores of a usual machine gain nothing, and each holds a page
 /// cache.

@@ -27,8 +27,8 @@ impl Tx {
         self.enqueue(job).await.map(drop)
     }
 
-    /// Cancels an upload and removes its media, if it has one; one event tells of both (contract decision
-    /// 7). Its objects are removed after the commit.
+    /// Cancels an upload and removes its media, if it has one; one event tells of both
+    /// (C-7). Its objects are removed after the commit.
     pub async fn cancel_upload(&mut self, upload: Upload, now: Timestamp) -> Result<UploadCancelled, Error> {
         let cancelled = self.end_upload(upload, now).await?;
         if let UploadCancelled::Now(upload) = &cancelled

@@ -15,7 +15,7 @@ use crate::store::Common;
 use crate::write::{Outcome, Work};
 use crate::{Error, FaultPoint, Tx};
 
-/// Most closures of one commit. Design: Data.
+/// Most closures of one commit. D-0018.
 const GROUP_MAX: usize = 128;
 /// No closure joins a commit that is older: other processes wait for the database too.
 const GROUP_TIME_MAX: Duration = Duration::from_millis(50);

@@ -25,7 +25,7 @@ use crate::tx::Effects;
 use crate::write::{Outcome, Work};
 use crate::{Error, Tx, notify};
 
-/// How often a closure runs when the rows it saves keep moving. Design: Data.
+/// How often a closure runs when the rows it saves keep moving.
 const RUNS_MAX: usize = 5;
 /// A closure awaits nothing but the database, so it cannot take this long unless it breaks that rule.
 const CLOSURE_TIME_MAX: Duration = Duration::from_secs(30);

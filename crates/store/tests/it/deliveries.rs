@@ -1,4 +1,4 @@
-//! Which deliveries go out, and in what order (contract decision 9).
+//! Which deliveries go out, and in what order (C-9).
 
 use kinora_domain::{DisabledReason, Event, EventKind, Timestamp, Webhook, WebhookState};
 use kinora_store::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, DueWebhook, Error, Store};

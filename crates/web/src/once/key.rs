@@ -7,7 +7,7 @@ use crate::error::ApiError;
 pub(super) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 /// As it is written, and named in refusals.
 const NAME: &str = "Idempotency-Key";
-/// Longest key, in characters. Decision 0070.
+/// Longest key, in characters. D-0070.
 pub const LEN_MAX: usize = 255;
 
 /// The key: a text in quotes as the draft has it (RFC 9651, 3.3.3), or bare as most clients send it. The two

@@ -1,5 +1,5 @@
 //! The refusals of an operation, as the errors themselves tell them: status, message, headers and body
-//! (contract 1.4).
+//! (C-109).
 
 use std::collections::BTreeMap;
 

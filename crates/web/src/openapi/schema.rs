@@ -41,9 +41,9 @@ macro_rules! schemas {
 }
 
 schemas! {
-    /// A UUID, lower case with hyphens (contract 1.5).
+    /// A UUID, lower case with hyphens (C-114).
     Id = json!({"type": "string", "format": "uuid"});
-    /// UTC with microseconds (contract 1.5).
+    /// UTC with microseconds (C-116).
     Instant = json!({"type": "string", "format": "date-time"});
     /// An address.
     Address = json!({"type": "string", "format": "uri"});
@@ -53,7 +53,7 @@ schemas! {
     Minutes = json!({"type": "number", "minimum": 0});
     /// `HH:MM:SS`.
     Duration = json!({"type": "string", "pattern": r"^\d{2,}:[0-5]\d:[0-5]\d$"});
-    /// Pictures a second, as a fraction; `-1` while it is not known (contract 2.2).
+    /// Pictures a second, as a fraction; `-1` while it is not known (C-120).
     FrameRate = json!({"type": "string", "pattern": r"^(\d+/\d+|-1)$"});
     /// `16:9`.
     AspectRatio = json!({"type": "string", "pattern": r"^\d+:\d+$"});
@@ -63,7 +63,7 @@ schemas! {
     Text = text(MediaSettings::TEXT_MAX);
     /// The client's own key and value pairs.
     Metadata = metadata();
-    /// Always the same, for the sake of published clients (contract decision 29).
+    /// Always the same, for the sake of published clients (C-29).
     Never = json!({"type": "boolean", "const": false});
     /// A list in which nothing is yet.
     Nothing = json!({"type": "array", "maxItems": 0});
@@ -135,13 +135,13 @@ impl Schemas {
     }
 }
 
-/// Takes from every description where the code has its facts from: `(contract 2.2)` leads who reads the
+/// Takes from every description where the code has its facts from: `(C-118)` leads who reads the
 /// document nowhere.
 fn without_sources(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if let Some(Value::String(text)) = fields.get_mut("description") {
-                for source in [" (contract ", " (decision "] {
+                for source in [" (C-", " (D-"] {
                     if let Some((before, rest)) = text.split_once(source)
                         && let Some((_, after)) = rest.split_once(')')
                     {
@@ -194,7 +194,7 @@ pub fn default(mut schema: Value, value: impl Into<Value>) -> Value {
 }
 
 /// An object of a request. What is not required may be left out, or be `null`, which says the same; other
-/// fields are ignored (contract decision 10).
+/// fields are ignored (C-10).
 pub fn object<'a>(required: &[&str], properties: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let with_null = |(name, schema): (&str, Value)| {
         let schema = if required.contains(&name) { schema } else { or_null(schema) };

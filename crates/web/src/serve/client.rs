@@ -1,4 +1,4 @@
-//! Whence a request came, also where proxies stand in between. Decision 0100.
+//! Whence a request came, also where proxies stand in between. D-0100.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;

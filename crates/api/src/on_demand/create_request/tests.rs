@@ -25,7 +25,7 @@ fn with(fields: Value) -> Value {
 
 #[test]
 fn what_published_clients_send_by_default_is_accepted() {
-    // Contract 2.3: what the Python and the Node SDK send with nothing optional.
+    // C-128: what the Python and the Node SDK send with nothing optional.
     for fields in [
         json!({"accessPolicy": "public", "optimizeAudio": false, "maxResolution": "1080p"}),
         json!({"accessPolicy": "public", "maxResolution": "1080p", "mediaQuality": "standard"}),

@@ -1,4 +1,4 @@
-//! `/on-demand/{mediaId}/playback-ids`: through what a media is watched, and by whom (contract 2.8).
+//! `/on-demand/{mediaId}/playback-ids`: through what a media is watched, and by whom (C-161, C-162).
 
 mod create;
 mod delete;

@@ -1,4 +1,4 @@
-//! The body of `POST /on-demand/{mediaId}/playback-ids` (contract 2.8, decisions 11, 12, 16).
+//! The body of `POST /on-demand/{mediaId}/playback-ids` (C-161, C-11, C-12, C-16).
 
 use kinora_domain::{NewPlayback, PlaybackHandle, Resolution};
 use kinora_web::error::ApiError;

@@ -1,4 +1,4 @@
-//! How a playback ID looks in answers about it (contract 2.8, decision 0067).
+//! How a playback ID looks in answers about it (C-121, C-161, D-0067).
 
 use kinora_domain::{AccessPolicy, AccessRestrictions, Encryption, Media, PlaybackHandle};
 use kinora_web::openapi::schema;
@@ -25,7 +25,7 @@ impl From<&PlaybackHandle> for PlaybackIdView {
     }
 }
 
-/// What whoever made this playback ID should know (contract decision 14).
+/// What whoever made this playback ID should know (C-14).
 pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<String> {
     let has = |is_so: fn(&PlaybackHandle) -> bool| media.playback.iter().any(is_so);
     let mut warnings = Vec::new();

@@ -86,7 +86,7 @@ fn field_of(problem: &PlaylistProblem) -> String {
     }
 }
 
-/// Only ready media join a playlist (contract 2.9).
+/// Only ready media join a playlist (C-174).
 fn not_ready(others: Vec<(usize, Option<String>)>) -> ApiError {
     let problems = Problems::default();
     for (at, state) in others {

@@ -1,4 +1,4 @@
-//! The body of the operations on the media of a playlist (contract 2.9).
+//! The body of the operations on the media of a playlist (C-174).
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The bodies that make and rename a playlist (contract 2.9).
+//! The bodies that make and rename a playlist (C-171, C-173).
 
 use kinora_domain::{Day, DayRange, NewPlaylist, PlayOrder, Playlist, SmartRules, WorkspaceId};
 use kinora_web::error::ApiError;

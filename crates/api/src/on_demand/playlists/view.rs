@@ -1,4 +1,4 @@
-//! How a playlist looks in answers (contract 2.9).
+//! How a playlist looks in answers (C-172).
 
 use kinora_domain::{DayRange, Media, MediaDuration, MediaState, Playlist, PlaylistContent, SmartRules};
 use kinora_store::ListedPlaylist;

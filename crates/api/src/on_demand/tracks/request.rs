@@ -1,5 +1,5 @@
-//! The bodies of `POST` and `PATCH /on-demand/{mediaId}/tracks`, and the subtitle inputs of a media (contract
-//! 2.3, 2.6).
+//! The bodies of `POST` and `PATCH /on-demand/{mediaId}/tracks`, and the subtitle inputs of a media
+//! (C-127, C-155, C-156).
 
 use kinora_domain::{AddedTrackKind, MediaSettings, NewTrack, TrackUpdate};
 use kinora_web::error::ApiError;
@@ -23,7 +23,7 @@ pub(super) fn parse_new(body: &Value) -> Result<NewTrack, ApiError> {
 }
 
 /// What the client wants to be another of a track. What is not sent stays: published clients know no address,
-/// and leave out what they are not given (contract 2.6).
+/// and leave out what they are not given (C-156).
 pub(super) fn parse_update(body: &Value) -> Result<TrackUpdate, ApiError> {
     let problems = Problems::default();
     let update = Fields::of_body(body, &problems).map(|fields| TrackUpdate {

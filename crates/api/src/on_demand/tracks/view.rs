@@ -1,4 +1,4 @@
-//! How an added track looks in answers about it (contract 2.6).
+//! How an added track looks in answers about it (C-155).
 
 use kinora_domain::AddedTrack;
 use kinora_web::openapi::schema;

@@ -28,7 +28,7 @@ impl InPath for UploadId {
 }
 
 /// `PUT /on-demand/upload/{uploadId}/cancel`: nothing more can come, and the media is gone if there was one
-/// (contract decision 7).
+/// (C-7).
 ///
 /// A request that is sending its bytes ends. 404 unless the upload is in the caller's workspace, 400 once it
 /// has ended, also the second time.

@@ -1,4 +1,4 @@
-//! The path that clients should leave (specification, Versioning; contract decision 1).
+//! The path that clients should leave (C-1, C-145).
 
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::Response;

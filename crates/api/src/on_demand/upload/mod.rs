@@ -1,5 +1,5 @@
 //! Direct uploads: made, listed and cancelled here; their bytes go to the signed address that is answered
-//! (contract 2.5).
+//! (C-139, C-142).
 
 mod cancel;
 mod create;

@@ -1,5 +1,5 @@
 //! The body that makes an upload: where it may come from, how long it may take, and what is wished of the
-//! media (contract 2.5).
+//! media (C-139).
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, MediaSettings, NewTrack, NewUpload, Upload,

@@ -1,4 +1,4 @@
-//! How an upload looks in answers (contract 2.5, decisions 28, 29, 31).
+//! How an upload looks in answers (C-142, C-143, C-28, C-29, C-31).
 
 use std::collections::BTreeMap;
 
@@ -124,8 +124,8 @@ impl UploadView {
         }
     }
 
-    /// For a read-only token: without the signature, which allows sending and cancelling (contract decision
-    /// 39).
+    /// For a read-only token: without the signature, which allows sending and cancelling
+    /// (C-39).
     pub(super) fn without_signature(upload: &Upload, app: &ApiState) -> Self {
         Self { url: app.intake.unsigned_address(upload.id), ..Self::new(upload, app) }
     }

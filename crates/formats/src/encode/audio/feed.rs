@@ -17,7 +17,7 @@ const BEFORE_MS: i64 = 400;
 const AFTER_MS: i64 = 150;
 
 /// A pause that is longer ends a feed. An encoder makes the silence of a whole pause at once, some half a MB
-/// a second of it. Decision 0054.
+/// a second of it. D-0054.
 const PAUSE_MAX_S: i64 = 30;
 /// No packet sounds longer: one of FLAC has 65,535 samples, at 8 kHz or more. What a container says beyond
 /// that is the pause behind it.

@@ -2,7 +2,7 @@
 //!
 //! Frame `n` of the grid decodes to the samples `n * 1024..(n + 1) * 1024` at 48 kHz on the common timeline.
 //! A segment is a range of frames ([`encoded_audio`](kinora_index::SegmentPlan::encoded_audio)), and comes
-//! out the same to the ear whether its track was encoded whole or the segment alone. Pipeline, 9.
+//! out the same to the ear whether its track was encoded whole or the segment alone. M-39.
 //!
 //! [`AudioFeed`] makes the bytes an encoder reads, [`AudioCollector`] takes those it writes and makes
 //! segments, [`encoded_audio_init`] their init segment.

@@ -7,7 +7,7 @@
 //! Times: a `tfdt` is believed, and without one a fragment follows the one before it; so it does where every
 //! `tfdt` says the same. Times that fall back to where they began begin again behind all that came, for all
 //! tracks alike; others that run back are refused. Where fragments leave a gap the sample in front of it
-//! lasts until the next one. Jitter of sound is taken out behind here. Decisions 0030 and 0049.
+//! lasts until the next one. Jitter of sound is taken out behind here. D-0030, D-0049.
 
 mod boxes;
 mod clock;

@@ -4,7 +4,7 @@ use kinora_index::{NotCopied, NotCopiedReason, codec::av1::Av1Config};
 
 use super::{super::super::error::ReadError, Entry, Stream};
 
-/// `seq_profile` of pictures of 8 or 10 bits, 4:2:0 or without chroma. Pipeline, 6: class B.
+/// `seq_profile` of pictures of 8 or 10 bits, 4:2:0 or without chroma. M-4, M-5: class B.
 const MAIN: u8 = 0;
 
 /// Everything but the Main profile is not copied.

@@ -10,7 +10,7 @@ use super::{
     Entry, Stream,
 };
 
-/// Highest level that is copied, times ten. Pipeline, 6: class A.
+/// Highest level that is copied, times ten. M-4: class A.
 const LEVEL_MAX: u8 = 51;
 /// Profiles whose streams every player of H.264 decodes: Baseline, Main, High.
 const PROFILES: [u8; 3] = [66, 77, 100];

@@ -10,13 +10,13 @@ use super::{
     Entry, Stream,
 };
 
-/// Profiles of 4:2:0 pictures of 8 bits, and of up to 10. Pipeline, 6: class B.
+/// Profiles of 4:2:0 pictures of 8 bits, and of up to 10. M-4, M-5: class B.
 const MAIN: u8 = 1;
 const MAIN_10: u8 = 2;
 /// The deeper of the two.
 const BIT_DEPTH_MAX: u32 = 10;
 /// Boxes of Dolby Vision. What remains is the HDR10, HLG or SDR picture that it improves on, which every
-/// player shows. Decision 0031.
+/// player shows. D-0031.
 const DOLBY_VISION: [&[u8; 4]; 4] = [b"dvcC", b"dvvC", b"dvwC", b"hvcE"];
 
 /// Everything but progressive 4:2:0 of Main or Main 10 with its parameter sets in the entry is not copied.
@@ -35,8 +35,8 @@ pub(super) fn stream(kind: FourCc, entry: Entry<'_>) -> Result<Stream, ReadError
     let (width, height) = size.filter(|&(width, height)| width > 0 && height > 0).ok_or_else(damaged)?;
     Ok(Stream {
         // Parameter sets may lie between the frames of `hev1`. They repeat those of the entry, and a decoder
-        // of `hvc1` takes what is repeated as it is: it is the entry that players ask for by name. Decision
-        // 0031.
+        // of `hvc1` takes what is repeated as it is: it is the entry that players ask for by name.
+        // D-0031.
         kind: if is_copied { *b"hvc1" } else { kind.0 },
         codec: config.codec_string(),
         not_copied,

@@ -9,7 +9,7 @@ use super::FileTrack;
 use super::chunks::{CHUNK_US, Loose};
 use crate::write::WriteError;
 
-/// Most samples of a track in a file: 12 h (contract section 8) at 240 pictures a second are 10 million.
+/// Most samples of a track in a file: 12 h (C-138) at 240 pictures a second are 10 million.
 /// Their tables take 200 MB.
 pub(super) const SAMPLES_MAX: u32 = 1 << 24;
 

@@ -1,4 +1,4 @@
-//! The attempts made before a post, as the post tells of them (contract decision 8).
+//! The attempts made before a post, as the post tells of them (C-8).
 
 use kinora_domain::{ATTEMPTS_MAX, Attempt, AttemptOutcome, AttemptResponse, WebhookId};
 use serde::Serialize;

@@ -228,7 +228,7 @@ pub(super) fn metadata(settings: &MediaSettings) -> BTreeMap<String, String> {
     settings.metadata.clone().unwrap_or_default()
 }
 
-/// A track; `frameRate` is a number here and a string in answers (contract 2.2). The specification lists the
+/// A track; `frameRate` is a number here and a string in answers (C-120). The specification lists the
 /// language fields for every track.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

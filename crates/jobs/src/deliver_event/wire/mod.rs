@@ -1,5 +1,5 @@
-//! The bodies of events, one struct each (specification, Events; contract section 5, decisions 2 to 8, 31,
-//! 35).
+//! The bodies of events, one struct each
+//! (C-2 to C-8, C-31, C-35, C-184 to C-188).
 //!
 //! The spelling of the time field differs per type and is the specification's.
 
@@ -36,7 +36,7 @@ pub(super) fn body(
         EventKind::MediaReady(media) => {
             (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
         }
-        // Events of a change of a media that plays look as that of its first time (contract 5.4).
+        // Events of a change of a media that plays look as that of its first time (C-188).
         EventKind::SourceReady(media) | EventKind::SourceDeleted(media) | EventKind::Mp4Ready(media) => {
             (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
         }
@@ -52,7 +52,7 @@ pub(super) fn body(
         EventKind::UploadRegistered(upload) | EventKind::UploadCancelled(upload) => {
             (None, Data::Upload(Box::new(UploadData::new(upload, uploads))))
         }
-        // As that of the media, of which the data is what a ready one tells (contract 5.4).
+        // As that of the media, of which the data is what a ready one tells (C-188, C-185).
         EventKind::Track(event) => {
             let status = match event.media.state {
                 MediaState::Ready { .. } => "ready",
@@ -133,7 +133,7 @@ enum Data {
     Upload(Box<UploadData>),
 }
 
-/// What an event is about (contract decision 5); a cancelled upload is told of as its media, as the
+/// What an event is about (C-5); a cancelled upload is told of as its media, as the
 /// specification demands. Without the id of its track nobody would know which one is gone.
 fn object(kind: &EventKind) -> Object {
     let EventSubject::Media(media) = kind.subject();

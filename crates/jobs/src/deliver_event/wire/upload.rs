@@ -46,7 +46,7 @@ struct PushMediaSettings {
     optimize_audio: bool,
 }
 
-/// A playback ID to be: it has no id before there is a media (specification, Playback ID).
+/// A playback ID to be: it has no id before there is a media (C-121).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PolicyItem {

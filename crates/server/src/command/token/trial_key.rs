@@ -1,5 +1,5 @@
 //! The key of `kinora token sign` without `--key`: one of its own for each workspace, whose private half lies
-//! in a file of the data folder and nowhere else. Decision 0099.
+//! in a file of the data folder and nowhere else. D-0099.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};

@@ -1,7 +1,8 @@
 //! What published clients send when nothing optional is filled in: no operation refuses it, and each answers
 //! what they read.
 //!
-//! Contract 1.1, 2.3, 2.5, 2.6 and 2.9 say which bodies these are, and 1.1 which headers go with them.
+//! C-128, C-131, C-141, C-156, C-161 and C-171 say which bodies these are, and C-102 which headers go with
+//! them.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ enum Client {
 impl Client {
     const ALL: [Self; 2] = [Self::Python, Self::Node];
 
-    /// The headers that it sends with everything (contract 1.1). Node sends an empty `cookie` too.
+    /// The headers that it sends with everything (C-102). Node sends an empty `cookie` too.
     fn dressed(self, request: Request) -> Request {
         let request = request.header("Accept", "application/json");
         match self {
@@ -31,7 +32,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand` with nothing but an address (contract 2.3).
+    /// `POST /on-demand` with nothing but an address (C-128).
     fn media(self, url: &str) -> Value {
         let inputs = json!([{"type": "video", "url": url}]);
         match self {
@@ -42,7 +43,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand/upload` with nothing but an origin and a policy (contract 2.5).
+    /// `POST /on-demand/upload` with nothing but an origin and a policy (C-141).
     fn upload(self) -> Value {
         let settings = match self {
             Self::Python => {
@@ -56,7 +57,7 @@ impl Client {
     }
 
     /// `PATCH /on-demand/{mediaId}` with nothing but metadata: Node fills in what its document shows
-    /// (contract 2.4).
+    /// (C-131).
     fn update(self) -> Value {
         let metadata = json!({"key1": "value1"});
         match self {
@@ -67,7 +68,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand/{mediaId}/playback-ids` with nothing but a policy (contract 2.8).
+    /// `POST /on-demand/{mediaId}/playback-ids` with nothing but a policy (C-161).
     fn playback_id(self) -> Value {
         match self {
             Self::Python => json!({"accessPolicy": "public"}),
@@ -76,7 +77,7 @@ impl Client {
     }
 
     /// `PATCH /on-demand/{mediaId}/tracks/{trackId}`, one after another: Python knows no address, a title
-    /// that nobody else does, and sends of all three what it is given (contract 2.6).
+    /// that nobody else does, and sends of all three what it is given (C-156).
     fn track_updates(self, url: &str) -> Vec<Value> {
         match self {
             Self::Python => vec![
@@ -90,7 +91,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand/playlists` with nothing but what must be there (contract 2.9): Node fills in a limit.
+    /// `POST /on-demand/playlists` with nothing but what must be there (C-171): Node fills in a limit.
     fn playlist(self, reference: &str, smart: bool) -> Value {
         let mut body = if smart {
             let range = json!({"startDate": "2024-11-11", "endDate": "2099-12-12"});
@@ -271,7 +272,7 @@ async fn a_media_is_read_changed_and_deleted_with_what_clients_send_by_default()
         let deleted = call("DELETE", &format!("{ids}?playbackId={}", text(&made["id"])), None).await;
         assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
 
-        // Node names a content type on every request, also where no body goes with it (contract 1.1).
+        // Node names a content type on every request, also where no body goes with it (C-102).
         let delete = client.dressed(app.call("DELETE", &path)).header("Content-Type", "application/json");
         let deleted = delete.send().await;
         assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));

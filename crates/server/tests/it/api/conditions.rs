@@ -1,5 +1,5 @@
 //! `ETag`, `If-None-Match` and `If-Match`: what is known is not sent again, and no change is made over
-//! another (decision 0074).
+//! another (D-0074).
 
 use futures_util::future::join_all;
 use kinora_testkit::{Source, fixture};

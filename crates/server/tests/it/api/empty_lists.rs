@@ -1,4 +1,4 @@
-//! Lists in which nothing can be yet: clips and DRM configurations (decision 0066).
+//! Lists in which nothing can be yet: clips and DRM configurations (D-0066).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::json;

@@ -49,7 +49,7 @@ async fn a_deleted_playback_id_leads_nowhere_from_its_answer_on_and_its_neighbou
     assert_eq!(app.objects().await, before, "nothing of the media goes with it");
 }
 
-/// Contract decision 13. `kinora_delivery` bounds how long a grant is cached.
+/// C-13. `kinora_delivery` bounds how long a grant is cached.
 #[tokio::test]
 async fn change_by_another_process_applies_to_every_address() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! Lists: pages, cursors and filters (contract 1.3, decisions 22 and 0069).
+//! Lists: pages, cursors and filters (C-107, C-108, C-22, D-0069).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::{Value, json};

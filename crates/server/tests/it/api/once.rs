@@ -1,4 +1,4 @@
-//! `Idempotency-Key` (contract decision 24, decision 0070).
+//! `Idempotency-Key` (C-24, D-0070).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::{Value, json};

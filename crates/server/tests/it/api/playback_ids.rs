@@ -10,7 +10,7 @@ use super::update::told;
 use crate::support::{Answer, DEADLINE, HOOK, Request, TestApp, text};
 
 const UPDATED: &str = "video.media.updated";
-/// Most playback IDs of a media, and entries of a list (decision 0067).
+/// Most playback IDs of a media, and entries of a list (D-0067).
 const IDS_MAX: usize = 50;
 const ENTRIES_MAX: usize = 100;
 
@@ -84,7 +84,7 @@ async fn a_playback_id_is_made_listed_read_and_deleted() {
     assert_eq!(made.len(), 6);
     for one in made {
         assert_eq!(&ids.read(text(&one["id"])).await.data(), one);
-        assert_eq!(text(&one["id"]).as_bytes()[14], b'4', "a UUID v4 (contract decision 43)");
+        assert_eq!(text(&one["id"]).as_bytes()[14], b'4', "a UUID v4 (C-43)");
     }
     transcript += &golden.answer(&ids.read(text(&made[5]["id"])).await);
     transcript += &golden.answer(&ids.delete(text(&made[5]["id"])).await);
@@ -94,7 +94,7 @@ async fn a_playback_id_is_made_listed_read_and_deleted() {
     assert_eq!(gone.refusal(), (404, "Media/PlaybackId not Found".to_owned()));
     assert_eq!(ids.delete(text(&made[5]["id"])).await.refusal(), gone.refusal());
     assert_eq!(ids.list().await.data(), json!(made[..5]));
-    // The media shows the same, but for the largest that is played (contract 2.2).
+    // The media shows the same, but for the largest that is played (C-121).
     let mut shown = made[..5].to_vec();
     for one in &mut shown {
         one.as_object_mut().expect("it is one").remove("resolution");

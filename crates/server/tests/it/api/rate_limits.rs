@@ -1,4 +1,4 @@
-//! How many requests an access token may send (contract decision 23, decision 0077).
+//! How many requests an access token may send (C-23, D-0077).
 
 use kinora_domain::{DEVELOPMENT, Permission};
 use kinora_testkit::{MovableClock, fixture};

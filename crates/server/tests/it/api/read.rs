@@ -50,7 +50,7 @@ async fn a_source_that_was_cut_off_plays_as_far_as_it_goes_and_says_so() {
     let media = app.ready("/cut.mp4", fixture::damaged::truncated()).await;
     insta::assert_snapshot!(app.golden().json(&media));
     let ready = app.event("video.media.ready").await;
-    assert_eq!(ready["data"]["playbackReport"], Value::Null, "contract decision 31: events do not change");
+    assert_eq!(ready["data"]["playbackReport"], Value::Null, "C-31: events do not change");
 }
 
 #[tokio::test]

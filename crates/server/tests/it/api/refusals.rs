@@ -1,4 +1,4 @@
-//! What cannot be done is said in one shape (contract 1.4, decision 40).
+//! What cannot be done is said in one shape (C-109, C-110, C-111, C-40).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `/iam/signing-keys` (contract 2.11).
+//! `/iam/signing-keys` (C-169, C-170).
 
 use std::sync::{Arc, Condvar, Mutex};
 

@@ -9,11 +9,11 @@ use super::update::told;
 use crate::support::{Answer, DEADLINE, Golden, TestApp, text, until};
 
 const UPDATED: &str = "video.media.updated";
-/// Most tracks of a media beside its own (decision 0071).
+/// Most tracks of a media beside its own (D-0071).
 const TRACKS_MAX: usize = 100;
 /// Most inputs of a creation.
 const INPUTS_MAX: usize = 64;
-/// Bytes of the largest file of subtitles (decision 0071).
+/// Bytes of the largest file of subtitles (D-0071).
 const BYTES_MAX: usize = 10 << 20;
 
 const SRT: &str =

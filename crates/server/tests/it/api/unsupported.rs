@@ -1,4 +1,4 @@
-//! Operations of the contract that are not built (contract decision 37).
+//! Operations of the contract that are not built (C-37).
 
 use kinora_domain::{DEVELOPMENT, Permission};
 use serde_json::json;

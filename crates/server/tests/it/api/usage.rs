@@ -1,4 +1,4 @@
-//! What a workspace uses: `GET /usage` (decision 0088).
+//! What a workspace uses: `GET /usage` (D-0088).
 
 use kinora_blob::{ObjectKind, Prefix};
 use kinora_domain::{DEVELOPMENT, Day, MediaState, PRODUCTION, Permission, Timestamp, WorkspaceId};

@@ -78,7 +78,7 @@ async fn whatever_is_no_success_is_tried_again_and_told() {
     let mut last = Value::Null;
     for made in 1..=3 {
         let (waited_s, post) = next_attempt(&app, &clock, made).await;
-        // Contract decision 9: 5 s, doubling, give or take a fifth.
+        // C-9: 5 s, doubling, give or take a fifth.
         let expected_s = f64::from(5 << (made - 1));
         assert!((0.8..=1.2).contains(&(waited_s / expected_s)), "attempt {}: {waited_s} s", made + 1);
         last = post.json();

@@ -61,7 +61,7 @@ async fn a_job_that_panics_is_tried_again() {
     assert_eq!(objects_but_pictures(&app).await, objects_of(&app, id).await);
 }
 
-/// Contract decision 31: what we cannot do for faults of our own fails as `internal`.
+/// C-31: what we cannot do for faults of our own fails as `internal`.
 const ATTEMPTS: u64 = 12;
 
 #[tokio::test]

@@ -57,7 +57,7 @@ impl Signer {
         json!({"alg": self.private.algorithm(), "typ": "JWT", "kid": self.id})
     }
 
-    /// As the documents of the players have them (contract 4.5).
+    /// As the documents of the players have them (C-165).
     pub(crate) fn claims(&self, playback: &str) -> Value {
         json!({"kid": self.id, "aud": format!("media:{playback}"), "iss": "fastpix.com", "sub": "", "iat": now(),
             "exp": now() + 3600})

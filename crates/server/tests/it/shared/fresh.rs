@@ -139,7 +139,7 @@ async fn an_original_is_open_everywhere_with_its_answer_and_closed_soon_after() 
     }
 }
 
-/// Contract decision 13. `kinora_delivery` bounds how long a grant is cached.
+/// C-13. `kinora_delivery` bounds how long a grant is cached.
 async fn refused_soon(app: &TestApp, address: &str, status: u16) {
     until("the viewer is refused", async || (app.fetch(address).await.status == status).then_some(())).await;
 }

@@ -1,4 +1,4 @@
-//! Every process refuses what another process revoked (contract decision 13).
+//! Every process refuses what another process revoked (C-13).
 //!
 //! `kinora_web` and `kinora_delivery` bound how long grants, keys and tokens are cached.
 

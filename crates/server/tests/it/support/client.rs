@@ -254,7 +254,7 @@ impl Answer {
         body["data"].take()
     }
 
-    /// Status and message of a refusal; panics when the answer is none in the shape of contract 1.4.
+    /// Status and message of a refusal; panics when the answer is none in the shape of C-109.
     pub(crate) fn refusal(&self) -> (u16, String) {
         let body = self.json();
         assert_eq!(body["success"], false, "{self:?}");

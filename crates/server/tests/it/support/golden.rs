@@ -96,9 +96,9 @@ fn has_json(answer: &Answer) -> bool {
     answer.header("content-type") == Some("application/json")
 }
 
-/// Lower case with hyphens, as the contract writes ids (1.5); `x` stands for a hexadecimal digit.
+/// Lower case with hyphens, as the contract writes ids (C-114); `x` stands for a hexadecimal digit.
 const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-/// UTC with microseconds, as the contract writes instants (1.5, decision 4); `0` stands for a digit.
+/// UTC with microseconds, as the contract writes instants (C-116, C-4); `0` stands for a digit.
 const INSTANT: &str = "0000-00-00T00:00:00.000000Z";
 
 fn has_form(text: &str, form: &str) -> bool {

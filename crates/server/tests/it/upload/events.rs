@@ -1,4 +1,4 @@
-//! What webhooks are told of an upload, and in which order (contract decisions 6 and 7).
+//! What webhooks are told of an upload, and in which order (C-6, C-7).
 
 use kinora_testkit::{MovableClock, Posted, fixture};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The resumable protocol of the web uploader (contract 3).
+//! The resumable protocol of the web uploader (C-146, C-147, C-148, C-150).
 
 use kinora_testkit::fixture;
 

@@ -1,4 +1,4 @@
-//! `POST /on-demand/upload` and its neighbours (contract 2.5).
+//! `POST /on-demand/upload` and its neighbours (C-139, C-142, C-143).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::fixture;
@@ -50,7 +50,7 @@ async fn an_upload_is_answered_as_it_was_wished_for_listed_and_cancelled() {
     insta::assert_snapshot!("least", golden.answer(&least));
 }
 
-/// Contract 2.5: what the SDKs send with nothing optional filled in, as headers and as body.
+/// C-141: what the SDKs send with nothing optional filled in, as headers and as body.
 #[tokio::test]
 async fn what_published_clients_send_by_default_never_answers_4xx() {
     let app = TestApp::start().await;
@@ -85,7 +85,7 @@ async fn what_published_clients_send_by_default_never_answers_4xx() {
         for path in ["/on-demand/upload", UPLOAD, "/on-demand/uploads", UPLOADS] {
             let request = app.call("POST", path).header("user-agent", agent).header("cookie", "");
             // The one asks for an address that the browser's uploader can use; every one of ours can be used
-            // so (contract 1.2).
+            // so (C-104).
             let request = request.header("Accept", "application/json").header("X-Client-Type", "web-browser");
             let answer = request.json(&body).send().await;
             assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");

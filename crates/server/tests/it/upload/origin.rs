@@ -1,4 +1,4 @@
-//! What browsers are told at the signed address (contract 3.6).
+//! What browsers are told at the signed address (C-140, C-153).
 
 use kinora_testkit::fixture;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The deprecated path takes 500 MB, the current one what comes (specification, Limits).
+//! The deprecated path takes 500 MB, the current one what comes (C-145).
 
 use kinora_domain::Upload as Registered;
 use kinora_testkit::fixture;

@@ -26,8 +26,8 @@ fn what_is_not_required_may_be_null() {
 
 #[test]
 fn descriptions_say_nothing_of_where_the_code_has_its_facts_from() {
-    let mut schema = json!({"properties": {"a": {"description": "Where a page lies (contract 1.3, decision 22)."},
-        "description": {"description": "One (of two) (decision 0017)."}}});
+    let mut schema = json!({"properties": {"a": {"description": "Where a page lies (C-108, C-22)."},
+        "description": {"description": "One (of two) (D-0017)."}}});
     without_sources(&mut schema);
     let expected = json!({"properties": {"a": {"description": "Where a page lies."},
         "description": {"description": "One (of two)."}}});

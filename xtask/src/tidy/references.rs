@@ -1,0 +1,76 @@
+//! References resolve: `C-13` is a rule of `docs/contract.md`, `M-7` one of `docs/media.md`, `D-0042` a
+//! decision.
+
+use std::collections::BTreeSet;
+
+use super::Finding;
+
+/// The references that exist.
+pub(super) struct Known(BTreeSet<String>);
+
+impl Known {
+    /// Those of the headings of both documents, `### C-13`, and of the names of decisions, `0042-….md`.
+    pub(super) fn of(documents: &[String], decisions: &[(String, String)]) -> Self {
+        let headings = documents.iter().flat_map(|text| text.lines());
+        let rules = headings.filter_map(|line| line.strip_prefix("### ")).map(str::to_owned);
+        let decisions =
+            decisions.iter().filter_map(|(name, _)| name.get(..4)).map(|number| format!("D-{number}"));
+        Self(rules.chain(decisions).collect())
+    }
+
+    /// A finding for each reference of a text that names nothing.
+    pub(super) fn check(&self, place: &str, text: &str) -> Vec<Finding> {
+        let unresolved = |(number, line)| {
+            let found = references(line).into_iter().filter(|reference| !self.0.contains(*reference));
+            found.map(move |reference| {
+                let problem =
+                    format!("{reference} is no rule of docs/contract.md or docs/media.md and no decision");
+                Finding::new(format!("{place}:{number}"), problem)
+            })
+        };
+        (1..).zip(text.lines()).flat_map(unresolved).collect()
+    }
+}
+
+/// `C-` and `M-` with up to three digits, `D-` with four, as words of their own.
+fn references(line: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let words = line.split(|c| !is_word(c));
+    words
+        .filter(|word| {
+            let digits = |lens: std::ops::RangeInclusive<usize>, number: &str| {
+                lens.contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+            };
+            match word.split_once('-') {
+                Some(("C" | "M", number)) => digits(1..=3, number),
+                Some(("D", number)) => digits(4..=4, number),
+                _ => false,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reference_to_nothing_is_found() {
+        let documents = ["# Title\n\n### C-13\n\nText\n".to_owned(), "### M-7\n".to_owned()];
+        let known = Known::of(&documents, &[("0042-a-name.md".to_owned(), String::new())]);
+        let good = "// (C-13, M-7; D-0042), AC-3, VC-1, C-A, UTC-5 and D-42";
+        assert_eq!(known.check("a.rs", good), []);
+        // Put together here: this file is checked, too.
+        let bad = format!("// C-14\n\n// M-{}: D-0043", 70);
+        let found: Vec<_> = known.check("a.rs", &bad).iter().map(ToString::to_string).collect();
+        let problem = "is no rule of docs/contract.md or docs/media.md and no decision";
+        assert_eq!(
+            found,
+            [
+                format!("a.rs:1: C-14 {problem}"),
+                format!("a.rs:3: M-{} {problem}", 70),
+                format!("a.rs:3: D-0043 {problem}")
+            ]
+        );
+    }
+}
