@@ -15,8 +15,8 @@ use super::viewing::Viewing;
 use crate::DeliveryState;
 use crate::error;
 
-/// Longest media that is accepted (C-138: 12 hours), with room; a time past the end is the last
-/// frame.
+/// Latest time of a parameter: sized for a media of 12 hours (C-138), with room. A time past the end is the
+/// last frame.
 const TIME_S_MAX: f64 = 1_000_000.0;
 
 /// Who asks for a picture of what.

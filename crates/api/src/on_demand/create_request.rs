@@ -1,5 +1,5 @@
 //! The body of `POST /on-demand`: every field of the contract is known and checked
-//! (C-123, C-10, C-11, C-16, C-32, C-33).
+//! (C-123 to C-125, C-10, C-11, C-16, C-33).
 
 use kinora_domain::{MediaSettings, NewMedia, NewTrack, SoundEdit, WorkspaceId};
 use kinora_web::error::ApiError;

@@ -33,7 +33,7 @@ pub(super) fn restriction(fields: &Fields<'_>, entries: Entries) -> Option<Restr
     Some(Restriction { default_policy: default_policy.unwrap_or_default(), allow: allow?, deny: deny? })
 }
 
-/// Warnings about a rule: which of its lists has no effect (C-12, C-14).
+/// Warnings about a rule: which of its lists has no effect (C-163, C-14).
 pub(super) fn warnings(rule: &Restriction) -> Vec<String> {
     let idle = match rule.default_policy {
         DefaultPolicy::Allow if !rule.allow.is_empty() => {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::wishes::metadata;
 
-/// Latest moment that is accepted: longer than any media (C-138: 12 hours), past the end is the
+/// Latest time that is accepted: sized for a media of 12 hours (C-138), with room. A time past the end is the
 /// last frame.
 pub(super) const TIME_S_MAX: u32 = 1_000_000;
 

@@ -1,5 +1,5 @@
 //! What can be wished of a media, however its bytes come: the fields that a creation and the settings of a
-//! direct upload share (C-123, C-139, C-11, C-16, C-32, C-33).
+//! direct upload share (C-123, C-139, C-11, C-16, C-124, C-33).
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

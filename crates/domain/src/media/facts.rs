@@ -139,7 +139,7 @@ pub struct MediaDuration {
 }
 
 impl MediaDuration {
-    /// What a media that never became ready answers (C-31).
+    /// What a media that never became ready answers (C-117).
     pub const UNKNOWN: Self = Self { micros: 0 };
 
     /// From microseconds.

@@ -3,8 +3,8 @@
 use super::MediaFacts;
 use crate::{Failure, SourceId, Timestamp};
 
-/// Only states that last are written (C-34): between the last byte and `Ready` there is one
-/// commit.
+/// Only lasting states are stored (C-34): a source that needs no process is `Ready` with the one commit after
+/// its last byte.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MediaState {
     /// Registered; nothing has been fetched.

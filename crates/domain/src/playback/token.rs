@@ -22,7 +22,7 @@ pub struct TokenClaims {
 impl TokenClaims {
     /// Longest token, in bytes. One of ours has some 700; more would only be work.
     pub const TOKEN_BYTES_MAX: usize = 8 << 10;
-    /// Longest `jti` that can be taken back, in characters; as other texts of clients (C-119).
+    /// Longest `jti` that can be taken back, in characters; as other texts of clients (C-165).
     pub const ID_CHARS_MAX: usize = 255;
 
     /// Whether a token with this `jti` can be taken back. One with a control character cannot: not every

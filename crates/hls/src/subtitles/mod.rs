@@ -14,8 +14,7 @@ mod vtt;
 
 pub use segments::{SUBTITLE_SEGMENT_S, SubtitleSegments};
 
-/// Most cues of one file: one a second of the longest media that is accepted (C-138: 12 hours),
-/// and some.
+/// Most cues of one file: one a second of a media of 12 hours (C-138), and some.
 pub const CUES_MAX: usize = 50_000;
 /// Bytes of the longest text of a cue; a screen has room for some hundred. Longer ones are no subtitles and
 /// are left out.

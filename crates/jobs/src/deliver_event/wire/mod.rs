@@ -1,5 +1,5 @@
 //! The bodies of events, one struct each
-//! (C-2 to C-8, C-31, C-35, C-184 to C-188).
+//! (C-4 to C-8, C-31, C-35, C-184 to C-188).
 //!
 //! The spelling of the time field differs per type and is the specification's.
 
