@@ -1,4 +1,4 @@
-//! What a started server does until it is told to stop.
+//! The tasks of a started server, until it stops.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::scratch::Scratch;
 /// How often it is written down which access tokens were used, and which renditions were made and watched.
 const USES_EVERY: Duration = Duration::from_secs(10);
 
-/// What runs until it is told to stop.
+/// The parts of a started server.
 pub(crate) struct Running {
     pub(crate) app: App,
     pub(crate) serve_options: ServeOptions,
@@ -52,7 +52,7 @@ impl Running {
             write_uses(&app, stop.clone()),
             watch_lock,
         );
-        // Nobody waits any more for what it makes.
+        // No request waits for an encode any more.
         packager.stop().await;
         if let Err(error) = app.write_uses().await {
             tracing::warn!(error = %error, "what was used could not be written");

@@ -1,4 +1,4 @@
-//! What a client changes of a media that is there: what it told of it (C-36).
+//! Changes that a client makes to the details of a media (C-36).
 
 use std::collections::BTreeMap;
 

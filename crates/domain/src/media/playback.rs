@@ -18,7 +18,7 @@ pub enum NewRestriction {
 }
 
 impl Media {
-    /// Most playback IDs of one media: whoever looks at one reads all of them (D-0067).
+    /// Most playback IDs of one media: each request for one reads all of them (D-0067).
     pub const PLAYBACK_IDS_MAX: usize = 50;
 
     /// The playback ID with this id.
