@@ -23,7 +23,7 @@ pub use multivariant::{
     Order, SubtitleOffer, SubtitleRendition, Variant, VideoRange,
 };
 pub use rate::{CopyRates, Rate};
-pub use rung_rate::rate_of_rung;
+pub use rung_rate::{RatedRung, rate_of_rung};
 pub use sequence::SequencePlaylist;
 pub use sounds::{SoundOffer, sound_offers};
 

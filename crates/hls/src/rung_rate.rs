@@ -10,6 +10,22 @@ const BUFFER_TENTHS: u64 = 9;
 /// Parts of the buffer by which an encoder may miss: it corrects itself a picture late.
 const MISSED_PARTS: u64 = 10;
 
+/// A rung with its rate. The rate looks at every segment once: keep the pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RatedRung {
+    /// What is encoded.
+    pub rung: Rung,
+    /// As [`rate_of_rung`].
+    pub rate: Rate,
+}
+
+impl RatedRung {
+    /// A rung of `index` with its rate.
+    pub fn new(index: &Index, rung: Rung) -> Self {
+        Self { rate: rate_of_rung(index, &rung), rung }
+    }
+}
+
 /// Bits a second of a rung, container included: no segment has more than the peak. The average is what busy
 /// pictures take.
 ///

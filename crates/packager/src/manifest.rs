@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kinora_domain::Resolution;
-use kinora_hls::{AddedSound, Address, Choice, MultivariantPlaylist, Offer};
+use kinora_hls::{AddedSound, Address, Choice, MultivariantPlaylist, Offer, RatedRung};
 
 use crate::{Error, OfferedSound, OfferedSubtitles, Packaged, Packager, Rendition, subtitles};
 
@@ -93,8 +93,8 @@ impl Packaged {
         broken: &HashSet<Rendition>,
         is_busy: bool,
     ) -> Option<String> {
-        let mut rungs = self.rungs(max);
-        rungs.retain(|rung| !broken.contains(&Rendition::Rung(rung.name)));
+        let is_broken = |rated: &&RatedRung| broken.contains(&Rendition::Rung(rated.rung.name));
+        let rungs: Vec<&RatedRung> = self.ladder(max).iter().filter(|rated| !is_broken(rated)).collect();
         let broken_audio = broken_audio(broken);
         let offer = Offer {
             rates: self.rates(),

@@ -12,7 +12,8 @@ use kinora_formats::encode::{
     encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times, ladder,
 };
 use kinora_hls::{
-    Address, Break, CopyRates, FileEncryption, MediaPlaylist, MultivariantPlaylist, Offer, Rate, sound_offers,
+    Address, Break, CopyRates, FileEncryption, MediaPlaylist, MultivariantPlaylist, Offer, Rate, RatedRung,
+    sound_offers,
 };
 use kinora_index::{
     ENCODED_AUDIO_RATE, Index, IndexId, Rung, RungName, SampleObject, SampleObjectKind,
@@ -38,6 +39,9 @@ pub struct Packaged {
     video: Texts,
     /// Those keyframes of the copied video that are listed.
     iframes: OnceLock<Vec<PlannedSegment>>,
+    iframe_rate: OnceLock<Option<Rate>>,
+    /// The rungs for each [`Resolution::ALL`] as the largest one.
+    ladders: [OnceLock<Vec<RatedRung>>; Resolution::ALL.len()],
     iframe_playlist: OnceLock<Bytes>,
     /// The playlist of every rung: only their addresses differ.
     encoded: OnceLock<Bytes>,
@@ -65,6 +69,8 @@ impl Packaged {
             rates: OnceLock::new(),
             video: Texts::default(),
             iframes: OnceLock::new(),
+            iframe_rate: OnceLock::new(),
+            ladders: Default::default(),
             iframe_playlist: OnceLock::new(),
             encoded: OnceLock::new(),
             audio: index.audio_tracks().map(|_| Texts::default()).collect(),
@@ -164,17 +170,29 @@ impl Packaged {
 
     /// The rungs that players are offered where nothing may be larger than `max`, largest first.
     pub fn rungs(&self, max: Resolution) -> Vec<Rung> {
-        if self.index.plan.encoded_video.is_empty() { Vec::new() } else { ladder(&self.index, max.lines()) }
+        self.ladder(max).iter().map(|rated| rated.rung.clone()).collect()
+    }
+
+    /// As [`Packaged::rungs`], each with its rate.
+    pub(crate) fn ladder(&self, max: Resolution) -> &[RatedRung] {
+        self.ladders[max as usize].get_or_init(|| {
+            if self.index.plan.encoded_video.is_empty() {
+                return Vec::new();
+            }
+            let rungs = ladder(&self.index, max.lines()).into_iter();
+            rungs.map(|rung| RatedRung::new(&self.index, rung)).collect()
+        })
     }
 
     /// One of them. Errors: [`Error::NotInPlan`] for one that is not offered.
     pub fn rung(&self, name: RungName, max: Resolution) -> Result<Rung, Error> {
-        self.rungs(max).into_iter().find(|rung| rung.name == name).ok_or(Error::NotInPlan)
+        let rated = self.ladder(max).iter().find(|rated| rated.rung.name == name).ok_or(Error::NotInPlan)?;
+        Ok(rated.rung.clone())
     }
 
     /// The rung that players begin with; `None` where they begin with the copy, and without rungs.
     pub fn start_rung(&self, max: Resolution) -> Option<Rung> {
-        let mut rungs = self.rungs(max);
+        let rungs: Vec<&RatedRung> = self.ladder(max).iter().collect();
         let offer = Offer {
             rates: self.rates(),
             copies_video: self.is_video_copied(max),
@@ -183,8 +201,7 @@ impl Packaged {
             ..Offer::default()
         };
         let Address::Rung(name) = MultivariantPlaylist::start(&self.index, &offer)? else { return None };
-        let place = rungs.iter().position(|rung| rung.name == name)?;
-        Some(rungs.swap_remove(place))
+        self.rung(name, max).ok()
     }
 
     /// Whether players are offered the video as it is where nothing may be larger than `max`.
@@ -218,8 +235,10 @@ impl Packaged {
 
     /// Rates of these keyframes alone; `None` without them.
     pub(crate) fn iframe_rate(&self) -> Option<Rate> {
-        let (track, _) = self.index.video().filter(|_| !self.iframes().is_empty())?;
-        Some(Rate::of(track, self.iframes()))
+        *self.iframe_rate.get_or_init(|| {
+            let (track, _) = self.index.video().filter(|_| !self.iframes().is_empty())?;
+            Some(Rate::of(track, self.iframes()))
+        })
     }
 
     /// The segments of a rendition, with addresses relative to the playlist: `init.mp4`, `0.m4s`.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kinora_domain::Resolution;
 use kinora_formats::{BLACK_CODEC, Filler, encode::encoded_audio_times};
 use kinora_hls::{
-    AudioGroup, MultivariantPlaylist, Rate, SequencePlaylist, Variant, VideoRange, rate_of_rung, sound_offers,
+    AudioGroup, MultivariantPlaylist, Rate, RatedRung, SequencePlaylist, Variant, VideoRange, sound_offers,
 };
 use kinora_index::{ENCODED_AUDIO_CODEC, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment};
 
@@ -106,10 +106,10 @@ impl Packaged {
                 frame_rate: video.frame_rate,
             });
         }
-        pictures.extend(self.rungs(max).iter().map(|rung| Picture {
+        pictures.extend(self.ladder(max).iter().map(|RatedRung { rung, rate }| Picture {
             rendition: Rendition::Rung(rung.name),
             size: size_of((rung.width, rung.height)),
-            rate: rate_of_rung(&self.index, rung),
+            rate: *rate,
             codec: rung.codec.clone(),
             resolution: (rung.width, rung.height),
             frame_rate: rung.frame_rate,

@@ -2,7 +2,7 @@
 
 use kinora_formats::encode::ladder;
 use kinora_hls::{
-    AddedSound, Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate, SoundOffer,
+    AddedSound, Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate, RatedRung, SoundOffer,
     sound_offers,
 };
 use kinora_index::{Index, NotCopied, NotCopiedReason, SampleEntry, TrackMedia, VideoTrack};
@@ -27,7 +27,8 @@ fn offered(index: &Index, change: impl FnOnce(&mut Offer<'_>)) -> String {
 
 /// The same with sound that was added.
 fn offered_beside(index: &Index, added: &[AddedSound], change: impl FnOnce(&mut Offer<'_>)) -> String {
-    let rungs = ladder(index, 1080);
+    let rungs: Vec<_> = ladder(index, 1080).into_iter().map(|rung| RatedRung::new(index, rung)).collect();
+    let rungs: Vec<_> = rungs.iter().collect();
     let mut offer = Offer {
         rates: CopyRates::of(index),
         copies_video: true,

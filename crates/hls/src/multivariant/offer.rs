@@ -1,6 +1,6 @@
 //! Which renditions a multivariant playlist lists, and in which order.
 
-use kinora_index::{Index, Rung, RungName, TrackMedia, VideoTrack, name_of_picture};
+use kinora_index::{Index, RungName, TrackMedia, VideoTrack, name_of_picture};
 
 use super::{
     IFrameVariant, MultivariantPlaylist, Variant, VideoRange,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     rate::{CopyRates, Rate},
-    rung_rate::rate_of_rung,
+    rung_rate::RatedRung,
 };
 
 /// The highest BANDWIDTH of a variant that players begin with, in bits a second.
@@ -27,7 +27,7 @@ pub struct Offer<'a> {
     /// The copied video may be listed: it decodes, and is within the caps.
     pub copies_video: bool,
     /// Encoded renditions of the video, largest first.
-    pub rungs: &'a [Rung],
+    pub rungs: &'a [&'a RatedRung],
     /// Somebody encodes audio: what does not play everywhere is listed as AAC.
     pub encodes_audio: bool,
     /// Audio tracks, counted from 0 in the order of the index, of which the encoded rendition cannot be made.
@@ -192,7 +192,7 @@ fn candidates(
         candidates.push(copy(everywhere, AUDIO_GROUP));
         candidates.extend(copies.map(|group| copy(group, COPIES_GROUP)));
     }
-    let rung = |rung: &Rung| encoded(index, rung, everywhere, uri(Address::Rung(rung.name)));
+    let rung = |rated: &&RatedRung| encoded(rated, everywhere, uri(Address::Rung(rated.rung.name)));
     candidates.extend(offer.rungs.iter().map(rung));
     candidates.retain(|candidate| offer.choice.wants(candidate.lines));
     if offer.is_busy {
@@ -233,10 +233,10 @@ fn copy(
     Candidate { variant, address: Address::Video, lines, rung: None }
 }
 
-fn encoded(index: &Index, rung: &Rung, group: &Group, uri: String) -> Candidate {
+fn encoded(RatedRung { rung, rate }: &RatedRung, group: &Group, uri: String) -> Candidate {
     let variant = Variant {
         uri,
-        rate: rate_of_rung(index, rung).with(group.rate),
+        rate: rate.with(group.rate),
         codecs: group.codecs(Some(&rung.codec)),
         resolution: Some((rung.width, rung.height)),
         frame_rate: rung.frame_rate,
