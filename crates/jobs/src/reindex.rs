@@ -23,8 +23,9 @@ const HEAD_LEN: u64 = 12;
 #[derive(Clone)]
 struct Indexed {
     facts: MediaFacts,
-    /// Whether this run made it. Jobs that did not find it meanwhile have ended: they are queued again.
-    is_new: bool,
+    /// Whether this run or a stopped one made it. Jobs that did not find it meanwhile have ended, and its
+    /// renditions were removed: the jobs are queued again.
+    may_be_new: bool,
 }
 
 /// Saves the facts of the stored or the new index, with `video.media.updated` where they changed.
@@ -54,15 +55,18 @@ pub(crate) async fn run(
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?;
-            let Some(Indexed { facts, is_new }) = indexed.clone() else { return Ok(()) };
+            let Some(Indexed { facts, may_be_new }) = indexed.clone() else { return Ok(()) };
             let Some(found) = tx.media_by_id(media).await? else { return Ok(()) };
+            let wants_files = !found.settings.mp4_support.is_none();
             let Ok(changed) = found.reindex(source, facts, now) else { return Ok(()) };
             if let Some((changed, event)) = changed {
                 tx.save_media(&changed).await?;
                 tx.push_event(&event).await?;
             }
-            if is_new {
-                for kind in [JobKind::ProbeDecode { media, source }, JobKind::HashPicture { media, source }] {
+            if may_be_new {
+                let prepare = wants_files.then_some(JobKind::PrepareFiles { media, source });
+                let jobs = [JobKind::ProbeDecode { media, source }, JobKind::HashPicture { media, source }];
+                for kind in jobs.into_iter().chain(prepare) {
                     tx.enqueue_once(NewJob::soon(kind, job.workspace, now)).await?;
                 }
             }
@@ -78,13 +82,13 @@ async fn indexed(
     source: SourceId,
 ) -> Result<Indexed, JobError> {
     let stored = stored(context, media, source).await?;
-    let is_new = stored.is_none();
+    let may_be_new = stored.is_none() || 1 < job.attempt;
     let (index, _turn) = match stored {
         Some(stored) => stored,
         None => remade(context, job, media, source).await?,
     };
     let max = media.settings.max_resolution;
-    Ok(Indexed { facts: of_index(&index, max, context.clock.now(), &*context.random), is_new })
+    Ok(Indexed { facts: of_index(&index, max, context.clock.now(), &*context.random), may_be_new })
 }
 
 /// The stored index; `None` where it must be made anew: it has an unreleased layout, an earlier run stopped
@@ -127,10 +131,11 @@ async fn remade(
         }
         Scanned::Foreign { container, len, sha256, refusal, facts } => {
             drop(turn);
-            remove_derived(context, job, source).await?;
             let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
-            let stored = remux::normalise(context, job, &foreign).await?;
-            stored.load_in_turn(&context.scans, workspace).await?
+            // The old copy is removed only when there is a new one: this source may not be read any more.
+            let copied = remux::copied(context, job, &foreign).await?;
+            remove_derived(context, job, source).await?;
+            copied.store().await?.load_in_turn(&context.scans, workspace).await?
         }
     };
     let key = ObjectKey::Index(PresentationId::of(source));

@@ -23,3 +23,14 @@ pub async fn make_file(file: &Path, rows: &'static str) {
     }
     connection.close().await.expect("the file is written");
 }
+
+/// The kinds of the events in the file, oldest first. A server may use the file meanwhile.
+///
+/// Panics where it cannot be read.
+pub async fn event_kinds(file: &Path) -> Vec<String> {
+    let mut connection = SqliteConnectOptions::new().filename(file).connect().await.expect("the file exists");
+    let kinds =
+        sqlx::query_scalar("SELECT kind FROM event ORDER BY sequence").fetch_all(&mut connection).await;
+    connection.close().await.expect("nothing was written");
+    kinds.expect("the table of events exists")
+}

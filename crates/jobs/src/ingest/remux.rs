@@ -66,27 +66,34 @@ pub(crate) struct Foreign {
     pub(crate) facts: ForeignFacts,
 }
 
-/// Makes the copy of a foreign source. Returns its index; container, length and hash in it are those of the
-/// source. The index is in a file, because several copies may wait for the store at once.
+/// Makes the copy of a foreign source and stores it. Returns its index, as [`Copied::store`].
 ///
-/// May run twice for two sources, not for one: the copy has a name afterwards. Errors: `Fatal` when nothing
-/// in the source can be read, `Away` while the engine or a store is, `Full`, `LeaseLost` when the media was
-/// deleted.
+/// May run twice for two sources, not for one: the copy has a name afterwards. Errors: as of [`copied`].
 pub(crate) async fn normalise(
     context: &Context,
     job: &ClaimedJob,
     foreign: &Foreign,
 ) -> Result<StoredIndex, JobError> {
+    copied(context, job, foreign).await?.store().await
+}
+
+/// Makes the copy of a foreign source. Container, length and hash in its index are those of the source.
+///
+/// May run twice. Errors: `Fatal` when nothing in the source can be read, `Away` while the engine or a store
+/// is, `Full`, `LeaseLost` when the media was deleted.
+pub(crate) async fn copied(
+    context: &Context,
+    job: &ClaimedJob,
+    foreign: &Foreign,
+) -> Result<Copied, JobError> {
     let way = Way { tracks: RemuxTracks::All, is_without: None };
     // The engine serves its queue in the order of requests, so workspaces take turns here.
     let place = context.beginnings.acquire(job.workspace).await;
     let unpacked = keep_trying(Waiter::Job(job.id), PATIENCE, || unpacked(context, foreign, way)).await?;
     let unpacked = unpacked.as_ref().map(NamedTempFile::path);
-    let Copied { writer, index } =
-        keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign, unpacked, way)).await?;
+    let copied = keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign, unpacked, way)).await?;
     drop(place);
-    writer.finish().await?;
-    Ok(index)
+    Ok(copied)
 }
 
 impl Foreign {
@@ -170,9 +177,17 @@ async fn unpacked(context: &Context, foreign: &Foreign, way: Way) -> Result<Opti
 }
 
 /// A copy that is whole and understood, and has no name yet. Dropped, it leaves nothing.
-struct Copied {
+pub(crate) struct Copied {
     writer: ObjectWriter,
     index: StoredIndex,
+}
+
+impl Copied {
+    /// Names the copy. Returns its index in a file, because several copies may wait for the store at once.
+    pub(crate) async fn store(self) -> Result<StoredIndex, JobError> {
+        self.writer.finish().await?;
+        Ok(self.index)
+    }
 }
 
 /// What one run of the engine gave.

@@ -1,5 +1,5 @@
 //! A data folder of the last unreleased version: two media, the index of one in a layout that is no longer
-//! read.
+//! read. That one also offers an MP4.
 
 use std::fs;
 use std::path::Path;
@@ -55,6 +55,13 @@ async fn data_of_schema_25_is_migrated_and_plays() {
         let segment = playlist.lines().find(|line| !line.starts_with('#')).unwrap();
         assert_eq!(machine.fetch(&format!("/{rendition}/{segment}")).await.status, 200, "{playlist}");
     }
+    let file = machine.fetch(&format!("/{}/capped-4k.mp4", OLD_LAYOUT.0)).await;
+    assert_eq!(file.status, 200);
+    until("its files are prepared again", async || {
+        let kinds = schema_25::event_kinds(&machine.data_dir().join("kinora.db")).await;
+        kinds.iter().any(|kind| kind == "video.media.mp4Support.ready").then_some(())
+    })
+    .await;
     server.stop().await.ok();
     check_rows(&machine).await;
 }
