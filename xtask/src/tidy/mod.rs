@@ -12,6 +12,7 @@ use cargo_metadata::MetadataCommand;
 
 mod arrows;
 mod decisions;
+mod documents;
 mod manifests;
 mod modules;
 mod references;
@@ -92,11 +93,14 @@ pub(crate) fn check_workspace(root: &Path) -> Result<Vec<Finding>, Box<dyn Error
     let rules = RULES.map(|path| fs::read_to_string(root.join(path)));
     let rules = rules.into_iter().collect::<Result<Vec<_>, _>>()?;
     let known = references::Known::of(&rules, &decisions);
-    for path in files_below(&root.join("docs"))?.into_iter().chain([root.join("ARCHITECTURE.md")]) {
+    let beside = ["ARCHITECTURE.md", "CHANGELOG.md", "README.md"].map(|name| root.join(name));
+    for path in files_below(&root.join("docs"))?.into_iter().chain(beside) {
         if path.extension().is_some_and(|ending| ending == "md") {
             files.push((place(root, &path), fs::read_to_string(&path)?));
         }
     }
+    let documents = files.iter().filter(|(path, _)| path.ends_with(".md"));
+    findings.extend(documents.flat_map(|(path, text)| documents::check(path, text)));
     findings.extend(files.iter().flat_map(|(path, text)| known.check(path, text)));
     findings.sort();
     Ok(findings)

@@ -3,18 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use super::{Finding, decisions};
 
 /// The references that exist.
 pub(super) struct Known(BTreeSet<String>);
 
 impl Known {
-    /// Those of the headings of both documents, `### C-13`, and of the names of decisions, `0042-….md`.
+    /// Those of the headings of both documents, `### C-13`, and of the records of decisions.
     pub(super) fn of(documents: &[String], decisions: &[(String, String)]) -> Self {
         let headings = documents.iter().flat_map(|text| text.lines());
         let rules = headings.filter_map(|line| line.strip_prefix("### ")).map(str::to_owned);
-        let decisions =
-            decisions.iter().filter_map(|(name, _)| name.get(..4)).map(|number| format!("D-{number}"));
+        let decisions = decisions::numbers(decisions).map(|number| format!("D-{number}"));
         Self(rules.chain(decisions).collect())
     }
 
@@ -57,7 +56,7 @@ mod tests {
     #[test]
     fn reference_to_nothing_is_found() {
         let documents = ["# Title\n\n### C-13\n\nText\n".to_owned(), "### M-7\n".to_owned()];
-        let known = Known::of(&documents, &[("0042-a-name.md".to_owned(), String::new())]);
+        let known = Known::of(&documents, &[("api.md".to_owned(), "## D-0042: A title\n".to_owned())]);
         let good = "// (C-13, M-7; D-0042), AC-3, VC-1, C-A, UTC-5 and D-42";
         assert_eq!(known.check("a.rs", good), []);
         // Put together here: this file is checked, too.
