@@ -15,11 +15,11 @@ PUBLIC_URL ?= http://$(LISTEN)
 MEDIA ?= 200
 SECONDS ?= 120
 KILL_EVERY ?= 5
-# The uploads of it: size of the file, how often it is cut, and megabytes a second of its line.
+# Its uploads: size of the file, number of interruptions, and megabytes per second of the connection.
 MEGABYTES ?= 2000
-CUTS ?= 50
+INTERRUPTIONS ?= 50
 RATE ?= 10
-# How many requests schemathesis makes up for each operation in it.
+# Its schemathesis requests per operation.
 API_EXAMPLES ?= 1400
 
 .PHONY: help run test test-all build dist web check bench soak sources quality clean
@@ -46,7 +46,7 @@ test-all: ## The same with the long suites and more crash injection
 build: web ## Build the web part and the optimised binary, target/release/kinora
 	cargo build --release --locked --package kinora-server
 
-dist: web ## Build the binary that is handed out, target/dist/kinora: smaller, and slower to build
+dist: web ## Build the binary for distribution, target/dist/kinora: smaller, and slower to build
 	cargo build --profile dist --locked --package kinora-server
 
 web: web/dist/embed.html ## Build the player page into web/dist
@@ -56,7 +56,7 @@ check: ## Formatting, lints and tidy: seconds once built
 	cargo clippy --workspace --all-targets -- --deny warnings
 	cargo xtask tidy
 
-bench: ## Measure against the yardsticks and print the ratios
+bench: ## Measure against the baselines and print the ratios
 	@scripts/install.sh bench
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' bench/run.sh
@@ -66,19 +66,19 @@ sources: ## Post a clip of every kind of source and write docs/sources.md
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' proof/run.sh sources
 
-quality: ## Hold encoded renditions against one call of the encoder
+quality: ## Compare encoded renditions with one call of the encoder
 	@scripts/install.sh proof
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' proof/run.sh quality
 
-soak: ## Kill the processes of a fleet in turn, measure promises and what workspaces cost each other, try the API, cut an upload, fail each write
+soak: ## Kill processes, measure time limits and load between workspaces, fuzz the API, interrupt an upload, fail each write
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh --media $(MEDIA) --seconds $(SECONDS) --kill-every $(KILL_EVERY)
-	@KINORA='$(TARGET)/release/kinora' soak/run.sh promises
+	@KINORA='$(TARGET)/release/kinora' soak/run.sh time-limits
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh tenants
 	@KINORA='$(TARGET)/release/kinora' KINORA_SCHEMATHESIS_EXAMPLES=$(API_EXAMPLES) KINORA_SCHEMATHESIS_NEW=1 scripts/schemathesis.sh
-	@KINORA='$(TARGET)/release/kinora' soak/run.sh uploads --megabytes $(MEGABYTES) --cuts $(CUTS) --rate $(RATE)
+	@KINORA='$(TARGET)/release/kinora' soak/run.sh uploads --megabytes $(MEGABYTES) --interruptions $(INTERRUPTIONS) --rate $(RATE)
 	@scripts/test.sh each
 
 clean: ## Delete what was built; data and its media stay

@@ -1,28 +1,28 @@
-"""What every bench is given."""
+"""The context of every benchmark."""
 
 import dataclasses
 import pathlib
 
 from clips import Clips
-from places import Place
+from deployments import Deployment
 
 
 @dataclasses.dataclass(frozen=True)
-class Ground:
-    """A binary, and where servers of it run."""
+class BenchContext:
+    """A binary, and where its servers store data."""
 
     kinora: pathlib.Path
     """The binary under measurement."""
-    place: Place
-    """Where servers keep what they have."""
+    deployment: Deployment
+    """Where servers store rows and objects."""
     folder: pathlib.Path
-    """Empty at first, and deleted at the end."""
+    """Empty at the start, deleted at the end."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Bench(Ground):
-    """The ground with what is measured against, and with."""
+class Bench(BenchContext):
+    """The context with baselines and clips."""
 
-    yardstick: pathlib.Path
+    baseline_binary: pathlib.Path
     """The binary of `bench/yardstick`."""
     clips: Clips

@@ -1,4 +1,4 @@
-"""Boxes of ISO base media files, as far as tests of fragments and clips need them: a reader of our own, independent of ffmpeg."""
+"""Boxes of ISO base media files, as far as the benchmarks need them. Independent of ffmpeg."""
 
 import dataclasses
 import struct
@@ -19,7 +19,7 @@ class Box:
 
 @dataclasses.dataclass(frozen=True)
 class Fragment:
-    """What one `moof` says of its only track: ticks of the track's timescale, bytes of its samples."""
+    """The only track of a `moof`: ticks of the track's timescale, bytes of its samples."""
 
     begins: int
     durations: tuple[int, ...]
@@ -31,7 +31,7 @@ class Fragment:
 
 
 def boxes(content: bytes, start: int = 0, end: int | None = None) -> Iterator[Box]:
-    """The boxes that lie beside each other. Raises `ValueError` when one does not fit."""
+    """The boxes of one level. Raises `ValueError` when one does not fit."""
     end = len(content) if end is None else end
     while start < end:
         size, kind = struct.unpack_from(">I4s", content, start)
@@ -46,7 +46,7 @@ def boxes(content: bytes, start: int = 0, end: int | None = None) -> Iterator[Bo
 
 
 def walk(content: bytes, start: int = 0, end: int | None = None) -> Iterator[Box]:
-    """All boxes in the order of the file, those within others behind these."""
+    """All boxes in file order, a container before its children."""
     for box in boxes(content, start, end):
         yield box
         if box.kind in CONTAINERS:
@@ -60,7 +60,7 @@ def timescale(init: bytes) -> int:
 
 
 def first_edit(init: bytes) -> int:
-    """Where in its media the first track begins to be presented: 0 without an edit list."""
+    """Media time of the first edit of the first track: 0 without an edit list."""
     box = next((box for box in walk(init) if box.kind == b"elst"), None)
     if box is None:
         return 0
@@ -80,7 +80,7 @@ def fragment(segment: bytes, moof: Box) -> Fragment:
         raise ValueError("a fragment does not have one run")
     begins = struct.unpack_from(">Q" if segment[time.body] == 1 else ">I", segment, time.body + 4)[0]
 
-    # ISO/IEC 14496-12, 8.8.7: what holds for all samples, in this order.
+    # ISO/IEC 14496-12, 8.8.7: defaults for all samples, in this order.
     flags, at, defaults = word(segment, header.body) & 0xFFFFFF, header.body + 8, {}
     for flag, name, length in (
         (1, "offset", 8),
@@ -112,8 +112,10 @@ def word(content: bytes, at: int) -> int:
 
 
 def replace_edits(content: bytes, handler: bytes, edits: Sequence[tuple[int, float]]) -> bytes:
-    """A file whose track with this handler has other edits: each a length in ticks of the movie, and where in the media it
-    begins, in seconds. The `moov` must be the last box, for what follows it would move."""
+    """Replaces the edit list of the track with this handler.
+
+    An edit is a length in movie ticks and a start in the media in seconds. The `moov` must be the last box.
+    """
     moov = list(boxes(content))[-1]
     if moov.kind != b"moov":
         raise ValueError("the moov is not at the end")
@@ -138,7 +140,7 @@ def replace_edits(content: bytes, handler: bytes, edits: Sequence[tuple[int, flo
 
 
 def zero_fragment_times(content: bytes) -> bytes:
-    """A file all of whose fragments say that they begin at 0."""
+    """Sets the decode time of all fragments to 0."""
     changed = bytearray(content)
     for box in walk(content):
         if box.kind == b"tfdt":

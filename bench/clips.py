@@ -1,6 +1,6 @@
-"""Clips that the benches measure with, made by ffmpeg once and kept.
+"""Clips for the benchmarks, made once by ffmpeg and cached.
 
-What a server could find easy stays real: sizes, tables and sample counts are those of an encoder. Knows no server.
+Sizes, tables and sample counts are those of a real encoder. Knows no server.
 """
 
 import dataclasses
@@ -8,71 +8,71 @@ import pathlib
 import subprocess
 from collections.abc import Callable
 
-from padded import pad
+from padded_clip import pad
 
 MINUTES_2H = 120
 
 
 @dataclasses.dataclass(frozen=True)
 class Clips:
-    """Where the clips are kept. Each method makes its clip when it is missing; that may take a minute."""
+    """The cache of clips. Each method makes its clip when it is missing; that may take a minute."""
 
     folder: pathlib.Path
 
     def one_minute(self) -> pathlib.Path:
-        """360p, 1 min, the index in front."""
+        """360p, 1 min, `moov` in front."""
         return self.made("360p-1min.mp4", lambda part: remux(self._minute(), part, "-movflags", "+faststart"))
 
     def two_hours(self) -> pathlib.Path:
-        """The same minute 120 times over, the index in front."""
+        """The same minute 120 times, `moov` in front."""
         return self.made(
             "360p-2h.mp4", lambda part: remux(self._two_hours_moov_last(), part, "-movflags", "+faststart")
         )
 
     def two_hours_moov_last(self) -> pathlib.Path:
-        """The same, the index behind the samples, as cameras and plain ffmpeg write it."""
+        """The same, `moov` after the samples, as cameras and ffmpeg write it by default."""
         return self._two_hours_moov_last()
 
     def ten_minutes_720p(self) -> pathlib.Path:
         """720p30, 10 min, a keyframe every 2 s."""
-        picture, sound = "testsrc2=s=1280x720:r=30:d=600", "anoisesrc=d=600:c=pink:a=0.3:r=48000"
+        video_source, audio_source = "testsrc2=s=1280x720:r=30:d=600", "anoisesrc=d=600:c=pink:a=0.3:r=48000"
         encoded = [*video("ultrafast", 26), "-keyint_min", "60", "-sc_threshold", "0", *audio("128k")]
         return self.made(
             "720p-10min.mp4",
-            lambda part: ffmpeg(*lavfi(picture), *lavfi(sound), *encoded, "-movflags", "+faststart", part),
+            lambda part: ffmpeg(*lavfi(video_source), *lavfi(audio_source), *encoded, "-movflags", "+faststart", part),
         )
 
     def hd(self) -> pathlib.Path:
-        """1080p30, 12 s, a keyframe every 2 s: H.264 and AAC, as most people have it."""
+        """1080p30, 12 s, a keyframe every 2 s: H.264 and AAC."""
         fixed = [*video("veryfast", 23), "-keyint_min", "60", "-sc_threshold", "0"]
         recipe = [*self._hd(12), *fixed, *audio("128k"), "-movflags", "+faststart"]
         return self.made("1080p-h264.mp4", lambda part: ffmpeg(*recipe, part))
 
     def hd_light(self) -> pathlib.Path:
-        """The same at 5 Mbit/s: few enough for the copy to be what players begin with."""
+        """The same at 5 Mbit/s: low enough that players start with the copy."""
         fixed = [*video("veryfast", 23), "-keyint_min", "60", "-sc_threshold", "0", "-maxrate", "5M", "-bufsize", "5M"]
         recipe = [*self._hd(12), *fixed, *audio("128k"), "-movflags", "+faststart"]
         return self.made("1080p-h264-5mbit.mp4", lambda part: ffmpeg(*recipe, part))
 
-    def hd_half_a_minute(self) -> pathlib.Path:
-        """The same, twice over."""
+    def hd_24_seconds(self) -> pathlib.Path:
+        """`hd` twice."""
         return self.made(
             "1080p-h264-24s.mp4",
             lambda part: ffmpeg("-stream_loop", "1", "-i", self.hd(), "-c", "copy", "-movflags", "+faststart", part),
         )
 
     def hd_vp9(self) -> pathlib.Path:
-        """1080p30, 12 s: VP9 and Opus, which not every player knows."""
+        """1080p30, 12 s: VP9 and Opus, which not every player supports."""
         fast = "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -row-mt 1 -b:v 4M -g 120 -c:a libopus".split()
         return self.made("1080p-vp9.webm", lambda part: ffmpeg(*self._hd(12), *fast, part))
 
     def hd_prores(self) -> pathlib.Path:
         """1080p30, 6 s: ProRes and PCM, as editors write it."""
-        words = "-c:v prores_ks -profile:v 2 -pix_fmt yuv422p10le -c:a pcm_s16le".split()
-        return self.made("1080p-prores.mov", lambda part: ffmpeg(*self._hd(6), *words, part))
+        options = "-c:v prores_ks -profile:v 2 -pix_fmt yuv422p10le -c:a pcm_s16le".split()
+        return self.made("1080p-prores.mov", lambda part: ffmpeg(*self._hd(6), *options, part))
 
-    def ten_minutes_of_sound(self) -> pathlib.Path:
-        """Sound alone, 10 min of it, in a codec that no player knows: ALAC."""
+    def ten_minutes_audio(self) -> pathlib.Path:
+        """Audio only, 10 min of ALAC, which no player supports."""
         recipe = [*lavfi("anoisesrc=d=600:c=pink:a=0.3:r=48000"), "-c:a", "alac", "-ac", "2", "-movflags", "+faststart"]
         return self.made("alac-10min.m4a", lambda part: ffmpeg(*recipe, part))
 
@@ -83,7 +83,7 @@ class Clips:
         ]
 
     def two_gigabytes(self) -> pathlib.Path:
-        """At least 2 GB of 720p30 at some 50 Mbit/s, a file like any other, only large."""
+        """At least 2 GB of 720p30 at about 50 Mbit/s."""
 
         def make(part: pathlib.Path) -> None:
             piece = self.made("720p-noise.mp4", encode_piece)
@@ -91,40 +91,40 @@ class Clips:
             ffmpeg("-stream_loop", str(loops - 1), "-i", piece, "-c", "copy", "-movflags", "+faststart", part)
 
         def encode_piece(part: pathlib.Path) -> None:
-            picture = "testsrc2=s=1280x720:r=30:d=20,noise=alls=40:allf=t"
-            ffmpeg(*lavfi(picture), *video("ultrafast", 20), "-maxrate", "50M", "-bufsize", "50M", part)
+            video_source = "testsrc2=s=1280x720:r=30:d=20,noise=alls=40:allf=t"
+            ffmpeg(*lavfi(video_source), *video("ultrafast", 20), "-maxrate", "50M", "-bufsize", "50M", part)
 
         return self.made("720p-2gb.mp4", make)
 
     def padded(self, length: int) -> pathlib.Path:
-        """A minute with so much behind it that nobody reads that the file has this length in bytes."""
+        """A minute, padded with a `free` box to this length in bytes."""
         return self.made(f"padded-{length}.mp4", lambda part: pad(self.one_minute(), part, length))
 
     def _minute(self) -> pathlib.Path:
-        picture, sound = "testsrc2=s=640x360:r=30:d=60", "sine=f=440:r=48000:d=60"
+        video_source, audio_source = "testsrc2=s=640x360:r=30:d=60", "sine=f=440:r=48000:d=60"
         return self.made(
             "360p-piece.mp4",
-            lambda part: ffmpeg(*lavfi(picture), *lavfi(sound), *video("ultrafast", 40), *audio("64k"), part),
+            lambda part: ffmpeg(*lavfi(video_source), *lavfi(audio_source), *video("ultrafast", 40), *audio("64k"), part),
         )
 
     def _two_hours_moov_last(self) -> pathlib.Path:
         def make(part: pathlib.Path) -> None:
-            # Looped apart: a looped file with both tracks has a gap of sound at every joint.
-            picture = self.made(
+            # Looped separately: a looped file with both tracks has an audio gap at every joint.
+            video_source = self.made(
                 "360p-piece-video.mp4", lambda part: ffmpeg("-i", self._minute(), "-map", "0:v", "-c", "copy", part)
             )
             packets = self.made(
                 "360p-piece-audio.aac",
                 lambda part: ffmpeg("-i", self._minute(), "-map", "0:a", "-c", "copy", "-f", "adts", part),
             )
-            sound = self.made("360p-2h-audio.aac", lambda part: part.write_bytes(packets.read_bytes() * MINUTES_2H))
-            looped = ["-stream_loop", str(MINUTES_2H - 1), "-i", picture, "-f", "aac", "-i", sound]
+            audio_track = self.made("360p-2h-audio.aac", lambda part: part.write_bytes(packets.read_bytes() * MINUTES_2H))
+            looped = ["-stream_loop", str(MINUTES_2H - 1), "-i", video_source, "-f", "aac", "-i", audio_track]
             ffmpeg(*looped, "-map", "0:v", "-map", "1:a", "-c", "copy", "-t", str(MINUTES_2H * 60), part)
 
         return self.made("360p-2h-moov-last.mp4", make)
 
     def made(self, name: str, make: Callable[[pathlib.Path], object]) -> pathlib.Path:
-        """The file with this name, made now when it is missing. It has its name only once it is whole."""
+        """The file with this name, made when it is missing. It is renamed once complete."""
         path = self.folder / name
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,22 +1,25 @@
-"""Commits a second on SQLite: writers that each wait for theirs, through the store and with one sync a commit."""
+"""Commits per second on SQLite: waiting writers, through the store and with one sync a commit."""
 
 import subprocess
 
 from bench import Bench
+from deployments import OneMachine
 from machine import pinned
-from places import OneMachine
-from report import Row, against_yardstick
+from report import Row, rate_against_baseline
 
 ROUNDS = 5
 SECONDS = 3
 WRITERS = (1, 16, 128)
-# What one writer may lose by the thread in between, and what sharing a sync must bring at least.
+# How much the extra thread may slow one writer, and how much a shared sync must gain at least.
 RATIO_MIN = {1: 0.8, 16: 3, 128: 10}
 
 
 def measure(bench: Bench) -> list[Row]:
-    """Both sides in turn on one database, with as many processors as there are. Nothing on PostgreSQL, which groups by itself."""
-    if not isinstance(bench.place, OneMachine):
+    """Both alternately on one database, on all CPUs.
+
+    Skipped on PostgreSQL, which has its own group commit.
+    """
+    if not isinstance(bench.deployment, OneMachine):
         return []
     folder = bench.folder / "commits"
     run(bench, "commit-store", folder, 1, 1)  # makes the database
@@ -26,12 +29,12 @@ def measure(bench: Bench) -> list[Row]:
         for _ in range(ROUNDS):
             ours.append(run(bench, "commit-store", folder, writers, SECONDS))
             theirs.append(run(bench, "commit-each", folder, writers, SECONDS))
-        people = "1 writer" if writers == 1 else f"{writers} writers"
-        rows.append(against_yardstick(f"commits on SQLite, {people}", ours, theirs, "/s", RATIO_MIN[writers]))
+        label = "1 writer" if writers == 1 else f"{writers} writers"
+        rows.append(rate_against_baseline(f"commits on SQLite, {label}", ours, theirs, "/s", RATIO_MIN[writers]))
     return rows
 
 
 def run(bench: Bench, what: str, folder: object, writers: int, seconds: int, cpu: int | None = None) -> float:
-    """Commits a second, on one processor if one is named."""
-    command = pinned([bench.yardstick, what, folder, str(writers), str(seconds)], cpu)
+    """Commits per second; `cpu` pins it to one CPU."""
+    command = pinned([bench.baseline_binary, what, folder, str(writers), str(seconds)], cpu)
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -1,4 +1,7 @@
-"""Media made a second on SQLite, against what group commit makes of the same rows, and of one row: as many waiting writers, and no HTTP."""
+"""Media created per second on SQLite, against group commit of the same rows, and of one row.
+
+The baseline has as many waiting writers and no HTTP.
+"""
 
 import dataclasses
 import json
@@ -7,20 +10,20 @@ import load
 import machine
 from bench import Bench
 from commits import run as commits_a_second
+from deployments import OneMachine
 from kinora import Kinora
-from places import OneMachine
-from report import Row, against_yardstick
+from report import Row, rate_against_baseline
 
 ROUNDS = 5
 SECONDS = 3
 WARM_UP_SECONDS = 1
-# Of the ceiling of group commit.
+# Of the rate of group commit.
 RATIO_MIN = 0.5
 
 
 def measure(bench: Bench) -> list[Row]:
-    """A server that takes requests and fetches nothing. Both sides in turn, the server on one processor and its clients on the other."""
-    if not isinstance(bench.place, OneMachine):
+    """A server with the role `api` fetches nothing. It runs on one CPU, its clients on the other."""
+    if not isinstance(bench.deployment, OneMachine):
         return []
     folder = bench.folder / "creation"
     database = bench.folder / "creation-commits"
@@ -40,7 +43,7 @@ def measure(bench: Bench) -> list[Row]:
                 )
     made = f"media made on SQLite, {load.CONNECTIONS} clients, over {load.CONNECTIONS} writers"
     return [
-        against_yardstick(f"{made} of the same rows without HTTP", ours, rows, "/s", RATIO_MIN),
-        # A media is rows of several tables with an event and a job: how far they are apart is the question.
-        dataclasses.replace(against_yardstick(f"{made} of one row each", ours, commits, "/s", 0), goal="none set"),
+        rate_against_baseline(f"{made} of the same rows without HTTP", ours, rows, "/s", RATIO_MIN),
+        # A media is rows of several tables with an event and a job. This row shows the cost of these.
+        dataclasses.replace(rate_against_baseline(f"{made} of one row each", ours, commits, "/s", 0), goal="none set"),
     ]

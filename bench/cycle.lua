@@ -1,9 +1,9 @@
--- Asks for each address of a list in turn, on every connection, and prints what came of it as one line of JSON.
+-- Requests the paths of a list round robin on every connection, and prints the result as one line of JSON.
 --
 --   wrk -s cycle.lua URL -- LIST [HEADER...]    LIST: a file with one path a line, or method, path and body with tabs between; HEADER: "Name: value"
 
 local requests = {}
-local turn = 0
+local index = 0
 
 function init(arguments)
   for i = 2, #arguments do
@@ -17,8 +17,8 @@ function init(arguments)
 end
 
 function request()
-  turn = turn % #requests + 1
-  return requests[turn]
+  index = index % #requests + 1
+  return requests[index]
 end
 
 function done(summary, latency, _)

@@ -1,5 +1,4 @@
-"""From ready, or ten seconds later, to the first frame on the screen of a Chromium that has nothing cached, of media that nobody has
-asked for before."""
+"""From ready, or ten seconds later, to the first frame of a new media in a Chromium without cache."""
 
 import json
 import pathlib
@@ -8,10 +7,10 @@ import time
 from typing import Self
 
 from bench import Bench
+from deployments import OneMachine
 from kinora import Kinora
-from peers import Peers
-from places import OneMachine
 from report import Row, at_most, figure
+from test_servers import TestServers
 
 ROUNDS = 7
 COPIED = "H.264 of 5.8 Mb/s, copied"
@@ -22,10 +21,10 @@ SCRIPT = pathlib.Path(__file__).parent.parent / "web" / "e2e" / "first-frame.mjs
 
 
 class Browser:
-    """A browser that waits for addresses. Use it as a context manager."""
+    """A browser that waits for URLs. Use it as a context manager."""
 
     def __init__(self, start: str) -> None:
-        """`own`: hls.js chooses the rung that it begins with; `listed`: it is the first of the manifest, as on our page."""
+        """`own`: hls.js chooses its first rung; `listed`: the first of the manifest, as on our page."""
         self._start = start
 
     def __enter__(self) -> Self:
@@ -42,7 +41,7 @@ class Browser:
         self._process.wait()
 
     def first_frame_ms(self, address: str) -> float:
-        """From the address to a frame. Raises when none came."""
+        """From the URL to a frame. Raises when none appears."""
         self._process.stdin.write(address + "\n")
         seen = json.loads(self._process.stdout.readline())
         if seen["firstFrameMs"] is None:
@@ -51,8 +50,11 @@ class Browser:
 
 
 def measure(bench: Bench) -> list[Row]:
-    """The sources in turn, a new media each time. The same on every place but for the store, so on one only."""
-    if not isinstance(bench.place, OneMachine):
+    """All sources alternately, a new media each time.
+
+    Only on one deployment: others differ only in the store.
+    """
+    if not isinstance(bench.deployment, OneMachine):
         return []
     clips = {
         COPIED: bench.clips.hd(),
@@ -60,26 +62,26 @@ def measure(bench: Bench) -> list[Row]:
         "VP9, encoded": bench.clips.hd_vp9(),
         "ProRes, encoded": bench.clips.hd_prores(),
     }
-    # Source, where hls.js begins, seconds behind the ready event.
+    # Source, first rung of hls.js, seconds after the ready event.
     trials = [(name, "own", 0) for name in clips]
     trials += [(COPIED, "own", LATER_S), (COPIED, "listed", 0), (COPIED, "listed", LATER_S)]
     took_ms: dict[tuple[str, str, int], list[float]] = {trial: [] for trial in trials}
-    peers = Peers()
+    test_servers = TestServers()
     with Kinora(bench, "firstframe") as kinora, Browser("own") as own, Browser("listed") as listed:
-        kinora.add_webhook(f"{peers.base}/webhook")
+        kinora.add_webhook(f"{test_servers.base}/webhook")
         for number in range(ROUNDS + 1):
             for trial in trials:
                 name, start, later_s = trial
-                shared = peers.share(f"{number}-{start}-{later_s}-{clips[name].name}", clips[name])
+                shared = test_servers.share(f"{number}-{start}-{later_s}-{clips[name].name}", clips[name])
                 media = kinora.create_media(shared)
-                peers.wait_event("video.media.ready", media["id"])
+                test_servers.wait_event("video.media.ready", media["id"])
                 time.sleep(later_s)
                 browser = own if start == "own" else listed
                 took = browser.first_frame_ms(f"{kinora.base}/{media['playbackIds'][0]['id']}.m3u8")
                 if number > 0:  # the first round warms up
                     took_ms[trial].append(took)
                 kinora.delete_media(media["id"])
-    peers.close()
+    test_servers.close()
     return [row(*trial, took) for trial, took in took_ms.items()]
 
 

@@ -1,6 +1,6 @@
-"""What a player reads: manifests and playlists, as far as our own use them, and a viewer that asks for them as players do.
+"""Manifests and playlists as far as Kinora uses them, and a viewer that requests them as players do.
 
-RFC 8216 gives the syntax. Addresses are whole URLs.
+Syntax: RFC 8216. Addresses are absolute URLs.
 """
 
 import dataclasses
@@ -10,8 +10,8 @@ import time
 import urllib.parse
 from typing import Self
 
-ANSWER_WITHIN_S = 60
-GIVES_UP_AFTER_S = 60
+RESPONSE_TIMEOUT_S = 60
+RETRY_TIMEOUT_S = 60
 
 # RFC 8216, 4.2: a list of names with values, quoted or not.
 ATTRIBUTE = re.compile(r'([A-Z0-9-]+)=("[^"]*"|[^,]*)')
@@ -26,12 +26,12 @@ class Rendition:
 
     @property
     def name(self) -> str:
-        """The part of its address that names it: `video`, `720p`, `audio`."""
+        """Its name in the URL: `video`, `720p`, `audio`."""
         return self.url.rsplit("/", 2)[1]
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height as displayed; (0, 0) without pictures."""
+        """Width and height as displayed; (0, 0) without video."""
         width, _, height = self.attributes.get("RESOLUTION", "0x0").partition("x")
         return int(width), int(height)
 
@@ -52,7 +52,7 @@ class Manifest:
 
     @property
     def default_audio(self) -> Rendition | None:
-        """What plays beside the variants when nobody chose."""
+        """The audio that plays by default."""
         chosen = [rendition for rendition in self.audio if rendition.attributes.get("DEFAULT") == "YES"]
         return next(iter(chosen or self.audio), None)
 
@@ -63,16 +63,19 @@ class Playlist:
 
     init: str
     segments: list[tuple[str, float]]
-    """Address and announced seconds of each."""
+    """URL and announced seconds of each."""
 
 
 class Viewer:
-    """Keeps one connection to a server and asks again when it is busy, as players do. Use it as a context manager."""
+    """Uses one connection to a server and retries when it is busy, as players do.
+
+    Use it as a context manager.
+    """
 
     def __init__(self, base: str) -> None:
-        self._connection = http.client.HTTPConnection(urllib.parse.urlsplit(base).netloc, timeout=ANSWER_WITHIN_S)
-        self.refusals = 0
-        """Answers of 503."""
+        self._connection = http.client.HTTPConnection(urllib.parse.urlsplit(base).netloc, timeout=RESPONSE_TIMEOUT_S)
+        self.busy_responses = 0
+        """Responses with 503."""
 
     def __enter__(self) -> Self:
         return self
@@ -81,27 +84,27 @@ class Viewer:
         self._connection.close()
 
     def get(self, url: str) -> bytes:
-        """The body of a 200; waits and asks again after a 503, and raises for anything else."""
-        until = time.monotonic() + GIVES_UP_AFTER_S
+        """The body of a 200; retries after a 503, and raises for any other status."""
+        deadline = time.monotonic() + RETRY_TIMEOUT_S
         while True:
-            answer, body = self._ask(urllib.parse.urlsplit(url).path)
-            if answer.status == 200:
+            response, body = self._request(urllib.parse.urlsplit(url).path)
+            if response.status == 200:
                 return body
-            if answer.status != 503 or time.monotonic() > until:
-                raise RuntimeError(f"{url} answered {answer.status}: {body[:300]!r}")
-            self.refusals += 1
-            time.sleep(float(answer.headers.get("Retry-After", "1")))
+            if response.status != 503 or time.monotonic() > deadline:
+                raise RuntimeError(f"{url} returned {response.status}: {body[:300]!r}")
+            self.busy_responses += 1
+            time.sleep(float(response.headers.get("Retry-After", "1")))
 
-    def _ask(self, path: str) -> tuple[http.client.HTTPResponse, bytes]:
+    def _request(self, path: str) -> tuple[http.client.HTTPResponse, bytes]:
         try:
             self._connection.request("GET", path)
-            answer = self._connection.getresponse()
+            response = self._connection.getresponse()
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-            # Servers close connections that were not used for a while.
+            # Servers close idle connections.
             self._connection.close()
             self._connection.request("GET", path)
-            answer = self._connection.getresponse()
-        return answer, answer.read()
+            response = self._connection.getresponse()
+        return response, response.read()
 
     def manifest(self, url: str) -> Manifest:
         """The renditions in the order of the text."""
@@ -119,7 +122,10 @@ class Viewer:
         return Manifest(variants, audio)
 
     def playlist(self, rendition: Rendition) -> Playlist:
-        """The segments of a rendition. Raises `ValueError` when it has more than one initialisation segment."""
+        """The segments of a rendition.
+
+        Raises `ValueError` when it has more than one initialisation segment.
+        """
         inits, segments, seconds = set(), [], 0.0
         for line in self.get(rendition.url).decode().splitlines():
             if line.startswith("#EXT-X-MAP:"):

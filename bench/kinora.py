@@ -1,4 +1,4 @@
-"""A Kinora server under measurement, and what is asked of it."""
+"""A Kinora server under measurement, and requests to it."""
 
 import base64
 import http.client
@@ -9,26 +9,26 @@ import subprocess
 import urllib.parse
 from typing import Self
 
-from bench import Ground
+from bench import BenchContext
 from loopback import free_port, wait_for_port
 from machine import pinned
 
-READY_WITHIN_S = 30
-STOP_WITHIN_S = 30
+READY_TIMEOUT_S = 30
+STOP_TIMEOUT_S = 30
 
 
 class Kinora:
-    """`kinora serve` on a database and objects of its own, with its ordinary settings but for access to the loopback.
+    """`kinora serve` on its own database and objects, with default settings plus access to the loopback.
 
-    `cpu` pins it to one processor, which also gives it one worker thread; `roles` are what it does, everything unless
-    told otherwise. Use it as a context manager.
+    `cpu` pins it to one CPU, which also gives it one worker thread; `roles` is its `--role`. Use it as a
+    context manager.
     """
 
-    def __init__(self, ground: Ground, name: str, cpu: int | None = None, roles: str = "all") -> None:
-        self.binary, self.folder = ground.kinora, ground.folder / name
+    def __init__(self, context: BenchContext, name: str, cpu: int | None = None, roles: str = "all") -> None:
+        self.binary, self.folder = context.kinora, context.folder / name
         self.port = free_port()
         self.folder.mkdir(parents=True)
-        self.environment = os.environ | ground.place.make(self.folder / "data")
+        self.environment = os.environ | context.deployment.create(self.folder / "data")
         self._log = (self.folder / "log").open("wb")
         command = [
             self.binary,
@@ -58,7 +58,7 @@ class Kinora:
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
         try:
-            self.process.wait(STOP_WITHIN_S)
+            self.process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -71,32 +71,32 @@ class Kinora:
 
     @property
     def authorization(self) -> str:
-        """The value of the header that lets its requests in."""
+        """The `Authorization` header of its API token."""
         return self._authorization
 
     def add_webhook(self, url: str) -> None:
-        """Tells this address of every event."""
+        """Creates a webhook for every event."""
         self.command("webhook", "create", "--workspace", "Development", "--url", url)
 
-    def create_media(self, url: str, **wishes: object) -> dict:
-        """Asks for a media to be taken in, with further fields of the request, and answers its `data` as it was told."""
-        body = {"inputs": [{"type": "video", "url": url}], "accessPolicy": "public", **wishes}
+    def create_media(self, url: str, **fields: object) -> dict:
+        """Creates a media, with further request fields, and returns its `data`."""
+        body = {"inputs": [{"type": "video", "url": url}], "accessPolicy": "public", **fields}
         return self._json("POST", "/on-demand", body)["data"]
 
     def create_upload(self) -> dict:
-        """Makes a direct upload and answers its `data` as it was told."""
+        """Creates a direct upload and returns its `data`."""
         return self._json("POST", "/on-demand/upload", {"corsOrigin": "*"})["data"]
 
-    def media(self, media: str, beneath: str = "") -> dict:
-        """The `data` of a media as its owner reads it, or of what lies beneath it, such as `/input-info`."""
-        return json.loads(self.get(f"/v1/on-demand/{media}{beneath}"))["data"]
+    def media(self, media: str, path: str = "") -> dict:
+        """The `data` of a media, or of a path below it such as `/input-info`."""
+        return json.loads(self.get(f"/v1/on-demand/{media}{path}"))["data"]
 
-    def create_playback(self, media: str, **wishes: object) -> str:
-        """Makes a playback ID of a media and answers it."""
-        return self._json("POST", f"/on-demand/{media}/playback-ids", wishes)["data"]["id"]
+    def create_playback(self, media: str, **fields: object) -> str:
+        """Creates a playback ID of a media and returns it."""
+        return self._json("POST", f"/on-demand/{media}/playback-ids", fields)["data"]["id"]
 
     def create_signing_key(self) -> dict:
-        """Makes a signing key and answers its `data`, the private half in it."""
+        """Creates a signing key and returns its `data` with the private key."""
         return self._json("POST", "/iam/signing-keys", {})["data"]
 
     def signing_key(self, key: str) -> dict:
@@ -111,18 +111,18 @@ class Kinora:
         """The body of a 200; anything else raises."""
         return self._request("GET", path)
 
-    def processor_us(self) -> float:
-        """Microseconds of processor time that the process has used."""
+    def cpu_us(self) -> float:
+        """CPU time of the process in microseconds."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
 
     def memory_kib(self, field: str) -> int:
-        """A line of `/proc/PID/status`: `VmRSS`, resident now, or `VmHWM`, the most that it was."""
+        """A line of `/proc/PID/status`: `VmRSS` (resident now) or `VmHWM` (peak)."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field + ":"))
 
     def command(self, *arguments: object) -> dict:
-        """What a command of the server's own binary tells of itself."""
+        """Runs a command of the binary and returns its JSON."""
         command = [self.binary, *arguments, "--json"]
         return json.loads(subprocess.run(command, check=True, capture_output=True, env=self.environment).stdout)
 
@@ -135,13 +135,13 @@ class Kinora:
         try:
             split = urllib.parse.urlsplit(path)
             connection.request(method, split._replace(scheme="", netloc="").geturl(), body, headers)
-            answer = connection.getresponse()
-            read = answer.read()
+            response = connection.getresponse()
+            read = response.read()
         finally:
             connection.close()
-        if not 200 <= answer.status < 300:
-            raise RuntimeError(f"{method} {path} answered {answer.status}: {read[:500]!r}")
+        if not 200 <= response.status < 300:
+            raise RuntimeError(f"{method} {path} returned {response.status}: {read[:500]!r}")
         return read
 
     def _wait_ready(self) -> None:
-        wait_for_port(self.port, self.process, READY_WITHIN_S)
+        wait_for_port(self.port, self.process, READY_TIMEOUT_S)

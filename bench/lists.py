@@ -1,4 +1,4 @@
-"""Pages of a list of a million media against the same pages of a list of a thousand."""
+"""Pages of a list of a million media, against pages of a list of a thousand."""
 
 import http.client
 import pathlib
@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import load
 import machine
 from bench import Bench
-from filling import fill
 from kinora import Kinora
-from report import Row, cost_against_yardstick, figure
+from report import Row, cost_against_baseline, figure
+from seed_database import seed
 
 FEW, MANY = 1_000, 1_000_000
 LIMIT = 10
@@ -22,25 +22,25 @@ RATIO_MAX = 2
 FILTERS = {
     "creatorId, a hundredth of the list": "creatorId=creator%207",
     "metadata[project], a thousandth": "metadata%5Bproject%5D=7",
-    "title, by its begin": "title=CLIP%2099",
+    "title, by its prefix": "title=CLIP%2099",
     "status, all of the list": "status=Ready",
     "creatorId and metadata[project]": "creatorId=creator%207&metadata%5Bproject%5D=7",
 }
 
 
 def measure(bench: Bench) -> list[Row]:
-    """A server for each list, in turn; one processor for it, the load generator on the other."""
+    """A server for each list, alternately; on one CPU, the load generator on the other."""
     folder = bench.folder / "lists"
     with (
         Kinora(bench, f"{folder.name}-few", cpu=machine.SERVER_CPU) as few,
         Kinora(bench, f"{folder.name}-many", cpu=machine.SERVER_CPU) as many,
     ):
-        fill(few, FEW)
-        fill(many, MANY)
+        seed(few, FEW)
+        seed(many, MANY)
 
         def compare(what: str, few_paths: Sequence[str], many_paths: Sequence[str]) -> Row:
             ours, theirs = alternate((many, few), (many_paths, few_paths), folder)
-            return cost_against_yardstick(f"{what}, of {MANY:,} media over {FEW:,}", ours, theirs, "ms", RATIO_MAX)
+            return cost_against_baseline(f"{what}, of {MANY:,} media over {FEW:,}", ours, theirs, "ms", RATIO_MAX)
 
         rows = [
             compare("a page by cursor", by_cursor(few, FEW), by_cursor(many, MANY)),
@@ -67,7 +67,7 @@ def measure(bench: Bench) -> list[Row]:
 def alternate(
     servers: Sequence[Kinora], paths: Sequence[Sequence[str]], folder: pathlib.Path
 ) -> list[list[float]]:
-    """Milliseconds of the server for each page, of each server in turn."""
+    """Milliseconds per page of each server, measured alternately."""
     folder.mkdir(exist_ok=True)
     runs: list[Callable[[int], load.Load]] = []
     for number, (server, some) in enumerate(zip(servers, paths, strict=True)):
@@ -89,7 +89,7 @@ def by_number(numbers: Sequence[int]) -> list[str]:
 
 
 def by_cursor(server: Kinora, count: int) -> list[str]:
-    """Pages from all over a list, by the links of the pages before them."""
+    """Cursor pages spread over a list, from the links of the pages before them."""
     pages = count // LIMIT
     return [next_of(server, path) for path in by_number(range(1, pages, max(1, pages // 50)))]
 
@@ -98,12 +98,12 @@ def next_of(server: Kinora, path: str) -> str:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     try:
         connection.request("GET", path, headers={"Authorization": server.authorization})
-        answer = connection.getresponse()
-        answer.read()
-        links = answer.headers["Link"]
+        response = connection.getresponse()
+        response.read()
+        links = response.headers["Link"]
     finally:
         connection.close()
     found = re.search(r"<http://[^/]+(/[^>]+)>; rel=\"next\"", links)
-    if answer.status != 200 or not found:
-        raise RuntimeError(f"GET {path} answered {answer.status} with the links {links!r}")
+    if response.status != 200 or not found:
+        raise RuntimeError(f"GET {path} returned {response.status} with the links {links!r}")
     return found[1]

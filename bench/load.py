@@ -1,4 +1,4 @@
-"""The load generator: wrk on a processor of its own."""
+"""The load generator: wrk on its own CPU."""
 
 import dataclasses
 import json
@@ -8,14 +8,14 @@ import subprocess
 import machine
 
 CONNECTIONS = 16
-"""Held open during a run. Enough that a server which answers from memory always has a request waiting, also while another is on its way."""
+"""Open during a run. Enough that a server which responds from memory always has a request waiting."""
 
 SCRIPT = pathlib.Path(__file__).with_name("cycle.lua")
 
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """What one run of the load generator saw."""
+    """Result of one run of the load generator."""
 
     requests: int
     duration_us: int
@@ -26,7 +26,7 @@ class Load:
 
     @property
     def per_second(self) -> float:
-        """Requests answered a second."""
+        """Responses per second."""
         return self.requests / (self.duration_us / 1e6)
 
 
@@ -35,15 +35,18 @@ def run(
     paths: pathlib.Path,
     seconds: int,
     headers: tuple[str, ...] = (),
-    is_refused: bool = False,
+    expect_rejection: bool = False,
     cpu: int = machine.LOAD_CPU,
     connections: int = CONNECTIONS,
 ) -> Load:
-    """Asks a server for the paths in a file, over and over. Raises when one answer was not a success, or where refusals are wanted was one."""
+    """Requests the paths in a file repeatedly.
+
+    Raises on an error status; with `expect_rejection` on a success.
+    """
     options = ["--threads", 1, "--connections", connections, "--duration", f"{seconds}s", "--timeout", "10s"]
     command = ["wrk", *options, "--script", SCRIPT, base, "--", paths, *headers]
-    told = subprocess.run(machine.pinned(command, cpu), check=True, capture_output=True, text=True).stdout
-    load = Load(**json.loads(told.splitlines()[-1]))
-    if load.failed != (load.requests if is_refused else 0) or not load.requests:
-        raise RuntimeError(f"{load.failed} requests to {base} failed:\n{told}")
+    output = subprocess.run(machine.pinned(command, cpu), check=True, capture_output=True, text=True).stdout
+    load = Load(**json.loads(output.splitlines()[-1]))
+    if load.failed != (load.requests if expect_rejection else 0) or not load.requests:
+        raise RuntimeError(f"{load.failed} requests to {base} failed:\n{output}")
     return load

@@ -1,4 +1,4 @@
-"""Servers on the loopback: ports to listen on, and the small HTTP server that sources and receivers are built on."""
+"""Servers on the loopback: free ports, and the small HTTP server under sources and receivers."""
 
 import http.server
 import socket
@@ -6,11 +6,11 @@ import subprocess
 import threading
 import time
 
-LOOK_AGAIN_S = 0.05
+POLL_INTERVAL_S = 0.05
 
 
 class LoopbackServer:
-    """Answers on a port of its own from the moment it is made, a thread for each connection."""
+    """Listens on its own port once constructed, with a thread per connection."""
 
     def __init__(self, handler: type["LoopbackHandler"]) -> None:
         owned = type(handler.__name__, (handler,), {"owner": self})
@@ -24,13 +24,13 @@ class LoopbackServer:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
-        """Stops to listen."""
+        """Stops listening."""
         self._server.shutdown()
         self._server.server_close()
 
 
 class LoopbackHandler(http.server.BaseHTTPRequestHandler):
-    """What the handlers of such a server have in common. Says nothing on the terminal."""
+    """Base of the handlers of such a server. Logs nothing."""
 
     owner: LoopbackServer
     protocol_version = "HTTP/1.1"
@@ -40,7 +40,7 @@ class LoopbackHandler(http.server.BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers["Content-Length"]))
 
     def head(self, length: int, **headers: str) -> None:
-        """Begins a 200 whose body has this length. Underscores in names stand for hyphens."""
+        """Starts a 200 whose body has this length. Underscores in names become hyphens."""
         self.send_response(200)
         self.send_header("Content-Length", str(length))
         for name, value in headers.items():
@@ -48,19 +48,19 @@ class LoopbackHandler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Nothing: who asked for what is of no interest here."""
+        """Logs nothing."""
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
+    """A free loopback port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def wait_for_port(port: int, process: subprocess.Popen, within_s: float) -> None:
-    """Returns once a connection is accepted. Raises when the process ends before, or the time is up."""
-    until = time.monotonic() + within_s
+def wait_for_port(port: int, process: subprocess.Popen, timeout_s: float) -> None:
+    """Returns once a connection is accepted. Raises when the process ends first, or on timeout."""
+    deadline = time.monotonic() + timeout_s
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -68,6 +68,6 @@ def wait_for_port(port: int, process: subprocess.Popen, within_s: float) -> None
         except OSError:
             if process.poll() is not None:
                 raise RuntimeError(f"{process.args} ended with {process.returncode}") from None
-            if time.monotonic() > until:
-                raise TimeoutError(f"{process.args} does not listen after {within_s} s") from None
-            time.sleep(LOOK_AGAIN_S)
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{process.args} does not listen after {timeout_s} s") from None
+            time.sleep(POLL_INTERVAL_S)

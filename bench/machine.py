@@ -1,4 +1,4 @@
-"""The machine that is measured on: its processors, and how processes are kept apart on them."""
+"""The machine under measurement: its CPUs, and pinning of processes to them."""
 
 import os
 import pathlib
@@ -8,23 +8,23 @@ import sys
 from collections.abc import Sequence
 
 SERVER_CPU, LOAD_CPU = sorted(os.sched_getaffinity(0))[0], sorted(os.sched_getaffinity(0))[-1]
-"""Servers run on the first processor we may use, the load generator on the last. With only one, they share it."""
+"""Servers run on the first allowed CPU, the load generator on the last. A single CPU is shared."""
 
 
 def pinned(command: Sequence[object], cpu: int | None) -> list[str]:
-    """The command, kept on one processor; `None` leaves it free."""
+    """The command, pinned to one CPU; `None` does not pin."""
     words = [str(word) for word in command]
     return words if cpu is None else ["taskset", "--cpu-list", str(cpu), *words]
 
 
 def description() -> str:
-    """One line for a reader who wonders what the figures are worth."""
+    """One line that describes the machine."""
     cpus = len(os.sched_getaffinity(0))
     return f"{model()}, {cpus} processors, Linux {platform.release()}"
 
 
 def load() -> str:
-    """How many processes wanted a processor in the last 1, 5 and 15 minutes: what else ran beside the benches."""
+    """Load average of the last 1, 5 and 15 minutes."""
     return ", ".join(f"{load:.2f}" for load in os.getloadavg())
 
 
@@ -36,14 +36,14 @@ def model() -> str:
 
 
 def revision() -> str:
-    """The commit that is measured, marked when the tree differs from it."""
-    told = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return told.stdout.strip() or "unknown"
+    """The commit under measurement, marked `-dirty` when the tree differs."""
+    output = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return output.stdout.strip() or "unknown"
 
 
 def require_programs(*names: str) -> None:
-    """Ends the process when one of these is missing."""
-    path = os.environ["PATH"] = os.environ["PATH"] + ":/usr/sbin"  # Debian keeps nginx where only root looks
+    """Exits when one of these is missing."""
+    path = os.environ["PATH"] = os.environ["PATH"] + ":/usr/sbin"  # Debian installs nginx into /usr/sbin
     folders = [pathlib.Path(folder) for folder in path.split(":")]
     for name in names:
         if not any((folder / name).is_file() for folder in folders):
@@ -51,10 +51,10 @@ def require_programs(*names: str) -> None:
 
 
 def fill_page_cache(folder: pathlib.Path, last: pathlib.Path) -> None:
-    """Makes the kernel keep files in all of its memory, as on a server that has run for a day, `last` among them.
+    """Fills the page cache, as on a server that has run for a day. `last` is read last, so it is cached.
 
-    Otherwise what is measured first takes memory that is free and what comes later perhaps not; and on a virtual machine that gives free memory
-    back to its host, taking it costs several times what writing into it does. Nothing may be deleted while it is measured.
+    Otherwise only the first measurement finds free memory. A virtual machine that returns free memory to its
+    host also pays several times for allocating it again. Delete nothing during a measurement.
     """
     hole = folder / "hole"
     with hole.open("wb") as opened:
@@ -66,6 +66,6 @@ def fill_page_cache(folder: pathlib.Path, last: pathlib.Path) -> None:
 
 
 def free_memory() -> int:
-    """Bytes that nothing uses."""
+    """Free memory in bytes."""
     lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemFree:"))

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Measures Kinora against its yardsticks, in one run on one machine, and prints the ratios as a table.
+"""Measures Kinora against its baselines, in one run on one machine, and prints the ratios as a table.
 
-    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation|storyboard|policy ...]
+    bench/run.sh [ready|segments|reads|deliveries|memory|commits|encoded-ready|on-demand|backfill|audio|
+                  firstframe|uploads|lists|creation|storyboard|access ...] [--deployment sqlite|postgres]
 
-Without names all of it, in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
+Without names it runs all in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit
+status 0 when all ran, also when a goal is missed: these are no tests.
 """
 
 import argparse
@@ -14,27 +16,27 @@ import shutil
 import sys
 import tempfile
 
-import cold
-import coldready
+import access_check
+import audio
+import backfill
 import commits
 import creation
 import deliveries
-import fill
+import encoded_ready
 import firstframe
 import lists
 import machine
 import memory
-import policy
+import on_demand
 import reads
 import ready
 import report
 import segments
-import sound
 import storyboard
 import uploads
 from bench import Bench
 from clips import Clips
-from places import PLACES
+from deployments import DEPLOYMENTS
 
 BENCHES = {
     "ready": ready.measure,
@@ -43,55 +45,55 @@ BENCHES = {
     "deliveries": deliveries.measure,
     "memory": memory.measure,
     "commits": commits.measure,
-    "coldready": coldready.measure,
-    "cold": cold.measure,
-    "fill": fill.measure,
-    "sound": sound.measure,
+    "encoded-ready": encoded_ready.measure,
+    "on-demand": on_demand.measure,
+    "backfill": backfill.measure,
+    "audio": audio.measure,
     "firstframe": firstframe.measure,
     "uploads": uploads.measure,
     "lists": lists.measure,
     "creation": creation.measure,
     "storyboard": storyboard.measure,
-    "policy": policy.measure,
+    "access": access_check.measure,
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHES)}; all of them by default")
-    parser.add_argument("--place", action="append", choices=PLACES, help="where to measure, both by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHES)}; default: all")
+    parser.add_argument("--deployment", action="append", choices=DEPLOYMENTS, help="where to measure; default: both")
     arguments = parser.parse_args()
     names = arguments.names or list(BENCHES)
-    places = [PLACES[name] for name in arguments.place or PLACES]
+    deployments = [DEPLOYMENTS[name] for name in arguments.deployment or DEPLOYMENTS]
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
-        parser.error(f"there is no bench {unknown[0]}; there are {', '.join(BENCHES)}")
+        parser.error(f"there is no benchmark {unknown[0]}; there are {', '.join(BENCHES)}")
     machine.require_programs("ffmpeg", "nginx", "node", "psql", "taskset", "wrk")
 
     target = pathlib.Path(os.environ["BENCH_TARGET"])
-    kept = target / "bench"
-    kept.mkdir(parents=True, exist_ok=True)
+    work_folder = target / "bench"
+    work_folder.mkdir(parents=True, exist_ok=True)
     print(
         f"{datetime.date.today()}, commit {machine.revision()}: {machine.description()}; load {machine.load()}",
         flush=True,
     )
-    with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as name:
-        for number, place in enumerate(places):
+    with tempfile.TemporaryDirectory(dir=work_folder, prefix="run-") as name:
+        for number, deployment in enumerate(deployments):
             rows = []
             folder = pathlib.Path(name) / str(number)
             folder.mkdir()
             bench = Bench(
                 kinora=pathlib.Path(os.environ["KINORA"]).resolve(),
-                place=place,
+                deployment=deployment,
                 folder=folder,
-                yardstick=target / "release" / "kinora-yardstick",
-                clips=Clips(kept / "clips"),
+                baseline_binary=target / "release" / "kinora-yardstick",
+                clips=Clips(work_folder / "clips"),
             )
             for one in names:
-                print(f"measuring {one} on {place.name} ...", flush=True)
+                print(f"measuring {one} on {deployment.name} ...", flush=True)
                 rows += BENCHES[one](bench)
-            # What was measured is kept, also when the next place fails.
-            print(f"{place.name}\n\n{report.table(rows)}\n", flush=True)
+            # Printed now, in case the next deployment fails.
+            print(f"{deployment.name}\n\n{report.table(rows)}\n", flush=True)
             shutil.rmtree(folder)
     print(f"load at the end {machine.load()}")
     return 0

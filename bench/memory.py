@@ -1,40 +1,40 @@
-"""Resident memory: at rest with one media, and at its highest while 2 GB come in."""
+"""Resident memory: idle with one media, and peak during the ingest of 2 GB."""
 
 import shutil
 import time
 
 from bench import Bench
 from kinora import Kinora
-from peers import Peers
 from report import Row, at_most
+from test_servers import TestServers
 
 ROUNDS = 3
 IDLE_MAX_MIB = 40
-INTAKE_MAX_MIB = 60
-# After the last event; the work that follows it ends well within.
+INGEST_MAX_MIB = 60
+# After the last event; the work after it takes less time.
 SETTLE_S = 3
 
 
 def measure(bench: Bench) -> list[Row]:
-    """A new server each round: first one short media, then, after a rest, the large one."""
+    """A new server each round: a short media, a pause, then the large one."""
     idle, peak = [], []
     for number in range(ROUNDS):
-        peers = Peers()
+        test_servers = TestServers()
         with Kinora(bench, f"memory-{number}") as kinora:
-            kinora.add_webhook(f"{peers.base}/webhook")
-            take_in(kinora, peers, peers.share("1min.mp4", bench.clips.one_minute()))
+            kinora.add_webhook(f"{test_servers.base}/webhook")
+            ingest(kinora, test_servers, test_servers.share("1min.mp4", bench.clips.one_minute()))
             time.sleep(SETTLE_S)
             idle.append(kinora.memory_kib("VmRSS") / 1024)
-            take_in(kinora, peers, peers.share("2gb.mp4", bench.clips.two_gigabytes()))
+            ingest(kinora, test_servers, test_servers.share("2gb.mp4", bench.clips.two_gigabytes()))
             peak.append(kinora.memory_kib("VmHWM") / 1024)
-        peers.close()
-        shutil.rmtree(kinora.folder)  # or the rounds would fill the disk
-    more = [high - low for high, low in zip(peak, idle, strict=True)]
+        test_servers.close()
+        shutil.rmtree(kinora.folder)  # otherwise the rounds fill the disk
+    extra = [high - low for high, low in zip(peak, idle, strict=True)]
     return [
-        at_most("memory at rest, one media", idle, "MiB", IDLE_MAX_MIB),
-        at_most("memory more while 2 GB come in by URL", more, "MiB", INTAKE_MAX_MIB),
+        at_most("idle memory, one media", idle, "MiB", IDLE_MAX_MIB),
+        at_most("extra memory during ingest of 2 GB by URL", extra, "MiB", INGEST_MAX_MIB),
     ]
 
 
-def take_in(kinora: Kinora, peers: Peers, url: str) -> None:
-    peers.wait_event("video.media.ready", kinora.create_media(url)["id"])
+def ingest(kinora: Kinora, test_servers: TestServers, url: str) -> None:
+    test_servers.wait_event("video.media.ready", kinora.create_media(url)["id"])

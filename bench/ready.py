@@ -1,7 +1,7 @@
-"""From the last byte of a source to the ready event at a webhook: short and long media of one kind.
+"""From the last byte of a source to the ready event at a webhook: short and long media.
 
-The source keeps its last byte back until all others have been taken: what counts is what the server does then, not the
-speed of the network in front.
+The source delays its last byte until all others are acknowledged. So the benchmark measures the
+server, not the network.
 """
 
 import os
@@ -11,10 +11,10 @@ import subprocess
 import urllib.parse
 
 from bench import Bench
+from deployments import ManyMachines
 from kinora import Kinora
-from peers import Peers
-from places import ManyMachines
 from report import Row, at_most, spread
+from test_servers import TestServers
 
 ROUNDS = 7
 READY_MAX_MS = 300
@@ -23,7 +23,7 @@ LONG_OVER_SHORT_MAX = 1.5
 
 
 def measure(bench: Bench) -> list[Row]:
-    """Each round takes in each clip once; the clips change places from round to round with what the machine does."""
+    """Each round ingests each clip once, so drift of the machine affects all clips."""
     clips = {
         "1min": bench.clips.one_minute(),
         "2h": bench.clips.two_hours(),
@@ -31,21 +31,21 @@ def measure(bench: Bench) -> list[Row]:
     }
     took_ms: dict[str, list[float]] = {name: [] for name in clips}
     completed_ms: dict[str, list[float]] = {name: [] for name in clips}
-    peers = Peers()
+    test_servers = TestServers()
     with Kinora(bench, "ready") as kinora:
-        kinora.add_webhook(f"{peers.base}/webhook")
+        kinora.add_webhook(f"{test_servers.base}/webhook")
         for number in range(ROUNDS + 1):
             for name, path in clips.items():
                 source = f"{name}-{number}.mp4"
-                media = kinora.create_media(peers.share(source, path, hold=True))["id"]
-                arrived = peers.wait_event("video.media.ready", media)
+                media = kinora.create_media(test_servers.share(source, path, delay_last_byte=True))["id"]
+                arrived = test_servers.wait_event("video.media.ready", media)
                 if number > 0:  # the first round warms up
-                    took_ms[name].append((arrived - peers.last_byte_at[source]) * 1000)
+                    took_ms[name].append((arrived - test_servers.last_byte_at[source]) * 1000)
                 kinora.delete_media(media)
-            if isinstance(bench.place, ManyMachines):
+            if isinstance(bench.deployment, ManyMachines):
                 for name, path in clips.items():
                     completed_ms[name].append(completion_ms(bench, path))
-    peers.close()
+    test_servers.close()
 
     short, long = took_ms["1min"], took_ms["2h"]
     ratio = statistics.median(long) / statistics.median(short)
@@ -66,15 +66,15 @@ def measure(bench: Bench) -> list[Row]:
 
 
 def completion_ms(bench: Bench, path: pathlib.Path) -> float:
-    """How long the store takes to make an object of an upload in parts with these bytes, when all parts are there."""
+    """How long the store takes to complete a multipart upload of these bytes."""
     storage = urllib.parse.urlsplit(os.environ["KINORA_TEST_STORAGE_URL"])
     endpoint = urllib.parse.parse_qs(storage.query)["endpoint"][0]
-    command = [bench.yardstick, "complete", endpoint, storage.netloc, path]
+    command = [bench.baseline_binary, "complete", endpoint, storage.netloc, path]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 def over_completion(name: str, ready: list[float], completed: list[float]) -> Row:
-    """Ready beside the one call that no server can spare, for there is no object before it."""
+    """Ready against the one call that every server needs: before it there is no object."""
     ratio = statistics.median(ready) / statistics.median(completed)
     return Row(
         f"last byte → ready event over the store's completion of the upload, {name}",

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds the yardsticks and measures Kinora against them; `make bench` calls it after building Kinora.
+# Builds the baselines and measures Kinora against them; `make bench` calls it after building Kinora.
 #
-#   KINORA=target/release/kinora bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation|storyboard|policy ...]
+#   KINORA=target/release/kinora bench/run.sh [NAME ...] [--deployment sqlite|postgres]
+#
+# NAME: ready, segments, reads, deliveries, memory, commits, encoded-ready, on-demand, backfill, audio,
+# firstframe, uploads, lists, creation, storyboard, access.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,17 +1,17 @@
-"""Segments a second, packaged from the source when they are asked for, against nginx with the very same bytes as files.
+"""Segments per second, packaged from the source on request, against nginx with the same bytes as files.
 
-One worker each on one processor, the load generator on the other, the same connections, all segments of 10 min in turn.
+One worker each on one CPU, the load generator on the other, the same connections, all segments of 10 min.
 """
 
 import pathlib
 
 import load
 import machine
+from baselines import nginx
 from bench import Bench
 from kinora import Kinora
-from peers import Peers
-from report import Row, against_yardstick
-from yardsticks import nginx
+from report import Row, rate_against_baseline
+from test_servers import TestServers
 
 ROUNDS = 7
 SECONDS = 4
@@ -20,14 +20,14 @@ VIDEO_MIN, AUDIO_MIN = 0.9, 0.5
 
 
 def measure(bench: Bench) -> list[Row]:
-    """Kinora and nginx in turn, first video, then audio."""
-    peers = Peers()
+    """Kinora and nginx alternately, first video, then audio."""
+    test_servers = TestServers()
     folder = bench.folder / "segments"
     with Kinora(bench, folder.name, cpu=machine.SERVER_CPU) as kinora:
-        kinora.add_webhook(f"{peers.base}/webhook")
-        media = kinora.create_media(peers.share("720p.mp4", bench.clips.ten_minutes_720p()))
-        peers.wait_event("video.media.ready", media["id"])
-        peers.close()
+        kinora.add_webhook(f"{test_servers.base}/webhook")
+        media = kinora.create_media(test_servers.share("720p.mp4", bench.clips.ten_minutes_720p()))
+        test_servers.wait_event("video.media.ready", media["id"])
+        test_servers.close()
         lists = {
             kind: copy_segments(kinora, media["playbackIds"][0]["id"], kind, folder) for kind in ("video", "audio")
         }
@@ -42,12 +42,12 @@ def measure(bench: Bench) -> list[Row]:
                     theirs.append(load.run(files.base, lists[kind], SECONDS).per_second)
                 size = average_size(lists[kind], folder)
                 what = f"720p {kind} segments, {size / 1000:.0f} kB on average"
-                rows.append(against_yardstick(what, ours, theirs, "/s", minimum))
+                rows.append(rate_against_baseline(what, ours, theirs, "/s", minimum))
     return rows
 
 
 def copy_segments(kinora: Kinora, playback: str, kind: str, folder: pathlib.Path, query: str = "") -> pathlib.Path:
-    """Writes every segment of a rendition below `folder/files` under its own path; answers the list of the paths."""
+    """Writes every segment of a rendition below `folder/files`; returns a file that lists the paths."""
     manifest = kinora.get(f"/{playback}.m3u8{query}").decode()
     playlist = "/" + next(
         word for word in manifest.replace('"', "\n").splitlines() if word.endswith(f"/{kind}/playlist.m3u8")

@@ -1,16 +1,16 @@
-"""A sheet of small pictures of ten minutes that nobody has asked for before, beside one call of ffmpeg that makes such a sheet of the file."""
+"""A sprite sheet of ten minutes, not cached, against one call of ffmpeg that makes such a sheet."""
 
 import subprocess
 import time
 
 from bench import Bench
 from kinora import Kinora
-from peers import Peers
-from report import Row, cost_against_yardstick
+from report import Row, cost_against_baseline
+from test_servers import TestServers
 
 ROUNDS = 5
 LIMIT = 1.2
-# A tile every ten seconds, as `advanced-spritesheet.jpg` has them.
+# A tile every ten seconds, as in `advanced-spritesheet.jpg`.
 FILTERS = "fps=1/10,scale=160:90,tile=10x6"
 
 
@@ -20,21 +20,21 @@ def measure(bench: Bench) -> list[Row]:
     sheet = bench.folder / "sheet.jpg"
     call = ["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", clip, "-vf", FILTERS, "-frames:v", "1", "-q:v", "5", sheet]
     ours, theirs = [], []
-    peers = Peers()
+    test_servers = TestServers()
     with Kinora(bench, "storyboard") as kinora:
-        kinora.add_webhook(f"{peers.base}/webhook")
+        kinora.add_webhook(f"{test_servers.base}/webhook")
         for number in range(ROUNDS + 1):
-            media = kinora.create_media(peers.share(f"{number}.mp4", clip))
-            peers.wait_event("video.media.ready", media["id"])
-            begun = time.monotonic()
+            media = kinora.create_media(test_servers.share(f"{number}.mp4", clip))
+            test_servers.wait_event("video.media.ready", media["id"])
+            started = time.monotonic()
             kinora.get(f"/{media['playbackIds'][0]['id']}/advanced-spritesheet.jpg?interval=10")
             made = time.monotonic()
             subprocess.run(call, check=True)
             called = time.monotonic()
             if number > 0:  # the first round warms up
-                ours.append(made - begun)
+                ours.append(made - started)
                 theirs.append(called - made)
             kinora.delete_media(media["id"])
-    peers.close()
-    what = "sheet of 60 tiles of 10 min, 720p30, wall, against one call of ffmpeg"
-    return [cost_against_yardstick(what, ours, theirs, "s", LIMIT)]
+    test_servers.close()
+    what = "sprite sheet of 60 tiles of 10 min, 720p30, wall time, against one call of ffmpeg"
+    return [cost_against_baseline(what, ours, theirs, "s", LIMIT)]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Shows that sources play.
+"""Proves that sources play.
 
-    proof/run.sh sources [FILE...]    a clip of every kind of source, into docs/sources.md; with names only these, and no document
-    proof/run.sh quality [FILE...]    encodes in pieces against one call of the encoder, as a table
+    proof/run.sh sources [FILE...]    plays a clip of every kind of source and writes docs/sources.md
+    proof/run.sh quality [FILE...]    compares encodes in pieces with one call of the encoder, as a table
 
-Exit status 0 when all was as it must be, 1 when not.
+FILE selects clips by name; then `sources` writes no document. Exit status 0 when every row passes, else 1.
 """
 
 import argparse
@@ -17,37 +17,37 @@ import tempfile
 import machine
 import quality
 import sources
-from bench import Ground
+from bench import BenchContext
 from clips import Clips
-from places import OneMachine
+from deployments import OneMachine
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["sources", "quality"])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server that was started ends with us
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # stops the server too
     machine.require_programs("ffmpeg", "ffprobe")
 
-    kept = pathlib.Path(os.environ["PROOF_TARGET"]) / "bench"
-    kept.mkdir(parents=True, exist_ok=True)
-    clips = Clips(kept / "clips")
-    with tempfile.TemporaryDirectory(dir=kept, prefix="proof-") as folder:
-        ground = Ground(pathlib.Path(os.environ["KINORA"]).resolve(), OneMachine(), pathlib.Path(folder))
-        if asked.what == "sources":
-            rows = sources.prove(ground, clips, asked.names)
+    work_folder = pathlib.Path(os.environ["PROOF_TARGET"]) / "bench"
+    work_folder.mkdir(parents=True, exist_ok=True)
+    clips = Clips(work_folder / "clips")
+    with tempfile.TemporaryDirectory(dir=work_folder, prefix="proof-") as folder:
+        context = BenchContext(pathlib.Path(os.environ["KINORA"]).resolve(), OneMachine(), pathlib.Path(folder))
+        if arguments.what == "sources":
+            rows = sources.measure(context, clips, arguments.names)
         else:
-            rows = quality.prove(ground, clips, asked.names)
-    if asked.what == "quality":
+            rows = quality.measure(context, clips, arguments.names)
+    if arguments.what == "quality":
         print("\n" + quality.table(rows))
-    elif not asked.names:
+    elif not arguments.names:
         sources.write(rows)
-    wrong = [row for row in rows if row.problems]
-    for row in wrong:
+    failed = [row for row in rows if row.problems]
+    for row in failed:
         print(f"{row.name}: {'; '.join(row.problems)}", file=sys.stderr)
-    print(f"{len(rows) - len(wrong)} of {len(rows)} as they must be")
-    return 1 if wrong else 0
+    print(f"{len(rows) - len(failed)} of {len(rows)} passed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Shows that sources play; `make sources` and `make quality` call it after building Kinora.
+# Proves that sources play; `make sources` and `make quality` call it after building Kinora.
 #
 #   KINORA=target/release/kinora proof/run.sh sources [FILE...]
 set -euo pipefail

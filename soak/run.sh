@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Starts a PostgreSQL and an S3 of its own and runs the soak beside them; `make soak` calls it after building Kinora.
+# Starts PostgreSQL and S3 and runs a soak test on them; `make soak` calls it after building Kinora.
 #
 #   KINORA=target/release/kinora soak/run.sh [--media 200] [--seconds 120] [--kill-every 5] [--seed N]
-#   KINORA=target/release/kinora soak/run.sh promises
-#   KINORA=target/release/kinora soak/run.sh tenants [--place sqlite] [--only hanging]
-#   KINORA=target/release/kinora soak/run.sh uploads [--megabytes 2000] [--cuts 50] [--rate 10] [--seed N]
+#   KINORA=target/release/kinora soak/run.sh time-limits
+#   KINORA=target/release/kinora soak/run.sh tenants [--deployment sqlite] [--only hanging]
+#   KINORA=target/release/kinora soak/run.sh uploads [--megabytes 2000] [--interruptions 50] [--rate 10] [--seed N]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,12 +13,12 @@ KINORA=${KINORA:-$target/release/kinora}
 python=$(scripts/python.sh)
 KINORA_TEST_WEED=${KINORA_TEST_WEED:-${python%/*}/weed}
 export KINORA KINORA_TEST_WEED PYTHONDONTWRITEBYTECODE=1
-export PYTHONPATH=bench # for what both talk to their servers with
+export PYTHONPATH=bench # for loopback.py and padded_clip.py
 
 script=main.py
 case ${1:-} in
-uploads) script=cuts.py ;;
-promises) script=promises.py ;;
+uploads) script=upload_interruptions.py ;;
+time-limits) script=time_limits.py ;;
 tenants) script=tenants.py ;;
 esac
 [[ $script == main.py ]] || shift

@@ -1,4 +1,4 @@
-"""Viewers who seek in renditions that are encoded for them, and remember what they were given."""
+"""Viewers that seek in renditions encoded on demand, and store the hash of each response."""
 
 import hashlib
 import random
@@ -7,50 +7,50 @@ from collections.abc import Iterator
 
 from client import Client, ClientError
 
-# Segments that one viewer jumps to.
+# Seeks per viewer.
 SEEKS = 3
 # The rung below the copy of the clip.
 RUNG = "/240p/"
 
 
 class Viewers:
-    """All viewers together. May be used by many threads."""
+    """All viewers. Thread-safe."""
 
     def __init__(self, delivery: Client) -> None:
         self._delivery = delivery
         self._lock = threading.Lock()
-        self._given: dict[str, str] = {}
+        self._hashes: dict[str, str] = {}
 
-    def seek(self, media: dict, drawn: random.Random) -> None:
-        """Jumps about in the rung of a ready media. Raises `ValueError` for a segment that is not what it was."""
+    def seek(self, media: dict, rng: random.Random) -> None:
+        """Seeks in the rung of a ready media. Raises `ValueError` for a segment that has changed."""
         manifest = self._delivery.bytes("GET", f"/{media['playbackIds'][0]['id']}.m3u8").decode()
         playlist = next(path for path in playlists(manifest) if RUNG in path)
         folder = playlist.rpartition("/")[0]
         listed = self._delivery.bytes("GET", playlist).decode().splitlines()
         segments = [line for line in listed if line.endswith(".m4s")]
-        for name in ["init.mp4", *drawn.choices(segments, k=SEEKS)]:
-            # Twice: the second time another process is asked.
+        for name in ["init.mp4", *rng.choices(segments, k=SEEKS)]:
+            # Twice: the second request goes to another process.
             for _ in range(2):
-                self._look(f"{folder}/{name}")
+                self._check(f"{folder}/{name}")
 
-    def look_again(self) -> Iterator[str]:
-        """Asks for everything once more, and tells what is not what it was."""
-        for path in sorted(self._given):
+    def check_again(self) -> Iterator[str]:
+        """Requests everything again; yields an error for each change."""
+        for path in sorted(self._hashes):
             try:
-                self._look(path)
+                self._check(path)
             except (ClientError, ValueError) as error:
                 yield str(error)
 
     def count(self) -> int:
-        """Files that were given, each counted once."""
-        return len(self._given)
+        """Number of distinct files received."""
+        return len(self._hashes)
 
-    def _look(self, path: str) -> None:
-        found = hashlib.sha256(self._delivery.bytes("GET", path)).hexdigest()
+    def _check(self, path: str) -> None:
+        now = hashlib.sha256(self._delivery.bytes("GET", path)).hexdigest()
         with self._lock:
-            given = self._given.setdefault(path, found)
-        if given != found:
-            raise ValueError(f"{path} is not what it was")
+            first = self._hashes.setdefault(path, now)
+        if first != now:
+            raise ValueError(f"{path} has changed")
 
 
 def playlists(manifest: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A client of one workspace, and how long what it asks for takes."""
+"""A client of one workspace that measures durations."""
 
 import collections.abc
 import concurrent.futures
@@ -6,44 +6,44 @@ import itertools
 import time
 
 from client import Client, ClientError
-from loads import send
-from site_of_servers import Site
+from cluster import Cluster
+from slow_uploads import send
 
-LOOK_EVERY_S = 0.02
-# Far above every limit: what takes longer hangs.
-GIVES_UP_S = 120.0
-AT_ONCE = 8
+POLL_INTERVAL_S = 0.02
+# Far above every limit: a longer operation hangs.
+HANG_TIMEOUT_S = 120.0
+CONCURRENCY = 8
 
 
 class Workspace:
-    """Makes the workspace and asks the processes of the site in turn. May be used by many threads."""
+    """Creates the workspace; sends requests to the processes of the cluster, round robin. Thread-safe."""
 
-    def __init__(self, site: Site, name: str) -> None:
-        self.site, self.name = site, name
-        site.command("workspace", "create", name)
-        token = site.command("token", "create", "--workspace", name, "--permission", "read-write")
-        self._client = Client(site.nodes, token)
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster, self.name = cluster, name
+        cluster.command("workspace", "create", name)
+        token = cluster.command("token", "create", "--workspace", name, "--permission", "read-write")
+        self._client = Client(cluster.nodes, token)
         self._numbers = itertools.count()
         self._media: list[str] = []
         self._uploads: list[str] = []
 
     def api(self, method: str, path: str, body: dict | None = None) -> dict | list | None:
-        """The `data` of an answer below `/v1/on-demand`. A server that is busy is asked again."""
+        """The `data` of a response below `/v1/on-demand`. Retries while a server is busy."""
         return self._client.json(method, f"/v1/on-demand{path}", body).get("data")
 
     def webhook(self, url: str) -> None:
-        """Has all events of the workspace posted to an address."""
-        self.site.command("webhook", "create", "--workspace", self.name, "--url", url)
+        """Creates a webhook for all events of the workspace."""
+        self.cluster.command("webhook", "create", "--workspace", self.name, "--url", url)
 
     def create(self, url: str) -> str:
-        """The id of a new media. Each has an address of its own below `url`."""
+        """The id of a new media. Each has its own URL below `url`."""
         body = {"inputs": [{"type": "video", "url": f"{url}/{next(self._numbers)}"}], "accessPolicy": "public"}
         media = self.api("POST", "", body)["id"]
         self._media.append(media)
         return media
 
     def create_many(self, url: str, count: int) -> list[str]:
-        """The same, so many at once as a busy client asks for."""
+        """Creates many media, several at once."""
         return each(lambda _: self.create(url), range(count))
 
     def create_upload(self) -> dict:
@@ -53,7 +53,7 @@ class Workspace:
         return upload
 
     def add_track(self, media: str, url: str) -> str:
-        """The id of a track of subtitles that is added to a media."""
+        """Adds a subtitle track to a media and returns its id."""
         number = next(self._numbers)
         track = {"type": "subtitle", "url": f"{url}/{number}.srt", "languageCode": "en", "languageName": f"English {number}"}
         return self.api("POST", f"/{media}/tracks", {"tracks": track})["id"]
@@ -76,25 +76,25 @@ class Workspace:
 
     def ready_s(self, url: str) -> float:
         """Seconds from the request for a media to the ready media."""
-        begun = time.monotonic()
+        started = time.monotonic()
         media = self.create(url)
-        until(lambda: self.is_ready(media))
-        return time.monotonic() - begun
+        wait_until(lambda: self.is_ready(media))
+        return time.monotonic() - started
 
     def upload_s(self, content: bytes) -> float:
         """Seconds from the request for an upload to the ready media of its file."""
-        begun = time.monotonic()
+        started = time.monotonic()
         upload = self.create_upload()
-        send(upload["url"], self.site.nodes[0].port, content)
-        until(lambda: self.is_ready(upload["uploadId"]))
-        return time.monotonic() - begun
+        send(upload["url"], self.cluster.nodes[0].port, content)
+        wait_until(lambda: self.is_ready(upload["uploadId"]))
+        return time.monotonic() - started
 
     def track_s(self, media: str, url: str) -> float:
         """Seconds from the request for a track to the available track."""
-        begun = time.monotonic()
+        started = time.monotonic()
         track = self.add_track(media, url)
-        until(lambda: self.is_available(media, track))
-        return time.monotonic() - begun
+        wait_until(lambda: self.is_available(media, track))
+        return time.monotonic() - started
 
     def delete_all(self) -> None:
         """Cancels the uploads and deletes the media that were created here."""
@@ -106,27 +106,27 @@ class Workspace:
     def _cancel(self, upload: str) -> None:
         try:
             self.api("PUT", f"/upload/{upload}/cancel")
-        except ClientError:  # it has ended: what is left is its media
+        except ClientError:  # it is complete: its media remains
             self._media.append(upload)
 
     def _delete(self, media: str) -> None:
         try:
             self.api("DELETE", f"/{media}")
         except ClientError as error:
-            if " 404 " not in str(error):  # an answer was lost
+            if " 404 " not in str(error):  # a response was lost
                 raise
 
 
 def each(work: collections.abc.Callable, items: collections.abc.Iterable) -> list:
-    """The results of `work` for each item, a few at once."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+    """The results of `work` for each item, several at once."""
+    with concurrent.futures.ThreadPoolExecutor(CONCURRENCY) as threads:
         return list(threads.map(work, items))
 
 
-def until(look: collections.abc.Callable[[], bool], within_s: float = GIVES_UP_S, every_s: float = LOOK_EVERY_S) -> None:
-    """Looks again and again until it is so. Raises `TimeoutError`."""
-    begun = time.monotonic()
-    while not look():
-        if time.monotonic() - begun > within_s:
-            raise TimeoutError(f"not within {within_s:.0f} s")
+def wait_until(condition: collections.abc.Callable[[], bool], timeout_s: float = HANG_TIMEOUT_S, every_s: float = POLL_INTERVAL_S) -> None:
+    """Polls until the condition holds. Raises `TimeoutError`."""
+    started = time.monotonic()
+    while not condition():
+        if time.monotonic() - started > timeout_s:
+            raise TimeoutError(f"not within {timeout_s:.0f} s")
         time.sleep(every_s)

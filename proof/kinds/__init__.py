@@ -1,17 +1,17 @@
-"""The kinds of source that people have: for each a clip, and what must become of it.
+"""The kinds of source: a clip of each, and its expected result.
 
-`ALL` is in the order of the document. A clip is a few seconds long and small, so that all of them together take minutes.
+`ALL` is in the order of the document. Clips are small and last a few seconds, so all together take minutes.
 """
 
-from kinds import copied, encoded, foreign, odd, refused, sound, timing
-from kinds.kind import Kind
+from kinds import audio, copied, encoded, rejected, remuxed, timing, unusual
+from kinds.kind import SourceKind
 
-ALL: tuple[Kind, ...] = (
+ALL: tuple[SourceKind, ...] = (
     *copied.KINDS,
     *encoded.KINDS,
     *timing.KINDS,
-    *foreign.KINDS,
-    *sound.KINDS,
-    *odd.KINDS,
-    *refused.KINDS,
+    *remuxed.KINDS,
+    *audio.KINDS,
+    *unusual.KINDS,
+    *rejected.KINDS,
 )

@@ -1,4 +1,4 @@
-"""What a kind of source is, and the pieces that recipes of clips are made of."""
+"""A kind of source, and parts of the ffmpeg commands that make its clip."""
 
 import dataclasses
 import pathlib
@@ -8,27 +8,27 @@ from clips import ffmpeg, lavfi
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
+class SourceKind:
     """One row of the document."""
 
     what: str
-    """As the table names it."""
+    """Name in the table."""
     file: str
-    """Name of the clip, and below which it is posted."""
+    """File name of the clip, also in its URL."""
     make: Callable[[pathlib.Path], object]
     """Writes the clip."""
-    wanted: str
-    """The classes it must be found in, in the order of `verdict.CLASSES`: `A`, `C E`, `F D`."""
+    expected_classes: str
+    """Its expected classes, in the order of `verdict.CLASSES`: `A`, `C E`, `F D`."""
     reason: str = ""
-    """What its owner must find in the reason why it is not copied, or why it failed."""
-    wishes: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    """Text that the reason must contain: why it is not copied, or why it failed."""
+    request_fields: Mapping[str, object] = dataclasses.field(default_factory=dict)
     """Further fields of the request that creates the media."""
-    as_in: str = ""
-    """File of the kind that holds the same pictures and sound, where ffmpeg itself does not find all of them in this one."""
-    has_sound: bool = True
-    """Whether the sound of the clip, as ffmpeg decodes it, must come out; else there must be none."""
+    reference_file: str = ""
+    """Clip with the same frames and audio, when ffmpeg cannot decode all of this one."""
+    has_audio: bool = True
+    """Whether the output must have the audio that ffmpeg decodes from the clip; else none."""
     counts_frames: bool = True
-    """Whether every picture of the clip, as ffmpeg decodes it, must come out; else some of them."""
+    """Whether the output must have every frame that ffmpeg decodes from the clip; else some of them."""
 
 
 SECONDS = 4
@@ -51,7 +51,7 @@ AAC = ["-c:a", "aac", "-b:a", "96k", "-ac", "2"]
 FASTSTART = ["-movflags", "+faststart"]
 
 
-def picture(size: str = "640x360", rate: str = "30", seconds: float = SECONDS) -> list[str]:
+def test_video(size: str = "640x360", rate: str = "30", seconds: float = SECONDS) -> list[str]:
     return lavfi(f"testsrc2=s={size}:r={rate}:d={seconds}")
 
 
@@ -60,18 +60,18 @@ def tone(hertz: int = 440, rate: int = 48000, seconds: float = SECONDS) -> list[
 
 
 def both(**options: object) -> list[str]:
-    """A picture and a tone of the same length."""
-    return [*picture(**options), *tone(seconds=options.get("seconds", SECONDS))]
+    """A test video and a tone of the same length."""
+    return [*test_video(**options), *tone(seconds=options.get("seconds", SECONDS))]
 
 
 def made(*arguments: str | list[str]) -> Callable[[pathlib.Path], object]:
-    """A recipe of one call of ffmpeg."""
-    words: list[str] = []
+    """Makes a clip by one call of ffmpeg."""
+    options: list[str] = []
     for argument in arguments:
-        words += argument.split() if isinstance(argument, str) else argument
-    return lambda target: ffmpeg(*words, target)
+        options += argument.split() if isinstance(argument, str) else argument
+    return lambda target: ffmpeg(*options, target)
 
 
-def beside(target: pathlib.Path, name: str) -> pathlib.Path:
-    """A file that a recipe needs on its way; the recipe deletes it."""
+def temporary_file(target: pathlib.Path, name: str) -> pathlib.Path:
+    """An intermediate file beside the target; the caller deletes it."""
     return target.with_name(f"{target.stem}-{name}")

@@ -1,4 +1,4 @@
-//! A handler that does nothing but answer.
+//! A handler that only responds.
 
 use axum::Router;
 use axum::http::header;
@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use crate::Error;
 
-/// Answers the bytes of a file, as JSON, to a GET of one media; until the process is ended.
+/// Responds to a GET of one media with the bytes of a file, as JSON, until the process is ended.
 pub(crate) async fn run(address: &str, file: &str) -> Result<(), Error> {
     let body = Bytes::from(tokio::fs::read(file).await?);
     let answer = async move || ([(header::CONTENT_TYPE, "application/json")], body);

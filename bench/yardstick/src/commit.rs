@@ -1,7 +1,8 @@
-//! Rows committed a second by writers that each wait for their commit: through the store, and one sync a
-//! commit.
+//! Rows committed per second by writers that each wait for their commit: through the store, and with one
+//! sync per commit.
 //!
-//! Both put the same row into the same table of the same database, so the difference is what a commit costs.
+//! Both insert the same row into the same table of the same database, so the difference is the cost of a
+//! commit.
 
 mod each;
 mod media;
@@ -20,8 +21,8 @@ pub(crate) use each::run as each;
 pub(crate) use media::run as media;
 pub(crate) use store::run as store;
 
-/// Runs `writers` of them side by side for some seconds and prints how many commits a second they were
-/// answered.
+/// Runs `writers` concurrent writers for some seconds and prints the number of acknowledged commits per
+/// second.
 async fn measure<W, F>(writers: &str, seconds: &str, writer: W) -> Result<(), Error>
 where
     W: Fn(Instant) -> F,
@@ -40,7 +41,7 @@ where
     Ok(())
 }
 
-/// When the job of a row is due: never, as far as a bench goes.
+/// Delay until the job of a row is due, in seconds: later than the end of any bench.
 const FAR_S: i64 = 1_000_000;
 
 struct SystemClock;

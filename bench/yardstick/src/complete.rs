@@ -1,4 +1,4 @@
-//! How long an S3 store takes to complete an upload in parts: what ready can never be faster than.
+//! The time an S3 store needs to complete a multipart upload: the lower bound for the time until ready.
 
 use std::io::Write as _;
 
@@ -11,11 +11,11 @@ use tokio::time::Instant;
 
 use crate::Error;
 
-/// As Kinora's.
+/// The same as Kinora's.
 const PART_LEN: usize = 8 << 20;
 
-/// Sends a file in parts and prints the milliseconds of the call that makes it an object. Credentials as
-/// usual, by the environment.
+/// Uploads a file in parts and prints the duration of the completing call in milliseconds. Credentials come
+/// from the environment, as usual.
 pub(crate) async fn run(endpoint: &str, bucket: &str, file: &str) -> Result<(), Error> {
     let store = AmazonS3Builder::from_env()
         .with_endpoint(endpoint)

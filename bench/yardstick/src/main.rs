@@ -1,18 +1,18 @@
-//! What Kinora is held against where no other program would be fair: the least that the same libraries can
-//! do.
+//! A baseline for Kinora where a comparison with another program would be unfair: the minimal work with the
+//! same libraries.
 //!
 //! ```text
-//! kinora-yardstick answer ADDRESS FILE            answers the bytes of FILE to every GET
-//! kinora-yardstick receive ADDRESS                takes posts and counts them
-//! kinora-yardstick post URL FILE COUNT AT_ONCE    posts the bytes of FILE so many times
-//! kinora-yardstick commit-store DATABASE WRITERS SECONDS    commits through Kinora's store, and prints commits a second
-//! kinora-yardstick commit-each FOLDER WRITERS SECONDS       the same rows with one sync a commit
-//! kinora-yardstick commit-media DATABASE WRITERS SECONDS    the rows of new media through the store, and prints media a second
-//! kinora-yardstick complete ENDPOINT BUCKET FILE            completes an upload in parts, and prints how many ms that took
-//! kinora-yardstick verify PEM TOKEN COUNT                   verifies the signature of a token so many times
+//! kinora-yardstick answer ADDRESS FILE            responds to every GET with the bytes of FILE
+//! kinora-yardstick receive ADDRESS                receives posts and counts them
+//! kinora-yardstick post URL FILE COUNT AT_ONCE    posts the bytes of FILE COUNT times
+//! kinora-yardstick commit-store DATABASE WRITERS SECONDS    prints commits per second, through the store
+//! kinora-yardstick commit-each FOLDER WRITERS SECONDS       the same rows with one sync per commit
+//! kinora-yardstick commit-media DATABASE WRITERS SECONDS    prints new media per second, with all rows
+//! kinora-yardstick complete ENDPOINT BUCKET FILE            prints the ms to complete a multipart upload
+//! kinora-yardstick verify PEM TOKEN COUNT                   verifies the signature of a token COUNT times
 //! ```
 //!
-//! No part of the product. Threads: as many as processors are allowed, so that pinning decides.
+//! Not part of the product. The number of threads is that of the allowed processors, so pinning controls it.
 
 mod answer;
 mod commit;

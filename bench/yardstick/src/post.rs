@@ -1,12 +1,12 @@
-//! A loop of posts that keeps no state.
+//! A loop of posts without state.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use crate::Error;
 
-/// Posts the bytes of a file `count` times, `at_once` of them at a time; returns when all were answered with
-/// a success.
+/// Posts the bytes of a file `count` times, at most `at_once` at a time. Returns after all of them got a
+/// successful response.
 pub(crate) async fn run(url: &str, file: &str, count: &str, at_once: &str) -> Result<(), Error> {
     let body = Bytes::from(tokio::fs::read(file).await?);
     let (count, at_once): (usize, usize) = (count.parse()?, at_once.parse()?);

@@ -1,4 +1,4 @@
-//! A receiver of posts that only counts.
+//! A receiver that only counts posts.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::Error;
 
-/// What has come since the last reset.
+/// The posts since the last reset.
 #[derive(Default)]
 struct Count {
     posts: u64,
@@ -22,8 +22,8 @@ struct Count {
 
 type Counter = Arc<Mutex<Count>>;
 
-/// Counts POSTs to any `/NAME`. `GET /` tells, as JSON, how many there were and how long from the first to
-/// the last; `DELETE /` begins at 0. Until the process is ended.
+/// Counts POSTs to any `/NAME`, until the process is ended. `GET /` returns, as JSON, their number and the
+/// time from the first to the last; `DELETE /` resets both.
 pub(crate) async fn run(address: &str) -> Result<(), Error> {
     let counter = Counter::default();
     let router =

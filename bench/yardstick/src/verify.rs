@@ -1,4 +1,4 @@
-//! The signature of one token, verified over and over.
+//! Repeated verification of one token's signature.
 
 use std::hint::black_box;
 
@@ -20,6 +20,6 @@ pub(crate) fn run(pem: &str, token: &str, count: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Nothing is looked at.
+/// No claim is read.
 #[derive(serde::Deserialize)]
 struct Claims {}

@@ -1,5 +1,5 @@
-//! One sync a commit: writers take turns with the one connection that may write, as a plain program on SQLite
-//! does.
+//! One sync per commit: writers share one connection for writes, one at a time, as in a simple program on
+//! SQLite.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::Error;
 const INSERT: &str = "INSERT INTO job (id, queue, kind, payload, priority, state, run_at, created_at)
     VALUES ($1, 'upkeep', 'sweep', '{}', 2, 'pending', $2, $3)";
 
-/// The folder holds a database that a store has made.
+/// `folder` contains a database that a store has created.
 pub(crate) async fn run(folder: &str, writers: &str, seconds: &str) -> Result<(), Error> {
     let options = SqliteConnectOptions::new()
         .filename(Path::new(folder).join("kinora.db"))

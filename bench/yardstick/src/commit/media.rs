@@ -1,5 +1,5 @@
-//! The rows of new media, with event and job, in shared commits: what a server that makes media does but for
-//! HTTP.
+//! Inserts the rows of new media, with event and job, in shared commits: the work of a server that creates
+//! media, without HTTP.
 
 use kinora_domain::{AccessPolicy, Clock as _, DEVELOPMENT, Media, MediaSettings, NewMedia, WorkspaceId};
 use kinora_store::{Store, Tx};
@@ -9,7 +9,7 @@ use super::store::open;
 use super::{SystemClock, SystemRandom, measure};
 use crate::Error;
 
-/// The database is a folder, or an address that begins with `postgres://`.
+/// `database` is a folder, or an address that begins with `postgres://`.
 pub(crate) async fn run(database: &str, writers: &str, seconds: &str) -> Result<(), Error> {
     let store = open(database).await?;
     let workspace = store.workspace_by_name(DEVELOPMENT).await?.ok_or("there is no workspace")?.id;

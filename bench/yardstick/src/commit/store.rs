@@ -1,15 +1,15 @@
-//! Through the store: waiting writers share a commit.
+//! Commits through the store: concurrent writers share a commit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kinora_store::{DatabasePlace, JobKind, NewJob, Opener, Priority, Store, StoreOptions, Tx};
+use kinora_store::{DatabaseLocation, JobKind, NewJob, Opener, Priority, Store, StoreOptions, Tx};
 use tokio::time::Instant;
 
 use super::{FAR_S, SystemClock, SystemRandom, measure, new_id};
 use crate::Error;
 
-/// The database is a folder, or an address that begins with `postgres://`.
+/// `database` is a folder, or an address that begins with `postgres://`.
 pub(crate) async fn run(database: &str, writers: &str, seconds: &str) -> Result<(), Error> {
     let store = open(database).await?;
     measure(writers, seconds, |until| write(store.clone(), until)).await?;
@@ -20,8 +20,8 @@ pub(crate) async fn run(database: &str, writers: &str, seconds: &str) -> Result<
 pub(super) async fn open(database: &str) -> Result<Store, Error> {
     let options = StoreOptions {
         database: match database.starts_with("postgres") {
-            true => DatabasePlace::Postgres { url: database.to_owned() },
-            false => DatabasePlace::Folder(PathBuf::from(database)),
+            true => DatabaseLocation::Postgres { url: database.to_owned() },
+            false => DatabaseLocation::Folder(PathBuf::from(database)),
         },
         opener: Opener::Server,
         secret_keys: std::env::var("KINORA_SECRET_KEY").ok(),

@@ -1,11 +1,11 @@
-"""Fills the database of a server with media, by SQL: a million of them through the API would take an hour."""
+"""Inserts media into the database of a server by SQL: a million through the API takes an hour."""
 
 import sqlite3
 import subprocess
 
 from kinora import Kinora
 
-# Kinora's ids are ordered by time; these are by number. The second one tells rows of one media apart.
+# Kinora's ids are ordered by time; these by number. The last group distinguishes rows of one media.
 IDS = {
     "sqlite": "printf('%08x-0000-7000-8000-%012x', {n}, {kind})",
     "postgres": "lpad(to_hex({n}), 8, '0') || '-0000-7000-8000-' || lpad(to_hex({kind}), 12, '0')",
@@ -14,7 +14,7 @@ NUMBERS = {
     "sqlite": "(WITH RECURSIVE up (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up WHERE n < {count}) SELECT n FROM up) AS number",
     "postgres": "generate_series(CAST(1 AS bigint), {count}) AS number (n)",
 }
-# One media a second from 2024 on. Of a hundred creators each has a hundredth, and of a thousand projects each a thousandth.
+# One media per second since 2024, spread evenly over 100 creators and 1,000 projects.
 STATEMENTS = (
     """INSERT INTO media (id, workspace_id, title, title_key, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
         state, state_at, source_id, duration_us, source_resolution, aspect_width, aspect_height, is_truncated, does_not_decode,
@@ -40,8 +40,8 @@ KINDS = ("media", "source", "input", "playback", "video", "audio")
 WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'"
 
 
-def fill(kinora: Kinora, count: int) -> None:
-    """Makes so many ready media in the workspace of the server's token, and has the database look at what it holds, as it does by itself in time."""
+def seed(kinora: Kinora, count: int) -> None:
+    """Inserts ready media into the workspace of the server's token, then runs `VACUUM ANALYZE` on PostgreSQL."""
     if url := kinora.environment.get("KINORA_DATABASE_URL"):
         psql = ["psql", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1", url]
         found = subprocess.run([*psql, "--command", WORKSPACE], check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Servers that ours is held against: nginx with files, and a handler that does nothing but answer."""
+"""Baseline servers: nginx with files, and a bare handler that sends fixed bytes."""
 
 import os
 import pathlib
@@ -8,12 +8,12 @@ from typing import Self
 import machine
 from loopback import free_port, wait_for_port
 
-START_WITHIN_S = 10
-STOP_WITHIN_S = 10
+START_TIMEOUT_S = 10
+STOP_TIMEOUT_S = 10
 
 
-class Yardstick:
-    """A server, pinned to one processor. Use it as a context manager."""
+class Baseline:
+    """A server, pinned to one CPU. Use it as a context manager."""
 
     def __init__(self, port: int, command: list[object], cpu: int = machine.SERVER_CPU) -> None:
         self.port = port
@@ -21,12 +21,12 @@ class Yardstick:
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(self._command)
-        wait_for_port(self.port, self._process, START_WITHIN_S)
+        wait_for_port(self.port, self._process, START_TIMEOUT_S)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.wait(STOP_WITHIN_S)
+        self._process.wait(STOP_TIMEOUT_S)
 
     @property
     def base(self) -> str:
@@ -34,7 +34,7 @@ class Yardstick:
         return f"http://127.0.0.1:{self.port}"
 
 
-# As its manual advises for files that do not change; like ours, it writes a line a request to a file.
+# As its manual advises for static files. Like Kinora, it logs a line per request to a file.
 NGINX = """
 {user}
 worker_processes 1;
@@ -63,16 +63,16 @@ http {{
 """
 
 
-def nginx(folder: pathlib.Path) -> Yardstick:
-    """nginx with one worker, which answers the files in `folder/files`."""
+def nginx(folder: pathlib.Path) -> Baseline:
+    """nginx with one worker, which serves the files in `folder/files`."""
     port = free_port()
     configuration = folder / "nginx.conf"
-    user = "user root;" if os.geteuid() == 0 else ""  # else its worker may not read below a home folder
+    user = "user root;" if os.geteuid() == 0 else ""  # else its worker cannot read below a home folder
     configuration.write_text(NGINX.format(folder=folder.resolve(), port=port, user=user))
-    return Yardstick(port, ["nginx", "-c", configuration.resolve(), "-e", folder.resolve() / "error.log"])
+    return Baseline(port, ["nginx", "-c", configuration.resolve(), "-e", folder.resolve() / "error.log"])
 
 
-def bare_handler(binary: pathlib.Path, body: pathlib.Path) -> Yardstick:
-    """An axum handler that answers the bytes of a file to every GET."""
+def bare_handler(binary: pathlib.Path, body: pathlib.Path) -> Baseline:
+    """An axum handler that sends the bytes of a file for every GET."""
     port = free_port()
-    return Yardstick(port, [binary, "answer", f"127.0.0.1:{port}", body])
+    return Baseline(port, [binary, "answer", f"127.0.0.1:{port}", body])

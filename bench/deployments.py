@@ -1,4 +1,4 @@
-"""Where a server under measurement keeps its rows and objects."""
+"""Where a server under measurement stores its rows and objects."""
 
 import base64
 import dataclasses
@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import Protocol
 
 
-class Place(Protocol):
-    """Makes databases and stores, an empty pair for each server."""
+class Deployment(Protocol):
+    """Creates an empty database and object store for each server."""
 
     name: str
-    """As the table names it."""
+    """Name in the table."""
 
-    def make(self, folder: pathlib.Path) -> Mapping[str, str]:
-        """The settings of a server that keeps what it has in a new place; `folder` is its data folder."""
+    def create(self, folder: pathlib.Path) -> Mapping[str, str]:
+        """Creates one and returns the settings of its server; `folder` is the data folder."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,17 +27,17 @@ class OneMachine:
 
     name: str = "SQLite and a folder"
 
-    def make(self, folder: pathlib.Path) -> Mapping[str, str]:
+    def create(self, folder: pathlib.Path) -> Mapping[str, str]:
         return {"KINORA_DATA_DIR": str(folder)}
 
 
 @dataclasses.dataclass(frozen=True)
 class ManyMachines:
-    """PostgreSQL and S3, the servers that `cargo xtask servers --durable` started. One bucket; each server has a prefix."""
+    """PostgreSQL and S3 of `cargo xtask servers --durable`. One bucket; each server has a prefix."""
 
     name: str = "PostgreSQL and S3"
 
-    def make(self, folder: pathlib.Path) -> Mapping[str, str]:
+    def create(self, folder: pathlib.Path) -> Mapping[str, str]:
         server, storage = os.environ["KINORA_TEST_DATABASE_URL"], os.environ["KINORA_TEST_STORAGE_URL"]
         unique = f"bench_{secrets.token_hex(6)}"
         subprocess.run(["psql", "--quiet", server, "--command", f"CREATE DATABASE {unique}"], check=True)
@@ -50,5 +50,5 @@ class ManyMachines:
         }
 
 
-PLACES: dict[str, Place] = {"sqlite": OneMachine(), "postgres": ManyMachines()}
-"""By the names that `--place` takes."""
+DEPLOYMENTS: dict[str, Deployment] = {"sqlite": OneMachine(), "postgres": ManyMachines()}
+"""By the values of `--deployment`."""

@@ -1,4 +1,4 @@
-"""What the workspaces of `tenants.py` talk to: sources, receivers, and a server that accepts everything and answers nothing."""
+"""Test servers of `tenants.py`: sources, webhook receivers, and a server that never responds."""
 
 import collections
 import json
@@ -15,8 +15,8 @@ SUBTITLES = b"1\n00:00:01,000 --> 00:00:04,000\nHello\n"
 READ_BYTES = 1 << 16
 
 
-class Silent:
-    """Accepts connections, reads what comes, and never answers. Knows how many are open."""
+class SilentServer:
+    """Accepts connections, reads, and never responds. Counts open connections."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
@@ -31,8 +31,8 @@ class Silent:
         """`http://127.0.0.1:PORT`."""
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
-    def open(self) -> int:
-        """Connections that nobody has closed."""
+    def open_connections(self) -> int:
+        """Number of open connections."""
         return len(self._open)
 
     def _run(self) -> None:
@@ -47,7 +47,7 @@ class Silent:
         try:
             connection, _ = self._listener.accept()
         except OSError:
-            return  # it was closed before it was accepted
+            return  # closed before it was accepted
         connection.setblocking(False)
         self._selector.register(connection, selectors.EVENT_READ)
         self._open.add(connection)
@@ -63,20 +63,20 @@ class Silent:
         connection.close()
 
 
-class Peers(LoopbackServer):
-    """GET: a file that was shared, or subtitles below `/subtitles/`. POST: an event, which `/refusing/` answers with 500."""
+class TenantServers(LoopbackServer):
+    """GET: a shared file, or subtitles below `/subtitles/`. POST: an event; `/failing/` responds with 500."""
 
     def __init__(self) -> None:
         self._files: dict[str, bytes] = {}
         self._changed = threading.Condition()
-        # (path, type, media) -> when the first such event came
+        # (path, type, media) -> when the first such event arrived
         self._events: dict[tuple[str, str, str], float] = {}
         self._posts: collections.Counter[str] = collections.Counter()
         self._served: collections.Counter[str] = collections.Counter()
-        super().__init__(PeersHandler)
+        super().__init__(TenantServerHandler)
 
     def share(self, name: str, content: bytes) -> str:
-        """The address below which any path answers this content: media of one source have addresses of their own."""
+        """Serves this content at every path below the returned URL, so that each media has its own URL."""
         self._files[name] = content
         return f"{self.base}/{name}"
 
@@ -84,16 +84,16 @@ class Peers(LoopbackServer):
         name = path.split("/")[1]
         return SUBTITLES if name == "subtitles" else self._files.get(name)
 
-    def note_served(self, path: str) -> None:
+    def count_served(self, path: str) -> None:
         with self._changed:
             self._served[path.split("/")[1]] += 1
 
     def served(self, *names: str) -> int:
-        """How often these contents were sent to their end."""
+        """How often these contents were sent completely."""
         with self._changed:
             return sum(self._served[name] for name in names)
 
-    def note(self, path: str, body: bytes, at: float) -> None:
+    def record(self, path: str, body: bytes, at: float) -> None:
         event = json.loads(body)
         with self._changed:
             self._posts[path.split("/")[1]] += 1
@@ -105,16 +105,16 @@ class Peers(LoopbackServer):
         with self._changed:
             return self._posts[name]
 
-    def wait_event(self, path: str, kind: str, media: str, within_s: float) -> float:
-        """When this event came, by `time.monotonic`; waits for it."""
+    def wait_event(self, path: str, kind: str, media: str, timeout_s: float) -> float:
+        """Waits for this event; returns when it arrived, by `time.monotonic`."""
         with self._changed:
-            if not self._changed.wait_for(lambda: (path, kind, media) in self._events, within_s):
-                raise TimeoutError(f"no {kind} of {media} within {within_s:.0f} s")
+            if not self._changed.wait_for(lambda: (path, kind, media) in self._events, timeout_s):
+                raise TimeoutError(f"no {kind} of {media} within {timeout_s:.0f} s")
             return self._events[path, kind, media]
 
 
-class PeersHandler(LoopbackHandler):
-    owner: Peers
+class TenantServerHandler(LoopbackHandler):
+    owner: TenantServers
 
     def do_GET(self) -> None:
         content = self.owner.content(self.path)
@@ -124,14 +124,14 @@ class PeersHandler(LoopbackHandler):
         self.head(len(content), Content_Type="application/octet-stream")
         try:
             self.wfile.write(content)
-            self.owner.note_served(self.path)
+            self.owner.count_served(self.path)
         except OSError:
             self.close_connection = True  # the media was deleted
 
     def do_POST(self) -> None:
         at = time.monotonic()
-        self.owner.note(self.path, self.body(), at)
-        if self.path.startswith("/refusing/"):
+        self.owner.record(self.path, self.body(), at)
+        if self.path.startswith("/failing/"):
             self.send_response(500)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -140,7 +140,7 @@ class PeersHandler(LoopbackHandler):
 
 
 def make_uncopyable(folder: pathlib.Path, name: str, seconds: int, size: str) -> bytes:
-    """A video that no player takes as it is, so that its beginning is encoded before its media is ready."""
+    """A video that must be encoded: its first segment is encoded before the media is ready."""
     file = folder / name
     command = f"ffmpeg -hide_banner -loglevel error -nostdin -y -f lavfi -i testsrc2=s={size}:r=30:d={seconds}"
     command += " -c:v mpeg2video -q:v 4 -g 60 -pix_fmt yuv420p"

@@ -1,4 +1,4 @@
-"""What the fleet talks to: slow sources, and a receiver that remembers which events came."""
+"""Slow sources, and a webhook receiver that records events."""
 
 import collections
 import json
@@ -8,46 +8,46 @@ import time
 
 from loopback import LoopbackHandler, LoopbackServer
 
-# A source takes about so long: long enough that a killed worker leaves downloads half done.
+# Duration of a download: long enough that a killed worker leaves partial downloads.
 SOURCE_TAKES_S = 3.0
 PIECES = 30
 
 
-class Outside(LoopbackServer):
-    """Sources and webhook on one port. Every path below `/source/` answers the same clip, piece by piece."""
+class TestServers(LoopbackServer):
+    """Sources and webhook on one port. Every path below `/source/` sends the same clip, piece by piece."""
 
     def __init__(self, clip: pathlib.Path) -> None:
         self.clip = clip.read_bytes()
         self._lock = threading.Lock()
-        # (type, media) -> ids of the events that came, each with how often
+        # (type, media) -> event id -> number of posts
         self._events: dict[tuple[str, str], collections.Counter[str]] = collections.defaultdict(collections.Counter)
-        super().__init__(OutsideHandler)
+        super().__init__(TestServerHandler)
 
-    def note(self, body: bytes) -> None:
+    def record(self, body: bytes) -> None:
         event = json.loads(body)
         with self._lock:
             self._events[event["type"], event["object"]["id"]][event["id"]] += 1
 
     def ids_of(self, kind: str, media: str) -> dict[str, int]:
-        """The ids of the events of this type about this media, and how often each came."""
+        """The ids of the events of this type about this media, and how often each arrived."""
         with self._lock:
             return dict(self._events.get((kind, media), {}))
 
-    def wait_ids(self, kind: str, media: str, within_s: float = 60.0) -> dict[str, int]:
-        """The same, waited for."""
-        until = time.monotonic() + within_s
-        while not (ids := self.ids_of(kind, media)) and time.monotonic() < until:
+    def wait_ids(self, kind: str, media: str, timeout_s: float = 60.0) -> dict[str, int]:
+        """Waits for such an event; returns the same."""
+        deadline = time.monotonic() + timeout_s
+        while not (ids := self.ids_of(kind, media)) and time.monotonic() < deadline:
             time.sleep(0.1)
         return ids
 
     def deliveries(self) -> int:
-        """Posts that came."""
+        """Number of posts."""
         with self._lock:
             return sum(ids.total() for ids in self._events.values())
 
 
-class OutsideHandler(LoopbackHandler):
-    owner: Outside
+class TestServerHandler(LoopbackHandler):
+    owner: TestServers
 
     def do_GET(self) -> None:
         clip = self.owner.clip
@@ -61,5 +61,5 @@ class OutsideHandler(LoopbackHandler):
             self.close_connection = True  # the worker was killed
 
     def do_POST(self) -> None:
-        self.owner.note(self.body())
+        self.owner.record(self.body())
         self.head(0)

@@ -1,6 +1,6 @@
-"""One call of ffmpeg on the source itself, with the settings of our rungs: what an encode in pieces is held against.
+"""One call of ffmpeg on the source with the settings of Kinora's rungs: the baseline of an encode in pieces.
 
-The settings stand here a second time so that a change of ours shows. Keyframes lie where the playlists cut, for players need them there.
+The settings are repeated here, so that a change in Kinora shows. Keyframes are at the segment boundaries.
 """
 
 import dataclasses
@@ -41,13 +41,13 @@ class Rung:
     name: str
     size: tuple[int, int]
     level: str
-    """As ffmpeg takes it, for instance `3.1`."""
+    """For example `3.1`."""
     cuts: tuple[float, ...]
-    """Seconds at which segments begin, but for the first."""
+    """Start of each segment but the first, in seconds."""
 
     @classmethod
     def of(cls, variant: Rendition, playlist: Playlist) -> "Rung":
-        """What the manifest says of it."""
+        """Reads it from the manifest."""
         codec = next(codec for codec in variant.attributes["CODECS"].split(",") if codec.startswith("avc1."))
         level = int(codec[-2:], 16)
         cuts, at = [], 0.0
@@ -57,11 +57,11 @@ class Rung:
         return cls(variant.name, variant.size, f"{level // 10}.{level % 10}", tuple(cuts))
 
     def without_cuts(self) -> "Rung":
-        """The same where only one segment is encoded."""
+        """For an encode of one segment."""
         return dataclasses.replace(self, cuts=())
 
     def options(self, target: str | pathlib.Path, threads: int) -> list[str]:
-        """The output of a call."""
+        """Output options of the call."""
         rate = str(MAXRATES[self.name])
         cuts = ["-force_key_frames", ",".join(f"{cut:.6f}" for cut in self.cuts)] if self.cuts else []
         bounds = ["-maxrate", rate, "-bufsize", rate, "-level", self.level, "-threads", str(threads)]
@@ -75,7 +75,7 @@ def command(
     threads: int,
     span: tuple[float, float] | None = None,
 ) -> list[str]:
-    """The whole call: one decoder, a scaler and an encoder for each rung. `span` is a start and a length in seconds."""
+    """The call: one decoder, and a scaler and an encoder per rung. `span`: start and length in seconds."""
     seek = ["-ss", f"{span[0]:.6f}", "-t", f"{span[1]:.6f}"] if span else []
     call = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-threads", str(threads), *seek, "-i", str(source)]
     names = [f"[s{number}]" for number in range(len(rungs))]

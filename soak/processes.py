@@ -1,4 +1,4 @@
-"""Processes of every role on one database and one bucket, to be killed and started again."""
+"""Processes of every role on one database and one bucket, which tests kill and restart."""
 
 import base64
 import dataclasses
@@ -11,13 +11,13 @@ import subprocess
 from loopback import free_port, wait_for_port
 
 ROLES = ("api", "delivery", "worker")
-OF_EACH = 2
-LISTENS_WITHIN_S = 60
+PER_ROLE = 2
+LISTEN_TIMEOUT_S = 60
 
 
 @dataclasses.dataclass
 class Node:
-    """One place in the fleet: a role and a port, and the process that has it now."""
+    """A role and a port, and its current process."""
 
     role: str
     port: int
@@ -31,13 +31,13 @@ class Node:
         return f"http://127.0.0.1:{self.port}"
 
 
-class Fleet:
+class Processes:
     """Two processes of each role. Use it as a context manager."""
 
     def __init__(self, kinora: pathlib.Path, folder: pathlib.Path, database_url: str, storage_url: str) -> None:
         self._kinora, self._folder = kinora, folder
         self.nodes = [
-            Node(role, free_port(), folder / f"{role}-{number}.log") for role in ROLES for number in range(OF_EACH)
+            Node(role, free_port(), folder / f"{role}-{number}.log") for role in ROLES for number in range(PER_ROLE)
         ]
         self._environment = os.environ | {
             "KINORA_DATABASE_URL": database_url,
@@ -49,11 +49,11 @@ class Fleet:
             "KINORA_ALLOW_PRIVATE": "127.0.0.0/8",
         }
 
-    def __enter__(self) -> "Fleet":
+    def __enter__(self) -> "Processes":
         for node in self.nodes:
             self.start(node)
         for node in self.nodes:
-            wait_until_it_listens(node)
+            wait_until_listening(node)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -65,24 +65,24 @@ class Fleet:
                 node.process.wait(60)
 
     def of(self, role: str) -> list[Node]:
-        """The places of one role."""
+        """The nodes of one role."""
         return [node for node in self.nodes if node.role == role]
 
     def start(self, node: Node) -> None:
-        """Starts a process; does not wait for it."""
+        """Starts a process; does not wait until it listens."""
         command = [self._kinora, "serve", "--role", node.role, "--listen", f"127.0.0.1:{node.port}"]
         with node.log.open("ab") as log:
             node.process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=self._folder)
 
     def kill(self, node: Node) -> None:
-        """Kills the process as SIGKILL does, and starts the next one at once."""
+        """Sends SIGKILL and restarts at once."""
         node.process.kill()
         node.process.wait()
         node.kills += 1
         self.start(node)
 
     def command(self, *arguments: str) -> dict:
-        """Runs a command beside the fleet and answers what it printed."""
+        """Runs a command beside the processes and returns its JSON."""
         run = subprocess.run(
             [self._kinora, *arguments, "--json"],
             capture_output=True,
@@ -95,8 +95,8 @@ class Fleet:
         return json.loads(run.stdout)
 
 
-def wait_until_it_listens(node: Node) -> None:
+def wait_until_listening(node: Node) -> None:
     try:
-        wait_for_port(node.port, node.process, LISTENS_WITHIN_S)
+        wait_for_port(node.port, node.process, LISTEN_TIMEOUT_S)
     except RuntimeError:
         raise RuntimeError(f"{node.role} ended; its log:\n{node.log.read_text()[-3000:]}") from None

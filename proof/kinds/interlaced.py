@@ -1,7 +1,7 @@
-"""H.264 whose frames are coded as two fields each (PAFF), as AVCHD cameras and broadcasters send it. No encoder here writes it.
+"""H.264 with frames of two field pictures each (PAFF), as AVCHD cameras and broadcasters send it.
 
-Each field is one slice: grey macroblocks without compression at times, else a repetition of the field before.
-ISO/IEC 14496-10, 7.3; ISO/IEC 13818-1, 2.4.
+ffmpeg's encoders do not write it. Each field is one slice: uncompressed grey macroblocks, or a repeat of the
+last field. ISO/IEC 14496-10, 7.3; ISO/IEC 13818-1, 2.4.
 """
 
 import pathlib
@@ -48,7 +48,7 @@ class Bits:
 
 def parameter_sets() -> bytes:
     sequence = Bits().u(8, 77).u(8, 0).u(8, 30).ue(0, 0, 0, 4, 1).u(1, 0).ue(WIDTH_MBS - 1, HEIGHT_MBS - 1)
-    # Fields, no cropping; of the usability information the clock alone, whose tick is a field.
+    # Fields, no cropping; the VUI has only the timing, whose tick is a field.
     sequence.u(5, 0b00101).u(4, 0).u(1, 1).u(32, TICKS // 2).u(32, 90_000).u(1, 1).u(4, 0)
     picture = Bits().ue(0, 0).u(2, 0).ue(0, 0, 0).u(3, 0).ue(0, 0, 0).u(3, 0b100)
     return sequence.unit(7, 3) + picture.unit(8, 3)
@@ -93,9 +93,9 @@ class Transport:
             counter = self.counters.get(pid, 0)
             self.counters[pid] = (counter + 1) & 15
             extra = b"\x10" + (clock << 15 | 0x7E00).to_bytes(8, "big")[2:] if is_first and clock is not None else b""
-            room = 184 - (len(extra) + 1 if extra else 0)
-            now, data = data[:room], data[room:]
-            padding = room - len(now)
+            capacity = 184 - (len(extra) + 1 if extra else 0)
+            now, data = data[:capacity], data[capacity:]
+            padding = capacity - len(now)
             if extra or padding > 1:
                 extra = extra + b"\xff" * padding if extra else b"\0" + b"\xff" * (padding - 2)
             has_extra = bool(extra) or padding > 0
@@ -110,8 +110,8 @@ class Transport:
             self.put(pid, (b"\0" + table + crc(table)).ljust(184, b"\xff"))
 
 
-def transport_stream(target: pathlib.Path, times_a_frame: int) -> None:
-    """Writes the stream; both fields have a time of display, or only the first."""
+def transport_stream(target: pathlib.Path, timestamps_a_frame: int) -> None:
+    """Writes the stream; both fields of a frame have a timestamp, or only the first."""
     stream = Transport()
     for frame in range(FRAMES):
         is_key = frame % GOP == 0
@@ -121,7 +121,7 @@ def transport_stream(target: pathlib.Path, times_a_frame: int) -> None:
             intra = not second and (is_key or frame % 3 == 0)
             unit = DELIMITER + (parameter_sets() if is_key and not second else b"") + field(frame, second, intra)
             time = 90_000 + frame * TICKS + second * TICKS // 2
-            if second and times_a_frame == 1:
+            if second and timestamps_a_frame == 1:
                 stream.put(0x101, b"\0\0\1\xe0\0\0\x80\0\0" + unit)
                 continue
             parts = [0x21 | time >> 29 & 14, time >> 22 & 255, 1 | time >> 14 & 254, time >> 7 & 255, 1 | time << 1 & 254]

@@ -1,4 +1,4 @@
-"""Reads what a bucket holds, not through the server under test. Signed as AWS Signature Version 4 asks for."""
+"""Reads an S3 bucket directly, not through the server under test. Signs by AWS Signature Version 4."""
 
 import collections
 import datetime
@@ -14,27 +14,27 @@ PIECE = 1 << 20
 EMPTY = hashlib.sha256(b"").hexdigest()
 
 
-def read_only_below(storage_url: str, prefix: str) -> Iterator[bytes]:
-    """The bytes of the one object whose name begins so."""
+def read_single_object(storage_url: str, prefix: str) -> Iterator[bytes]:
+    """The bytes of the only object with this prefix."""
     storage = urllib.parse.urlsplit(storage_url)
-    said = urllib.parse.parse_qs(storage.query)
-    endpoint, region = urllib.parse.urlsplit(said["endpoint"][0]).netloc, said["region"][0]
-    below = "/".join(part for part in (storage.path.strip("/"), prefix) if part)
-    query = urllib.parse.urlencode({"list-type": "2", "prefix": below}, quote_via=urllib.parse.quote)
+    options = urllib.parse.parse_qs(storage.query)
+    endpoint, region = urllib.parse.urlsplit(options["endpoint"][0]).netloc, options["region"][0]
+    full_prefix = "/".join(part for part in (storage.path.strip("/"), prefix) if part)
+    query = urllib.parse.urlencode({"list-type": "2", "prefix": full_prefix}, quote_via=urllib.parse.quote)
     listing = b"".join(get(endpoint, region, f"/{storage.netloc}", query))
     names = [entry.text for entry in xml.etree.ElementTree.fromstring(listing).iter() if entry.tag.endswith("}Key")]
-    [only] = names
-    yield from get(endpoint, region, f"/{storage.netloc}/{only}", "")
+    [name] = names
+    yield from get(endpoint, region, f"/{storage.netloc}/{name}", "")
 
 
-def bytes_of_kinds(storage_url: str) -> collections.Counter[str]:
-    """Bytes of all objects whose upload has ended, by the first part of their names, such as `source`."""
+def bytes_by_kind(storage_url: str) -> collections.Counter[str]:
+    """Bytes of all complete objects by the first part of their names, such as `source`."""
     storage = urllib.parse.urlsplit(storage_url)
-    said = urllib.parse.parse_qs(storage.query)
-    endpoint, region = urllib.parse.urlsplit(said["endpoint"][0]).netloc, said["region"][0]
-    above = storage.path.strip("/")
+    options = urllib.parse.parse_qs(storage.query)
+    endpoint, region = urllib.parse.urlsplit(options["endpoint"][0]).netloc, options["region"][0]
+    root = storage.path.strip("/")
     kinds: collections.Counter[str] = collections.Counter()
-    query = {"list-type": "2", "prefix": f"{above}/" if above else ""}
+    query = {"list-type": "2", "prefix": f"{root}/" if root else ""}
     while True:
         text = urllib.parse.urlencode(sorted(query.items()), quote_via=urllib.parse.quote)
         listing = xml.etree.ElementTree.fromstring(b"".join(get(endpoint, region, f"/{storage.netloc}", text)))
@@ -64,9 +64,9 @@ def get(host: str, region: str, path: str, query: str) -> Iterator[bytes]:
     )
     connection = http.client.HTTPConnection(host, timeout=60)
     connection.request("GET", path + (f"?{query}" if query else ""), headers=headers)
-    answer = connection.getresponse()
-    if answer.status != 200:
-        raise RuntimeError(f"GET {path}: {answer.status} {answer.read()[:300]!r}")
-    while piece := answer.read(PIECE):
+    response = connection.getresponse()
+    if response.status != 200:
+        raise RuntimeError(f"GET {path}: {response.status} {response.read()[:300]!r}")
+    while piece := response.read(PIECE):
         yield piece
     connection.close()
