@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of MP4, Matroska and subtitles: for a minute together, or for KINORA_FUZZ_SECONDS. What it learns is kept in the target folder, so each run
-# goes on where the last one ended. An input that breaks a promise is written to a file and named; run it again with
+# Fuzzes the parsers of MP4, Matroska and subtitles for one minute, or for KINORA_FUZZ_SECONDS. The corpus is
+# stored in the target folder, so each run continues the last one. A failing input is written to a file;
+# reproduce it with
 #   scripts/fuzz.sh FILE
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +9,7 @@ cd "$(dirname "$0")/.."
 target=$(realpath --canonicalize-missing "${CARGO_TARGET_DIR:-target}")/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')
 
-# libFuzzer's counters, which a stable compiler can place; libFuzzer itself comes as source and is built by g++.
+# libFuzzer's counters work with a stable compiler; libFuzzer itself is source, built by g++.
 # With --target the flags are for what is fuzzed, not for build scripts.
 counters="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters
   -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs, by apt, the system packages that a task needs and this machine lacks. Says what it does; does nothing,
-# and needs no rights, when all is there.
+# Installs, by apt, the system packages that a task needs and this machine lacks. Says what it does; does
+# nothing, and needs no rights, when all is there.
 #
 #   scripts/install.sh web|run|proof|test|bench
 set -euo pipefail
@@ -37,7 +37,7 @@ need_test() {
   need_run
   need c++ g++ # libFuzzer comes as source
   need python3 python3 python3-venv
-  need openssl openssl # judges what is encrypted
+  need openssl openssl # checks encrypted segments
   if command -v python3 >/dev/null && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     packages+=(python3-venv)
   fi
@@ -59,7 +59,7 @@ has_postgresql_server() {
 
 need_bench() {
   need_run
-  PATH="$PATH:/usr/sbin" need nginx nginx # Debian keeps it where only root looks
+  PATH="$PATH:/usr/sbin" need nginx nginx # Debian installs it into /usr/sbin
   need wrk wrk
   need_chromium
   need python3 python3 python3-venv
@@ -70,7 +70,7 @@ install_packages() {
   [ ${#packages[@]} -gt 0 ] || return 0
   local list
   list=$(printf '%s\n' "${packages[@]}" | sort -u | tr '\n' ' ')
-  command -v apt-get >/dev/null || fail "this machine has no apt: install what these packages of Debian hold: $list"
+  command -v apt-get >/dev/null || fail "this machine has no apt: install the equivalent of these Debian packages: $list"
 
   local as_root=()
   if [ "$(id -u)" -ne 0 ]; then
@@ -88,7 +88,7 @@ install_packages() {
   # Its progress is of no interest; what goes wrong comes on the other stream. The list is meant to be split.
   # shellcheck disable=SC2086
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $list >/dev/null
-  "${as_root[@]}" rm -f "$no_cluster" # whoever installs another version later wants its cluster
+  "${as_root[@]}" rm -f "$no_cluster" # a later installation of another version needs its cluster
 }
 
 check_node() {

@@ -10,7 +10,7 @@ STOPPED_WITHIN_S=30
 kinora=$1
 options=(--data-dir "$DATA_DIR" --public-url "$PUBLIC_URL")
 
-# Sends the server a signal to stop and waits for it, so that nothing is left behind. Later signals change nothing.
+# Sends the server a signal to stop and waits for it, so that no process remains. Ignores later signals.
 stop() {
   trap '' INT TERM HUP
   kill -INT "$server" 2>/dev/null || true

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Lets schemathesis try the whole API by its own document, on a server of its own: no answer may be a 5xx, or another one than the
-# document describes.
+# Runs schemathesis on the whole API of a temporary server, from its OpenAPI document. No response may be a
+# 5xx or differ from the document.
 #
-# KINORA names the binary, KINORA_TEST_PYTHON the Python that has schemathesis. KINORA_SCHEMATHESIS_EXAMPLES is the number of
-# made-up requests per operation in each half. The requests that cover the bounds of every parameter come on top, whatever the
-# number.
+# KINORA is the binary, KINORA_TEST_PYTHON the Python with schemathesis. KINORA_SCHEMATHESIS_EXAMPLES is the
+# number of generated requests per operation in each half. Requests for the bounds of every parameter are
+# additional.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,16 +27,16 @@ end() {
 }
 trap end EXIT
 
-# Without a worker: what is made up as the address of a source is fetched by nobody.
+# Without a worker, so no process fetches generated source URLs.
 #
-# The ports lie below those that Linux gives to clients. Another process may still take one first: then the next is tried.
+# The ports are below the ephemeral ports of Linux. If another process takes one first, the next is tried.
 export KINORA_DATA_DIR=$data/kinora KINORA_LOG=warn
 for ((tries = 1; ; tries++)); do
   port=$((20000 + RANDOM % 12000))
   address=http://127.0.0.1:$port
   "$kinora" serve --role api,delivery --listen "127.0.0.1:$port" 2>"$data/log" &
   server=$!
-  # The server writes its file `addresses.json` once it listens: before that, another process may answer on the port.
+  # The server writes `addresses.json` once it listens. Before that, another process may respond on the port.
   until [ -e "$KINORA_DATA_DIR/addresses.json" ] && curl --silent --fail --output /dev/null "$address/readyz"; do
     kill -0 "$server" 2>/dev/null || break
     sleep 0.1
@@ -46,7 +46,7 @@ for ((tries = 1; ; tries++)); do
     cat "$data/log" && exit 1
   fi
 done
-# field NAME...: what lies under these names in the JSON on standard input.
+# field NAME...: the value at these names in the JSON on standard input.
 field() {
   "$python" -c 'import functools, json, sys; print(functools.reduce(
     lambda value, name: value[int(name) if name.isdigit() else name], sys.argv[1:], json.load(sys.stdin)))' "$@"
@@ -54,7 +54,7 @@ field() {
 token=$("$kinora" token create --workspace Development --permission read-write --json)
 credentials=$(field id <<<"$token"):$(field secret <<<"$token")
 
-# make PATH BODY: what is made, as JSON.
+# make PATH BODY: creates a resource and prints its JSON.
 make() {
   curl --silent --fail --user "$credentials" --header 'Content-Type: application/json' --data "$2" "$address/v1$1"
 }
@@ -77,12 +77,12 @@ try() {
     --generation-with-security-parameters false "${made[@]}" "${@:2}")
 }
 status=0
-printf '\nWith ids that are there; nothing is deleted.\n'
+printf '\nWith existing ids; nothing is deleted.\n'
 try known --exclude-method DELETE || status=$?
-printf '\nWith ids that are made up, or were answered.\n'
+printf '\nWith generated ids and ids from responses.\n'
 try none || status=$?
 if [ "$status" -ne 0 ]; then
-  printf '\nWhat the server said of it:\n'
+  printf '\nLog of the server:\n'
   tail -n 40 "$data/log"
 fi
 exit "$status"

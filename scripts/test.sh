@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the suites of a set, tells how long each took, and fails if one did. docs/testing.md says what each is for.
+# Runs the suites of a set, prints the duration of each, and fails if one fails. See docs/testing.md.
 #
 #   scripts/test.sh          every change has to pass these; `make test` calls it
 #   scripts/test.sh all      everything, crash injection at every second or fourth write; `make test-all` calls it
@@ -24,42 +24,42 @@ has_lints() {
   cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 }
 
-# With cargo-nextest each test is a process with a time limit (.config/nextest.toml). Building it takes minutes, so a
-# machine without it uses cargo's own runner.
+# With cargo-nextest each test is a process with a time limit (.config/nextest.toml). Building it takes
+# minutes, so a machine without it uses cargo's own runner.
 has_nextest() {
   cargo nextest --version >/dev/null 2>&1
 }
 
-# with_second_run PLACE COMMAND...: runs cargo-nextest so that a test that fails runs once more.
+# with_second_run DEPLOYMENT COMMAND...: runs cargo-nextest so that a test that fails runs once more.
 #
-# Many are whole servers or stores with children and peers, on a machine that others may share. What passed only
-# then is named at the end: it is a defect, of the test or of Kinora. D-0047.
+# Many tests run servers or stores with child processes, on a shared machine. A test that passes only in the
+# second run is listed at the end: it is a defect of the test or of Kinora. D-0047.
 with_second_run() {
-  local status=0 place=$1
+  local status=0 deployment=$1
   shift
   "$@" --retries 1 2>&1 | tee "$log" || status=$?
   sed -n 's|^ *FLAKY [^]]*\] *||p' "$log" | sed 's|^([^)]*) *||' | sort -u |
-    sed "s|^|SECOND RUN       |; s|\$|$place|" >>"$second_runs"
+    sed "s|^|SECOND RUN       |; s|\$|$deployment|" >>"$second_runs"
   return "$status"
 }
 
-# rust_tests PLACE FILTERSET OPTION...: tests of the whole workspace, so that the features, and with them what was
-# built, are the same in each suite.
+# rust_tests DEPLOYMENT FILTERSET OPTION...: tests of the whole workspace, so that the features, and with them
+# what was built, are the same in each suite.
 rust_tests() {
-  local place=$1 filterset=$2
+  local deployment=$1 filterset=$2
   shift 2
-  KINORA_TEST_ON=$place with_second_run " on $place" cargo nextest run --workspace --locked --filterset "$filterset" "$@"
+  KINORA_TEST_ON=$deployment with_second_run " on $deployment" cargo nextest run --workspace --locked --filterset "$filterset" "$@"
 }
 
 # Without cargo-nextest there are no profiles: everything runs.
 cargo_tests() {
   cargo test --workspace --locked --exclude kinora-server && cargo test --locked --package kinora-server --lib --bins &&
-    KINORA_TEST_ON=$sqlite cargo test --locked --package kinora-server --test it -- --skip shared:: &&
+    KINORA_TEST_ON=$sqlite cargo test --locked --package kinora-server --test it -- --skip cluster:: &&
     KINORA_TEST_ON=$postgres cargo test --locked --package kinora-server --test it -- --skip folder::
 }
 
-# browser_tests SET: the pages in Chromium, with the binary that the Rust tests have used. A file with a failing test runs once
-# more, for the same reason as above.
+# browser_tests SET: the pages in Chromium, with the binary that the Rust tests have used. A file with a
+# failing test runs once more, for the same reason as above.
 browser_tests() {
   local status=0 file
   has_nextest || cargo build --quiet --locked --package kinora-server || return
@@ -94,8 +94,8 @@ readonly sqlite=sqlite+folder postgres=postgres+s3
 readonly server='binary_id(kinora-server::it)' fault='test(/^fault::/)'
 seed=$(<.config/sample-seed)
 
-# Lints and a browser leave each other a part of two cores, so they run beside each other: begin_lints before the
-# suite, lints behind it.
+# Lints and the browser suite share two cores, so they run at the same time: begin_lints before the suite,
+# lints after it.
 begin_lints() {
   lints_pid=
   if has_lints || rustup component add rustfmt clippy; then
@@ -120,7 +120,7 @@ end_lints() {
 }
 
 signatures() {
-  suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
+  suite "webhook signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 }
 
 # What every change has to pass.

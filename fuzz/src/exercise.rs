@@ -40,7 +40,7 @@ pub(crate) fn exercise(data: &[u8]) {
     let Ok(index) = read(data) else { return };
     assert_eq!(index.source_len, data.len() as u64);
     for track in &index.tracks {
-        for stretch in track.stretches() {
+        for stretch in track.edit_spans() {
             let mut dts_before = i64::MIN;
             for sample in track.samples.range(stretch.samples) {
                 assert!(
@@ -119,7 +119,8 @@ fn package(index: &Index) -> Result<(), String> {
             continue;
         }
         let segments = index.segments(track);
-        let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "i", breaks: &[] };
+        let playlist =
+            MediaPlaylist { timescale: track.timescale, segments, init_uri: "i", discontinuities: &[] };
         let _ = playlist.render(|_, _| {});
         follow_one_another(track, segments)?;
         for (number, segment) in (0..).zip(segments).take(PACKAGED_MAX) {

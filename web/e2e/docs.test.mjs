@@ -28,7 +28,7 @@ async function open(use, { size = { width: 1280, height: 800 }, anchor = "" } = 
     const page = await context.newPage();
     const seen = await observe(page);
     await page.goto(`${kinora.address}/docs${anchor}`);
-    await page.getByRole("heading", { name: "Begin here" }).waitFor();
+    await page.getByRole("heading", { name: "Get started" }).waitFor();
     await use(page, seen);
     assert.deepEqual(seen.console, [], "an error on the console, or a breach of the policy");
     const elsewhere = seen.requests.filter((address) => !address.startsWith(`${kinora.address}/`) && !address.startsWith("data:"));
@@ -49,10 +49,10 @@ test("an operation is found by a word, and its example can be sent as it stands"
     const links = page.getByRole("navigation").getByRole("link");
     assert.deepEqual(await links.allInnerTexts().then((texts) => texts.map((text) => text.replace(/\s+/g, " "))), ["DELETE Delete a signing key"]);
 
-    await page.getByLabel("Find an operation").fill("make a media");
+    await page.getByLabel("Find an operation").fill("create a media");
     await links.first().click();
     assert.equal(new URL(page.url()).hash, "#createMedia");
-    const article = page.getByRole("article", { name: "Make a media from an address" });
+    const article = page.getByRole("article", { name: "Create a media from a URL" });
     const example = await article.getByLabel("Request: least").innerText();
     const [, address, body] = /'(http[^']+)'[^]*-d '([^']+)'/.exec(example);
     assert.equal(address, `${kinora.address}/v1/on-demand`);
@@ -98,7 +98,7 @@ test("the keyboard reaches everything, past the index if one likes", async () =>
     assert.equal(await page.evaluate(() => document.activeElement.tagName), "PRE", "what scrolls can be scrolled with keys");
 
     await page.getByLabel("Find an operation").focus();
-    await page.keyboard.type("uploads of which");
+    await page.keyboard.type("incomplete uploads");
     await page.getByRole("status").filter({ hasText: "1 operation" }).waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
@@ -106,7 +106,7 @@ test("the keyboard reaches everything, past the index if one likes", async () =>
     const refusal = page.locator("#listUploads summary").filter({ hasText: "401" });
     await refusal.focus();
     await page.keyboard.press("Enter");
-    await page.locator("#listUploads").getByLabel("Answer 401").waitFor();
+    await page.locator("#listUploads").getByLabel("Response 401").waitFor();
   });
 });
 
@@ -115,7 +115,7 @@ test("a narrow screen shows everything without scrolling sideways", async () => 
     async (page) => {
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 320, `the page is ${width} pixels wide`);
-      await page.getByRole("article", { name: "Make the address of a direct upload", exact: true }).getByLabel("Request: more").waitFor();
+      await page.getByRole("article", { name: "Create a direct upload", exact: true }).getByLabel("Request: more").waitFor();
     },
     { size: { width: 320, height: 640 } },
   );
@@ -129,11 +129,11 @@ test("screen readers are told what is seen", async () => {
   });
 });
 
-test("a document that does not come is told", async () => {
+test("failed load of the API document is reported", async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.route("**/openapi.json", (route) => route.abort());
   await page.goto(`${kinora.address}/docs`);
-  await page.getByText("The document cannot be read").waitFor();
+  await page.getByText("The API document cannot be loaded").waitFor();
   await context.close();
 });

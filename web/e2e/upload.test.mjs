@@ -61,7 +61,7 @@ test("the file of a private media is ready too, and no player is shown that woul
   await open(url, async (page) => {
     await choose(page, clip.path);
     await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
-    assert.match(await page.locator("#ready-text").textContent(), /can be played by those who may/);
+    assert.match(await page.locator("#ready-text").textContent(), /authorised viewers can play it/);
     assert.equal(await page.locator("iframe").count(), 0);
   });
 });
@@ -83,7 +83,7 @@ test("a file that is dropped anywhere arrives", async () => {
   });
 });
 
-test("“Pause” stops, “Go on” goes on where the server stands", async () => {
+test("“Pause” stops, “Resume” goes on where the server stands", async () => {
   const clip = await files.clip("paused.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
@@ -91,7 +91,7 @@ test("“Pause” stops, “Go on” goes on where the server stands", async () 
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByRole("heading", { name: "Paused" }).waitFor();
     const asked = seen.requests.length;
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
     assertGoesOn(offsets(seen), 2);
     assert.equal(seen.requests[asked].method, "HEAD", "it asks where the server stands");
@@ -109,8 +109,8 @@ test("a page that is loaded anew in the middle goes on with the same file", asyn
     await page.goto("about:blank");
     line.mend();
     await page.goto(url);
-    await page.getByRole("heading", { name: "Go on where it stopped" }).waitFor();
-    assert.match(await page.locator("#choose-text").textContent(), /[kM]B of 8\.0 MB of reloaded\.mp4 are here already/);
+    await page.getByRole("heading", { name: "Resume the upload" }).waitFor();
+    assert.match(await page.locator("#choose-text").textContent(), /[kM]B of 8\.0 MB of reloaded\.mp4 are uploaded already/);
     const remembered = await page.evaluate(() => JSON.stringify(localStorage));
     assert.ok(remembered.includes(uploadId) && !remembered.includes(new URL(url).pathname), "the address is a secret");
     await choose(page, clip.path);
@@ -131,14 +131,14 @@ test("another file is told from the one that was begun, by its size or by a ques
     await page.goto("about:blank");
     line.mend();
     await page.goto(url);
-    await page.getByRole("heading", { name: "Go on where it stopped" }).waitFor();
+    await page.getByRole("heading", { name: "Resume the upload" }).waitFor();
     const before = seen.requests.length;
     await choose(page, longer.path);
     await page.getByRole("heading", { name: "This is another file" }).waitFor();
-    assert.match(await page.locator("#choose-text").textContent(), /begun with begun\.mp4 of 8\.0 MB .* longer\.mp4 has 9\.0 MB/);
+    assert.match(await page.locator("#choose-text").textContent(), /started with begun\.mp4 of 8\.0 MB .* longer\.mp4 has 9\.0 MB/);
     await choose(page, other.path);
     await page.getByRole("heading", { name: "This seems to be another file" }).waitFor();
-    assert.match(await page.locator("#question-text").textContent(), /what was begun is called begun\.mp4/);
+    assert.match(await page.locator("#question-text").textContent(), /the first file is called begun\.mp4/);
     await page.getByRole("button", { name: "Choose another file" }).click();
     assert.deepEqual(seen.requests.slice(before), [], "nothing was sent or asked of the protocol");
     await choose(page, clip.path);
@@ -157,8 +157,8 @@ test("somebody who goes on in another browser is asked whether it is the same fi
   line.mend();
   await open(url, async (page, seen) => {
     await choose(page, clip.path);
-    await page.getByRole("heading", { name: "Is this the file that was begun?" }).waitFor();
-    await page.getByRole("button", { name: "Yes, go on with it" }).click();
+    await page.getByRole("heading", { name: "Is this the same file?" }).waitFor();
+    await page.getByRole("button", { name: "Yes, resume with it" }).click();
     await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
     assert.ok(offsets(seen)[0] > 0);
     assert.ok((await kinora.sources()).includes(clip.digest));
@@ -209,10 +209,10 @@ test("a second tab takes the upload over, the first one says so, does not fight,
     await choose(second, clip.path);
     await taken;
     release();
-    await first.getByRole("heading", { name: "It is sent from somewhere else" }).waitFor();
+    await first.getByRole("heading", { name: "Another page sends this upload" }).waitFor();
     assert.equal(offsets(seen).length, 1, "the first one has stopped");
     await second.close();
-    await first.getByRole("button", { name: "Go on" }).click();
+    await first.getByRole("button", { name: "Resume" }).click();
     await first.getByRole("heading", { name: "Ready", exact: true }).waitFor();
     assertGoesOn(offsets(seen), 2);
     assert.ok((await kinora.sources()).includes(clip.digest));
@@ -275,7 +275,7 @@ test("what a screen reader finds is what was agreed on", async () => {
     await page.getByRole("heading", { name: "Paused" }).waitFor();
     const text = await page.locator("body").ariaSnapshot();
     found.push(text.replace(/[\d.]+ (bytes|kB|MB) of 8\.0 MB, \d+ %/, "SENT of 8.0 MB, PERCENT %"));
-    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
     found.push((await page.locator("body").ariaSnapshot()).split("\n").filter((line) => !line.startsWith("    ")).join("\n"));
     await compare("upload.aria.yml", found.join("\n---\n"));
@@ -290,7 +290,7 @@ for (const size of [MB, 80 * MB]) {
     await open(url, async (page) => {
       await choose(page, text);
       await page.getByRole("heading", { name: "This file cannot be used" }).waitFor();
-      assert.match(await page.locator("#ended-text").textContent(), /^[A-Z].{10,}\. Ask for a new link where you got this one\.$/);
+      assert.match(await page.locator("#ended-text").textContent(), /^[A-Z].{10,}\. Request a new link where you got this one\.$/);
       assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
     });
   });
@@ -347,14 +347,14 @@ const answers = [
   {
     name: "an address that has expired",
     status: 410,
-    description: "this address has expired; create another upload",
+    description: "this upload URL has expired; create another upload",
     heading: "This upload is over",
-    text: /This address has expired; create another upload\. Ask for a new link/,
+    text: /This upload URL has expired; create another upload\. Request a new link/,
   },
   {
     name: "a page of another origin",
     status: 403,
-    description: "this upload takes requests of pages of https://shop.example only, its corsOrigin",
+    description: "this upload accepts requests only from pages of its corsOrigin, https://shop.example",
     heading: "Not allowed from here",
     text: /https:\/\/shop\.example/,
   },

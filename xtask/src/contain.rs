@@ -1,11 +1,11 @@
 //! `cargo xtask contain -- COMMAND...`: runs a command and, on SIGTERM, ends it with all its descendants.
 //!
-//! The command stays in this process group, so a terminal treats it as without this: Ctrl-C reaches it, it
-//! may read and write. A descendant whose parent ends becomes a child of this process
-//! (PR_SET_CHILD_SUBREAPER, prctl(2)). So each one is found, also in a process group or a session of its
-//! own.
+//! The command stays in this process group, so the terminal treats it as if this process did not exist:
+//! Ctrl-C reaches it, and it may read and write. A descendant whose parent ends becomes a child of this
+//! process (PR_SET_CHILD_SUBREAPER, prctl(2)). Therefore each descendant is found, also in another process
+//! group or session.
 //!
-//! After a command that ends by itself its descendants go on.
+//! After a command that ends by itself, its descendants continue.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::process::ExitStatusExt;
@@ -20,14 +20,14 @@ use tokio::time::timeout;
 use crate::report;
 use crate::signals::Signals;
 
-/// How long the command may take to end after each signal: a test runner lets its tests end first.
+/// Timeout for the command to end after each signal: a test runner ends its tests first.
 pub(crate) const STEP: Duration = Duration::from_secs(10);
-/// The code of a shell for a command that a signal ended is this and the signal's number.
+/// A shell's exit code for a command that was ended by a signal is this plus the signal number.
 const SIGNALLED: i32 = 128;
 
-/// Runs one command. Its exit code, or 1 with a sentence when it does not start.
+/// Runs one command. Returns its exit code, or 1 with a message if it does not start.
 pub(crate) fn run(program: &str, arguments: &[String]) -> ExitCode {
-    // One thread: the kernel ends the command when the thread that started it is gone.
+    // Single-threaded: the kernel ends the command when the thread that started it ends.
     let ran = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -47,45 +47,45 @@ async fn contain(program: &str, arguments: &[String]) -> io::Result<i32> {
     #[expect(clippy::disallowed_methods, reason = "a task of the workspace, no part of the product")]
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig=TERM", "--", program]).args(arguments);
-    // Not tokio's: this process waits for all its children, and theirs.
-    let mut family = Family { command: command.spawn()?, code: None, changes };
-    let asked = tokio::select! {
+    // Not tokio's: this process reaps all its children and their descendants.
+    let mut family = ProcessTree { command: command.spawn()?, code: None, changes };
+    let received = tokio::select! {
         asked = signals.next() => Some(asked),
         code = family.command_ended() => {
             code?;
-            // Ctrl-C reaches both at once, and the command may be faster.
+            // Ctrl-C reaches both processes at once, and the command may end first.
             signals.arrived().await
         }
     };
-    let Some(asked) = asked else { return Ok(family.code.expect("the command has ended")) };
-    // Ctrl-C reaches the command from the terminal, and a second one would make a test runner drop its tests
-    // at once: so another signal follows only where nothing has come of it.
+    let Some(asked) = received else { return Ok(family.code.expect("the command has ended")) };
+    // Ctrl-C reaches the command from the terminal. A second signal would make a test runner abort its tests
+    // at once, so it is sent only if the first one had no effect.
     if asked == rustix::process::Signal::INT
         && let Ok(code) = timeout(STEP, family.command_ended()).await
     {
         code?;
     }
-    tell(&descendants()?, rustix::process::Signal::TERM);
+    send_signal(&descendants()?, rustix::process::Signal::TERM);
     if let Ok(ended) = timeout(STEP, family.ended(None)).await {
         ended?;
     } else {
-        // What cannot be killed is left: it waits for the kernel, or belongs to another user.
+        // A process that survives SIGKILL is left: it is blocked in the kernel, or belongs to another user.
         let _ = timeout(STEP, family.ended(Some(rustix::process::Signal::KILL))).await;
     }
     Ok(family.code.unwrap_or(SIGNALLED + rustix::process::Signal::KILL.as_raw()))
 }
 
 /// The command and its descendants.
-struct Family {
+struct ProcessTree {
     command: Child,
-    /// That of the command, once it has ended.
+    /// The exit code of the command, once it has ended.
     code: Option<i32>,
-    /// A child ended.
+    /// Notifies that a child has ended.
     changes: Signal,
 }
 
-impl Family {
-    /// Waits for children that have ended, without waiting for one to end.
+impl ProcessTree {
+    /// Reaps the children that have ended, without blocking.
     fn reap(&mut self) -> io::Result<()> {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -110,8 +110,7 @@ impl Family {
         }
     }
 
-    /// Waits until nothing is left. Sends `again` to those that are, and to those that they have started
-    /// meanwhile.
+    /// Waits until no descendant is left. Sends `again` to the remaining ones, including new ones.
     async fn ended(&mut self, again: Option<rustix::process::Signal>) -> io::Result<()> {
         loop {
             self.reap()?;
@@ -120,16 +119,16 @@ impl Family {
                 return Ok(());
             }
             if let Some(signal) = again {
-                tell(&left, signal);
+                send_signal(&left, signal);
             }
             self.changes.recv().await;
         }
     }
 }
 
-fn tell(processes: &[Pid], signal: rustix::process::Signal) {
+fn send_signal(processes: &[Pid], signal: rustix::process::Signal) {
     for pid in processes {
-        // One that has ended meanwhile needs no signal.
+        // A process that has already ended needs no signal.
         let _ = kill_process(*pid, signal);
     }
 }
@@ -158,12 +157,13 @@ fn descendants() -> io::Result<Vec<Pid>> {
     Ok(found.into_iter().filter_map(Pid::from_raw).collect())
 }
 
-/// The parent in `pid (name) state parent ...`, proc_pid_stat(5). A name may hold spaces and parentheses.
+/// Parses the parent in `pid (name) state parent ...`, proc_pid_stat(5). A name may contain spaces and
+/// parentheses.
 fn parent(stat: &str) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The exit code that a shell would give.
+/// The exit code that a shell would return.
 pub(crate) fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| SIGNALLED + signal)).unwrap_or(SIGNALLED)
 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_code_is_that_of_a_shell() {
+    fn exit_code_matches_the_shell() {
         check_code(0, 0);
         check_code(3 << 8, 3);
         check_code(9, 137);

@@ -1,9 +1,9 @@
 //! Tasks of the workspace that Cargo has no command for.
 //!
-//! `cargo xtask tidy` is the list of rules that no lint can state; begin there. `cargo xtask servers --
-//! COMMAND...` runs a command beside a PostgreSQL and an S3 that it may do anything with; with `--durable`
-//! PostgreSQL syncs its commits, as it does where it counts. `cargo xtask contain -- COMMAND...` runs a
-//! command that SIGTERM ends with all its descendants.
+//! `cargo xtask tidy` checks the rules that no lint can state; begin there. `cargo xtask servers --
+//! COMMAND...` runs a command with a temporary PostgreSQL and S3 server; with `--durable`, PostgreSQL syncs
+//! its commits, as in production. `cargo xtask contain -- COMMAND...` runs a command that SIGTERM ends with
+//! all its descendants.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,16 +13,16 @@ mod servers;
 mod signals;
 mod tidy;
 
-use servers::Commits;
+use servers::Durability;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
         ["contain", "--", program, ..] => contain::run(program, &arguments[3..]),
-        ["servers", "--", program, ..] => servers::run(program, &arguments[3..], Commits::Fast),
+        ["servers", "--", program, ..] => servers::run(program, &arguments[3..], Durability::Fast),
         ["servers", "--durable", "--", program, ..] => {
-            servers::run(program, &arguments[4..], Commits::Durable)
+            servers::run(program, &arguments[4..], Durability::Durable)
         }
         _ => {
             report(

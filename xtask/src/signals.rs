@@ -2,7 +2,7 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask a program to end.
+/// The signals that request the end of a program.
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -13,7 +13,7 @@ impl Signals {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// The next one that comes.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> rustix::process::Signal {
         tokio::select! {
             _ = self.interrupt.recv() => rustix::process::Signal::INT,
@@ -21,9 +21,9 @@ impl Signals {
         }
     }
 
-    /// A signal that is already delivered. Does not wait for one.
+    /// A signal that has already been delivered. Does not wait for one.
     pub(crate) async fn arrived(&mut self) -> Option<rustix::process::Signal> {
-        // The signal driver runs in between.
+        // Lets the signal driver run first.
         tokio::task::yield_now().await;
         tokio::select! {
             biased;

@@ -1,4 +1,4 @@
-//! `cargo xtask contain`, as a process, with commands that have descendants.
+//! `cargo xtask contain`, run as a process, with commands that have descendants.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// A limit against hangs.
+/// A timeout against hangs.
 const HANGS: Duration = Duration::from_secs(100);
 
-/// A command of the shell, contained. All its processes inherit the pipe that `output` reads.
+/// A shell command in `contain`. All its processes inherit the pipe that `output` reads.
 struct Contained {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -27,7 +27,7 @@ impl Contained {
         Self { child, output }
     }
 
-    /// The next lines, sorted.
+    /// Reads the next lines and sorts them.
     async fn lines(&mut self, count: usize) -> Vec<String> {
         let mut lines = Vec::new();
         for _ in 0..count {
@@ -39,12 +39,12 @@ impl Contained {
         lines
     }
 
-    fn tell(&self, signal: Signal) {
+    fn send_signal(&self, signal: Signal) {
         let pid = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed())).expect("it runs");
         kill_process(pid, signal).expect("it runs");
     }
 
-    /// The exit code, once this process has ended and no process holds the pipe any more.
+    /// The exit code, after this process has ended and all processes have closed the pipe.
     async fn ended(mut self) -> Option<i32> {
         let status = timeout(HANGS, self.child.wait()).await.expect("it ends").expect("a status");
         let mut rest = String::new();
@@ -56,20 +56,20 @@ impl Contained {
 
 #[tokio::test]
 async fn sigterm_leaves_no_descendant() {
-    // A child in a session of its own that ignores SIGTERM, and a grandchild whose parent has ended.
+    // A child in another session that ignores SIGTERM, and a grandchild whose parent has ended.
     let mut contained = Contained::start(
         "setsid sh -c 'trap \"\" TERM; echo child; exec tail -f /dev/null' &
          sh -c '{ echo grandchild; exec tail -f /dev/null; } &'
          echo command; exec tail -f /dev/null",
     );
     assert_eq!(contained.lines(3).await, ["child", "command", "grandchild"]);
-    contained.tell(Signal::TERM);
+    contained.send_signal(Signal::TERM);
     assert_eq!(contained.ended().await, Some(128 + Signal::TERM.as_raw()));
 }
 
 #[tokio::test]
 async fn sigint_ends_the_descendants_of_a_command_that_it_ended() {
-    // As from a terminal, the command gets the signal by itself.
+    // As from a terminal, the command receives the signal directly.
     let mut contained = Contained::start(
         "trap 'exit 7' INT
          sh -c '{ echo grandchild; exec tail -f /dev/null; } &'
@@ -77,7 +77,7 @@ async fn sigint_ends_the_descendants_of_a_command_that_it_ended() {
     );
     let lines = contained.lines(2).await;
     assert_eq!(lines[1], "grandchild");
-    contained.tell(Signal::INT);
+    contained.send_signal(Signal::INT);
     let command = lines[0].parse().ok().and_then(Pid::from_raw).expect("the id of the command");
     kill_process(command, Signal::INT).expect("it runs");
     assert_eq!(contained.ended().await, Some(7));

@@ -1,15 +1,15 @@
 //! Errors of the API alone; [`ApiError`] has those of several crates (C-109, C-111).
 //!
-//! Begin with [`of_operation`].
+//! Begin with [`from_operation`].
 
 use axum::http::StatusCode;
-use kinora_domain::{Mp4Refusal, Playlist, SigningKey, TooManyPlaybackIds, TrackRefused};
+use kinora_domain::{Mp4Rejected, Playlist, SigningKey, TooManyPlaybackIds, TrackRejected};
 use kinora_intake::IntakeError;
 use kinora_service::Error as OperationError;
 use kinora_web::error::ApiError;
 
-/// Why an operation changed nothing.
-pub(crate) fn of_operation(error: OperationError) -> ApiError {
+/// Converts the error of an operation that changed nothing.
+pub(crate) fn from_operation(error: OperationError) -> ApiError {
     match error {
         OperationError::Store(error) => error.into(),
         OperationError::ConditionFailed => ApiError::precondition_failed(),
@@ -17,26 +17,26 @@ pub(crate) fn of_operation(error: OperationError) -> ApiError {
         OperationError::PlaybackNotFound => media_playback_not_found(),
         OperationError::PlaybackIdNotFound => ApiError::playback_not_found(),
         OperationError::TooManyPlaybackIds(error) => too_many_playback_ids(error),
-        OperationError::FilesRejected(refusal) => files_refused(refusal),
-        OperationError::TrackRejected(refused) => track_refused(refused),
+        OperationError::Mp4Rejected(refusal) => mp4_rejected(refusal),
+        OperationError::TrackRejected(refused) => track_rejected(refused),
         OperationError::PlaylistNotFound => playlist_not_found(),
         OperationError::PlaylistReferenceTaken(reference) => playlist_reference_taken(&reference),
         OperationError::TooManyPlaylists => too_many_playlists(Playlist::PER_WORKSPACE_MAX),
         OperationError::SigningKeyNotFound => signing_key_not_found(),
         OperationError::SigningKeyTaken => signing_key_taken(),
         OperationError::TooManySigningKeys => too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX),
-        // Reading the body has checked these, field by field.
+        // The parser of the body has checked these, field by field.
         error @ (OperationError::SourceUrl(_) | OperationError::TitleTooLong) => ApiError::internal(&error),
         // The operations on the media of a playlist convert these: they name fields of the body.
         error @ (OperationError::PlaylistRejected(_) | OperationError::MediaNotReady(_)) => {
             ApiError::internal(&error)
         }
-        // Of operations that the API does not have.
+        // Errors of operations that the API does not have.
         error @ (OperationError::WebhookNotFound
         | OperationError::WebhookUrl(_)
         | OperationError::AccessTokenNotFound
-        | OperationError::WorkspaceName(_)
-        | OperationError::WorkspaceTaken
+        | OperationError::InvalidWorkspaceName(_)
+        | OperationError::WorkspaceNameTaken
         | OperationError::NoOrganisation) => ApiError::internal(&error),
     }
 }
@@ -55,7 +55,7 @@ pub(crate) fn input_info_not_found() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
         "input info not found",
-        "the file of this media is not known; it is once the media is Ready",
+        "the source of this media is not known yet; retry once the media is Ready",
     )
 }
 
@@ -77,36 +77,40 @@ pub(crate) fn media_playback_not_found() -> ApiError {
     )
 }
 
-/// 400: the media has as many playback IDs as it can have.
+/// 400: the media has reached the limit of playback IDs.
 pub(crate) fn too_many_playback_ids(error: TooManyPlaybackIds) -> ApiError {
-    ApiError::limit_reached(format!("{error}; delete one that is not used any more"))
+    ApiError::limit_reached(format!("{error}; delete one that is no longer used"))
 }
 
-/// 400: files that cannot be wanted of a media.
-pub(crate) fn files_refused(refusal: Mp4Refusal) -> ApiError {
+/// 400: a value of `mp4Support` that is already set, or that a media without the track cannot satisfy.
+pub(crate) fn mp4_rejected(refusal: Mp4Rejected) -> ApiError {
     let (message, remedy) = match refusal {
-        // The contract's own (C-111).
-        Mp4Refusal::Unchanged(_) => ("mp4Support value already exists", "send another value, or nothing"),
-        Mp4Refusal::NoSound => ("bad request", "want capped_4k or none"),
-        Mp4Refusal::NoPicture => ("bad request", "want audioOnly or none"),
+        // The message is the contract's (C-111).
+        Mp4Rejected::Unchanged(_) => {
+            ("mp4Support value already exists", "send another mp4Support value, or leave it out")
+        }
+        Mp4Rejected::NoAudio => ("bad request", "set mp4Support to capped_4k or none"),
+        Mp4Rejected::NoVideo => ("bad request", "set mp4Support to audioOnly or none"),
     };
     ApiError::described(StatusCode::BAD_REQUEST, message, format!("{refusal}; {remedy}"))
 }
 
-/// 400 for a name that is taken, in the contract's words (C-111), for a track of the media's own file, and
-/// for one too many; 404 for a track that the media does not have.
-pub(crate) fn track_refused(refused: TrackRefused) -> ApiError {
+/// 400 for a name that is taken, with the contract's message (C-111), for a track of the media's own file,
+/// and above the limit of tracks; 404 for a track that the media does not have.
+pub(crate) fn track_rejected(refused: TrackRejected) -> ApiError {
     match refused {
-        TrackRefused::NameTaken => ApiError::described(
+        TrackRejected::NameTaken => ApiError::described(
             StatusCode::BAD_REQUEST,
             "duplicate language name",
-            "another track of this type has this languageName; choose another one, or update that track",
+            "another track of this type has this languageName; choose another name, or update that track",
         ),
-        TrackRefused::TooMany => ApiError::limit_reached(format!("{refused}; delete one that is not needed")),
-        TrackRefused::OfSource => {
-            ApiError::bad_request(format!("{refused}; only tracks that were added can be"))
+        TrackRejected::TooMany => {
+            ApiError::limit_reached(format!("{refused}; delete one that is no longer used"))
         }
-        TrackRefused::Unknown => ApiError::described(
+        TrackRejected::OfSource => {
+            ApiError::bad_request(format!("{refused}; only added tracks can be changed"))
+        }
+        TrackRejected::Unknown => ApiError::described(
             StatusCode::NOT_FOUND,
             "track not found",
             "this media has no track with this id",
@@ -132,10 +136,10 @@ pub(crate) fn playlist_reference_taken(reference: &str) -> ApiError {
     )
 }
 
-/// 400: the workspace has as many playlists as it may have.
+/// 400: the workspace has reached the limit of playlists.
 pub(crate) fn too_many_playlists(max: u64) -> ApiError {
     ApiError::limit_reached(format!(
-        "a workspace has at most {max} playlists; delete one that nobody watches any more"
+        "a workspace has at most {max} playlists; delete one that is no longer used"
     ))
 }
 
@@ -151,9 +155,9 @@ pub(crate) fn upload_not_found() -> ApiError {
 /// A cancellation that failed for another reason than the state of its upload.
 pub(crate) fn not_cancelled(error: IntakeError) -> ApiError {
     match error {
-        IntakeError::Full { .. } => ApiError::upload_full(),
+        IntakeError::DiskFull { .. } => ApiError::upload_disk_full(),
         IntakeError::Busy => ApiError::busy(),
-        IntakeError::Away(cause) => ApiError::away(&*cause),
+        IntakeError::Unavailable(cause) => ApiError::unavailable(&*cause),
         IntakeError::Internal(cause) => ApiError::internal(&*cause),
         other => ApiError::internal(&other),
     }
@@ -177,20 +181,19 @@ pub(crate) fn signing_key_taken() -> ApiError {
     )
 }
 
-/// 400: the workspace has as many signing keys as it may have.
+/// 400: the workspace has reached the limit of signing keys.
 pub(crate) fn too_many_signing_keys(max: u64) -> ApiError {
     ApiError::limit_reached(format!(
-        "a workspace has at most {max} signing keys; delete one that nothing is signed with any more"
+        "a workspace has at most {max} signing keys; delete one that is no longer used"
     ))
 }
 
-/// 404: an operation of the contract that is not built (C-37). `docs/unsupported.md` lists
-/// them.
+/// 404: an operation of the contract that is not implemented (C-37). `docs/unsupported.md` lists them.
 pub(crate) fn not_supported(what: &str) -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
         "not supported by this server",
-        format!("there are no {what} here; docs/unsupported.md lists what this server does not have"),
+        format!("this server does not support {what}; docs/unsupported.md lists all unsupported operations"),
     )
 }
 
@@ -199,12 +202,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_limit_that_is_reached_is_refused_alike_and_says_what_to_do() {
+    fn reached_limits_are_400_with_advice() {
         for refused in [
             too_many_signing_keys(1),
             too_many_playlists(1),
             too_many_playback_ids(TooManyPlaybackIds),
-            track_refused(TrackRefused::TooMany),
+            track_rejected(TrackRejected::TooMany),
         ] {
             assert_eq!((refused.status().as_u16(), refused.message()), (400, "limit reached"));
             let description = refused.description().expect("no fields are wrong");
@@ -216,7 +219,7 @@ mod tests {
     #[test]
     fn playlist_limit_is_400_and_taken_reference_is_409() {
         let check = |error, expected: (u16, &str)| {
-            let refused = of_operation(error);
+            let refused = from_operation(error);
             assert_eq!((refused.status().as_u16(), refused.message()), expected);
         };
         check(OperationError::TooManyPlaylists, (400, "limit reached"));

@@ -6,18 +6,18 @@ use kinora_domain::{KeyMaker, KeyPair};
 use kinora_web::error::ApiError;
 use tokio::sync::Semaphore;
 
-/// Makes key pairs away from the threads that answer requests, a few at once.
+/// Makes key pairs outside the threads that serve requests, a few at once.
 pub struct KeyPairs {
     maker: Arc<dyn KeyMaker>,
     free: Arc<Semaphore>,
 }
 
 impl KeyPairs {
-    /// Keys that are being made at once. Each takes a processor for a tenth of a second, which viewers wait
-    /// for. D-0065.
+    /// Most keys that are made concurrently. Each takes a processor for a tenth of a second, which delays
+    /// viewers (D-0065).
     const AT_ONCE_MAX: usize = 2;
 
-    /// With this maker.
+    /// Creates the pool with this maker.
     pub fn new(maker: Arc<dyn KeyMaker>) -> Self {
         Self { maker, free: Arc::new(Semaphore::new(Self::AT_ONCE_MAX)) }
     }
@@ -27,7 +27,7 @@ impl KeyPairs {
         let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| ApiError::busy())?;
         let maker = Arc::clone(&self.maker);
         let made = tokio::task::spawn_blocking(move || {
-            // Held as long as the work goes on, also when the client has gone.
+            // The permit lasts as long as the work, even when the client has disconnected.
             let _permit = permit;
             maker.make()
         });

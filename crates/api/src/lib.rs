@@ -1,19 +1,19 @@
-//! The JSON API: one folder a resource, one file an operation.
+//! The JSON API: one folder per resource, one file per operation.
 //!
-//! A request flows one way: route, extractors that prove who and what, a domain function in one transaction,
-//! one answer. Each `doc.rs` describes its operations; `openapi/` makes the document of them. Knows no SQL,
-//! no player and no upload protocol.
+//! A request passes these steps: the route, extractors that authenticate the caller and parse the request, a
+//! domain function in one transaction, one response. Each `doc.rs` describes its operations; `openapi/`
+//! builds the document from them. This crate contains no SQL, no player and no upload protocol.
 //!
 //! Begin with [`router`], then `on_demand/`.
 
-mod answer_cache;
 mod commit;
 mod error;
 mod example;
 mod key_pairs;
 mod on_demand;
 mod openapi;
-mod report;
+mod playback_report;
+mod response_cache;
 mod revoked_tokens;
 mod signing_keys;
 mod state;
@@ -27,49 +27,50 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::routing::{any, get, patch};
-use kinora_web::around::{Answering, Below, answer_by, answer_of, around, hand_on};
 use kinora_web::error::ApiError;
 use kinora_web::gzip::{self, GzipCache};
+use kinora_web::middleware::{Next, ResponseFuture, forward, layer_fn, next_response, respond_with};
 use kinora_web::openapi::{Operation, Schemas};
 use kinora_web::roles::Roles;
 use kinora_web::routes::{Mount, Routes};
-use kinora_web::{once, rate_limit};
+use kinora_web::{idempotency, rate_limit};
 
-pub use answer_cache::AnswerCache;
 pub use key_pairs::KeyPairs;
 pub use openapi::{OpenApiState, document};
-pub use report::PlaybackReportView;
+pub use playback_report::PlaybackReportView;
+pub use response_cache::ResponseCache;
 pub use state::{ApiParts, ApiState};
 
-/// Where the API is, C-1. Without it in front paths are the same.
+/// The prefix of the API (C-1). The same paths exist without it.
 const VERSION: &str = "/v1";
 
-/// Every operation, with and without `/v1` in front of its path (C-1), and the document of
-/// them all.
+/// The routes of every operation, with and without `/v1` in front of its path (C-1), and of the OpenAPI
+/// document.
 pub fn router(state: ApiState, gzip: &Arc<GzipCache>, openapi: Arc<OpenApiState>) -> Router {
     let mounted = |prefix| mounted(&Mount::at(prefix), state.clone(), gzip);
     mounted("")
         .merge(mounted(VERSION))
-        .merge(unknown().with_state(state.clone()))
+        .merge(not_found_routes().with_state(state.clone()))
         .merge(openapi::routes(openapi))
 }
 
 /// The same operations below another prefix, `/x/{workspaceId}`. Metrics count them as those below `/v1`.
 ///
-/// A layer around this router proves who calls, and inserts the [`Access`](kinora_web::auth::Access) into
-/// each request; otherwise access tokens open it, as they do `/v1`.
+/// A middleware around this router authenticates the caller, and inserts the
+/// [`Access`](kinora_web::auth::Access) into each request. Without it, access tokens authorize requests, as
+/// below `/v1`.
 pub fn mount(prefix: &str, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
-    mounted(&Mount::beside(&Mount::at(VERSION), prefix), state, gzip)
+    mounted(&Mount::alias_of(&Mount::at(VERSION), prefix), state, gzip)
 }
 
 fn mounted(mount: &Mount, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
     let before = {
         let (mount, state) = (mount.clone(), state.clone());
-        around(move |request, below| before(&mount, &state, request, below))
+        layer_fn(move |request, next| middleware(&mount, &state, request, next))
     };
     let compressed = {
         let cache = Arc::clone(gzip);
-        around(move |request, below| gzip::answers(&cache, request, below))
+        layer_fn(move |request, next| gzip::compress_responses(&cache, request, next))
     };
     routes(mount.prefix()).into_router().route_layer(before).route_layer(compressed).with_state(state)
 }
@@ -79,11 +80,11 @@ pub fn paths() -> Vec<String> {
     routes("").into_paths()
 }
 
-/// What the document says of every operation, resource by resource.
+/// The OpenAPI descriptions of all operations, resource by resource.
 ///
-/// A new operation is described in the `doc.rs` beside it: the schema of its body from the constants that the
-/// parser uses, its response, each error, and an example of each. Tests send the examples and compare the
-/// responses.
+/// A new operation is described in the `doc.rs` of its folder: the schema of its body from the constants
+/// that the parser uses, its response, each error, and an example of each. Tests send the examples and
+/// compare the responses.
 fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = on_demand::operations(schemas);
     all.extend(signing_keys::operations(schemas));
@@ -93,11 +94,11 @@ fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     all
 }
 
-/// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request
-/// anew.
+/// The routes of every operation, below a prefix. A nested router would do the same, but remove its prefix
+/// from each request again.
 ///
-/// What is added here is added to the document of the API too, in the `doc.rs` beside it; tests tell what was
-/// forgotten.
+/// A route that is added here is also added to the OpenAPI document, in the `doc.rs` of its folder. Tests
+/// report a missing one.
 fn routes(prefix: &str) -> Routes<ApiState> {
     Routes::new()
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
@@ -125,25 +126,25 @@ fn routes(prefix: &str) -> Routes<ApiState> {
         .merge(usage::routes(prefix))
 }
 
-/// What lies before every operation: the limit of its token, then answers that were given before. What is
-/// deprecated is said of all its answers.
+/// The middleware of every operation: the rate limit of its token, then stored responses of idempotency
+/// keys. All responses of deprecated operations get the deprecation headers.
 ///
-/// Most requests need nothing of it, and are handed on at once.
-fn before(mount: &Mount, app: &ApiState, request: Request, below: &mut Below) -> Answering {
-    let counted_as = mount.counted_as(&request);
+/// Most requests need none of this, and are passed on at once.
+fn middleware(mount: &Mount, app: &ApiState, request: Request, next: &mut Next) -> ResponseFuture {
+    let counted_as = mount.metrics_route(&request);
     if request.method() != Method::POST && app.rate_limits.is_none() && counted_as.is_none() {
-        return hand_on(request, below);
+        return forward(request, next);
     }
-    let (mount, app, mut below) = (mount.clone(), app.clone(), below.clone());
-    answer_by(async move {
+    let (mount, app, mut next) = (mount.clone(), app.clone(), next.clone());
+    respond_with(async move {
         let operation = mount.operation(&request);
         let is_deprecated = on_demand::is_deprecated(request.method(), operation);
-        let is_unsupported = unsupported::is_posted(operation);
+        let is_unsupported = unsupported::is_unsupported_post(operation);
         let answer = async |request| {
             if is_unsupported {
-                return answer_of(request, &mut below).await;
+                return next_response(request, &mut next).await;
             }
-            once::recognise(&app.idempotency, &mount, request, below).await
+            idempotency::check_idempotency_key(&app.idempotency, &mount, request, next).await
         };
         let mut response =
             rate_limit::limit(app.rate_limits.as_ref(), &app.authenticator, request, answer).await;
@@ -157,16 +158,17 @@ fn before(mount: &Mount, app: &ApiState, request: Request, below: &mut Below) ->
     })
 }
 
-/// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
-fn unknown() -> Router<ApiState> {
+/// The routes of all other paths of the API. They have their own 404, not that of the players' paths, which
+/// have any name.
+fn not_found_routes() -> Router<ApiState> {
     ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}"]
         .iter()
         .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
 }
 
-/// The same paths in a process without this role.
+/// The routes of the same paths in a process without this role: 404 with the role that serves them.
 pub fn elsewhere(roles: Roles) -> Router {
-    let refuse = async move || ApiError::other_role("api", roles);
+    let refuse = async move || ApiError::role_disabled("api", roles);
     let paths =
         ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/usage", "/v1", "/v1/{*rest}"];
     paths.iter().chain(&openapi::PATHS).fold(Router::new(), |router, path| router.route(path, any(refuse)))

@@ -1,4 +1,4 @@
-//! What the operations share.
+//! The state that the operations share.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,46 +8,46 @@ use kinora_domain::{Clock, Random};
 use kinora_intake::Intake;
 use kinora_service::Service;
 use kinora_store::Store;
-use kinora_web::addresses::Addresses;
 use kinora_web::auth::Authenticator;
-use kinora_web::once::Idempotency;
+use kinora_web::base_urls::BaseUrls;
+use kinora_web::idempotency::Idempotency;
 use kinora_web::rate_limit::RateLimits;
 
-use crate::answer_cache::AnswerCache;
 use crate::key_pairs::KeyPairs;
+use crate::response_cache::ResponseCache;
 
-/// What the operations of the API use. Cheap to clone.
+/// The state of the API routes. Cheap to clone.
 #[derive(Clone)]
 pub struct ApiState(Arc<ApiParts>);
 
-/// What [`ApiState`] holds.
+/// The parts of [`ApiState`].
 pub struct ApiParts {
-    /// Rows.
+    /// Reads and writes rows of the database.
     pub store: Store,
     /// Runs operations.
     pub service: Service,
     /// Receives uploads.
     pub intake: Intake,
-    /// Tells the time.
+    /// Gives the current time.
     pub clock: Arc<dyn Clock>,
-    /// Draws randomness.
+    /// Generates randomness.
     pub random: Arc<dyn Random>,
-    /// Where clients and players reach this server.
-    pub addresses: Arc<Addresses>,
+    /// The addresses of this server for clients and players.
+    pub addresses: Arc<BaseUrls>,
     /// Checks access tokens.
     pub authenticator: Authenticator,
     /// Stores responses by idempotency key.
     pub idempotency: Idempotency,
     /// `None`: tokens are not limited.
     pub rate_limits: Option<RateLimits>,
-    /// Cached answers.
-    pub answers: AnswerCache,
+    /// Caches responses.
+    pub responses: ResponseCache,
     /// Makes signing keys.
     pub key_pairs: KeyPairs,
 }
 
 impl ApiState {
-    /// Of these parts.
+    /// Creates the state from its parts.
     pub fn new(parts: ApiParts) -> Self {
         Self(Arc::new(parts))
     }

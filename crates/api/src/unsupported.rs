@@ -1,5 +1,5 @@
-//! Operations of the contract that this server does not have (C-37). Clients are told
-//! so, and not that they mistyped a path.
+//! Operations of the contract that this server does not have (C-37). Clients get an error that says so,
+//! instead of that of a mistyped path.
 
 use axum::routing::{get, patch, post};
 use kinora_web::auth::{Reader, Writer};
@@ -10,11 +10,11 @@ use kinora_web::routes::Routes;
 use crate::ApiState;
 use crate::error;
 
-/// What asks for a `POST`, and what would be made.
+/// The path of the `POST` operation, and the feature that it requests.
 const SUBTITLES: (&str, &str) =
     ("/on-demand/{mediaId}/tracks/{trackId}/generate-subtitles", "generated subtitles");
 
-/// What asks for a `PATCH`, its name in the document of the API, and what is asked for.
+/// The `PATCH` operations: path, operation id in the OpenAPI document, requested feature.
 const CHANGES: [(&str, &str, &str); 4] = [
     ("/on-demand/{mediaId}/summary", "updateSummary", "summaries"),
     ("/on-demand/{mediaId}/chapters", "updateChapters", "generated chapters"),
@@ -22,7 +22,7 @@ const CHANGES: [(&str, &str, &str); 4] = [
     ("/on-demand/{mediaId}/moderation", "updateModeration", "moderation scores"),
 ];
 
-/// What is only read: analytics (C-211), with the names in the document.
+/// The operations that only read: analytics (C-211), with their operation ids in the OpenAPI document.
 const ANALYTICS: [(&str, &str); 12] = [
     ("/data/viewlist", "listViews"),
     ("/data/viewlist/{viewId}", "getView"),
@@ -38,8 +38,8 @@ const ANALYTICS: [(&str, &str); 12] = [
     ("/data/errors", "listErrors"),
 ];
 
-/// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no
-/// path, query, header or body that would be answered otherwise.
+/// The routes of all of them, below a prefix. They authenticate the caller first, as all operations do, and
+/// check nothing else: no path, query, header or body changes the response.
 pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
     let (subtitles, made) = SUBTITLES;
     let router = Routes::new()
@@ -53,25 +53,25 @@ pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
     })
 }
 
-/// Whether a `POST` asks for one of them: nothing is done that could be done twice, so what it is called is
-/// of no account.
-pub(super) fn is_posted(operation: &str) -> bool {
+/// Whether a `POST` is one of them. It changes nothing that a retry could repeat, so its idempotency key is
+/// ignored.
+pub(super) fn is_unsupported_post(operation: &str) -> bool {
     operation == SUBTITLES.0
 }
 
-/// What the document of the API says of them.
+/// The OpenAPI descriptions of them.
 pub(super) fn operations() -> Vec<Operation> {
     let summary = Operation::get("/on-demand/{mediaId}/summary", "getSummary", "Read a summary");
     let (subtitles, made) = SUBTITLES;
-    let subtitles = Operation::post(subtitles, "generateSubtitles", "Make subtitles of speech");
+    let subtitles = Operation::post(subtitles, "generateSubtitles", "Generate subtitles from speech");
     let mut all = vec![(summary, "summaries"), (subtitles, made)];
-    all.extend(CHANGES.map(|(path, id, what)| {
-        (Operation::patch(path, id, "Change what is made of speech or pictures"), what)
-    }));
+    all.extend(
+        CHANGES.map(|(path, id, what)| (Operation::patch(path, id, "Change generated metadata"), what)),
+    );
     all.extend(ANALYTICS.map(|(path, id)| (Operation::get(path, id, "Read analytics"), "analytics")));
     let described = all
         .into_iter()
-        .map(|(operation, what)| operation.tagged("Not supported").refuses(error::not_supported(what)));
+        .map(|(operation, what)| operation.tagged("Not supported").error(error::not_supported(what)));
     described.map(Operation::with_any_parts).collect()
 }
 

@@ -1,4 +1,4 @@
-//! How a media looks in answers (C-118, C-129, C-27, C-29, C-31, C-35).
+//! The JSON views of a media in responses (C-118, C-129, C-27, C-29, C-31, C-35).
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use kinora_domain::{
     AccessRestrictions, AddedTrack, AddedTrackState, Input, Media, MediaDuration, MediaState, PlaybackHandle,
     Restriction, Track, TrackKind,
 };
-use kinora_web::addresses::Addresses;
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::failure::FailureView;
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::report::PlaybackReportView;
+use super::playback_report::PlaybackReportView;
 
-/// The answer of `POST /on-demand`.
+/// The response of `POST /on-demand`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreatedMedia {
@@ -64,7 +64,7 @@ impl From<&Media> for CreatedMedia {
     }
 }
 
-/// A media as it is read and listed.
+/// A media, as read and listed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Media")]
@@ -126,7 +126,7 @@ pub(crate) struct MediaView {
 }
 
 impl MediaView {
-    pub(crate) fn new(media: &Media, addresses: &Addresses) -> Self {
+    pub(crate) fn new(media: &Media, addresses: &BaseUrls) -> Self {
         let facts = match &media.state {
             MediaState::Ready { facts, .. } => Some(facts),
             _ => None,
@@ -150,7 +150,7 @@ impl MediaView {
             status: media.state.name(),
             // Left out while it is off (C-27).
             mp4_support: Some(media.settings.mp4_support)
-                .filter(|wanted| !wanted.is_none())
+                .filter(|support| !support.is_none())
                 .map(|wanted| wanted.as_str()),
             source_access: media.settings.source_access,
             playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
@@ -174,11 +174,11 @@ fn seconds(time_ms: u64) -> f64 {
     time_ms as f64 / 1000.0
 }
 
-/// Address of a picture of a media. One exists once the media plays, and not for sound alone
-/// (C-35), nor for what does not decode.
-pub(crate) fn thumbnail(media: &Media, addresses: &Addresses) -> Option<String> {
+/// The address of the thumbnail of a media. It exists once the media plays, but not for audio alone (C-35),
+/// nor for video that does not decode.
+pub(crate) fn thumbnail(media: &Media, addresses: &BaseUrls) -> Option<String> {
     let MediaState::Ready { facts, .. } = &media.state else { return None };
-    let playback = media.playback.first().filter(|_| facts.has_pictures())?;
+    let playback = media.playback.first().filter(|_| facts.has_thumbnails())?;
     Some(format!("{}/{}/thumbnail.png", addresses.images, playback.id))
 }
 
@@ -198,11 +198,11 @@ impl From<&Input> for InputView {
 
 impl From<&AddedTrack> for InputView {
     fn from(track: &AddedTrack) -> Self {
-        Self { r#type: track.wanted.kind.as_str(), url: track.wanted.url.clone() }
+        Self { r#type: track.spec.kind.as_str(), url: track.spec.url.clone() }
     }
 }
 
-/// A playback ID as a media shows it.
+/// A playback ID of a media.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "MediaPlaybackId")]
@@ -242,7 +242,7 @@ impl From<&AccessRestrictions> for RestrictionsView {
     }
 }
 
-/// A rule: the answer of whoever replaces one, too.
+/// A rule of a playback ID, also the response when it is replaced.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AccessRule")]
@@ -294,7 +294,7 @@ pub(crate) struct TrackView {
     error: Option<FailureView>,
 }
 
-/// Those of the file, then those that were added.
+/// The tracks of the file, then the added tracks.
 fn tracks(media: &Media) -> Vec<TrackView> {
     let own: &[Track] = match &media.state {
         MediaState::Ready { facts, .. } => &facts.tracks,
@@ -311,13 +311,13 @@ impl From<&AddedTrack> for TrackView {
         };
         Self {
             id: track.id.to_string(),
-            r#type: track.wanted.kind.as_str(),
+            r#type: track.spec.kind.as_str(),
             width: None,
             height: None,
             frame_rate: None,
             status: track.state.name(),
-            language_code: Some(track.wanted.language_code.clone()),
-            language_name: Some(track.wanted.language_name.clone()),
+            language_code: Some(track.spec.language_code.clone()),
+            language_name: Some(track.spec.language_name.clone()),
             error,
         }
     }

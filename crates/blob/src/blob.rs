@@ -1,4 +1,4 @@
-//! The store of objects as the rest of Kinora sees it. Each half behind it keeps the same promises.
+//! The object store for the rest of Kinora. Its two backends give the same guarantees.
 
 use std::fs::File;
 use std::ops::Range;
@@ -14,40 +14,40 @@ use crate::folder::{FolderReader, FolderStore, FolderWriter};
 use crate::s3::{Parked, S3Limits, S3Reader, S3Store, S3Writer, StorageUrl};
 use crate::{Faults, ObjectKey, ObjectKind, Prefix, Result};
 
-/// The most bytes one read holds in memory; longer ranges are streamed.
+/// The most bytes of one read into memory; longer ranges are streamed.
 ///
-/// 20 s, the longest group of pictures that is copied, at 100 Mbit/s are 250 MB.
+/// The longest group of pictures (GOP) that is copied lasts 20 s: 250 MB at 100 Mbit/s.
 pub const READ_MAX: u64 = 256 << 20;
 
-/// What nobody has touched for so long (in seconds) belongs to nobody: longer than any attempt (24 h) plus
-/// its lease.
-pub const LEFTOVER_AGE_MIN_S: i64 = 25 * 60 * 60;
+/// The age in seconds from which a temporary object is unused: longer than any attempt (24 h) plus its
+/// lease.
+pub const ORPHAN_AGE_MIN_S: i64 = 25 * 60 * 60;
 
-/// Leftovers of checks that are looked at in one sweep; the next one goes on.
-const CHECK_LEFTOVERS_MAX: usize = 1000;
+/// The most objects of checks that one sweep lists; the next sweep continues.
+const CHECK_ORPHANS_MAX: usize = 1000;
 
-/// The store of objects. A clone is another handle to the same store.
+/// The object store. A clone is another handle to the same store.
 #[derive(Debug, Clone)]
 pub enum Blob {
     /// A folder on a local disk.
     Folder(FolderStore),
-    /// A bucket of a store that speaks S3.
+    /// A bucket of an S3-compatible store.
     S3(S3Store),
 }
 
 /// Whether a put wrote its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PutOutcome {
-    /// The object is made of these bytes.
+    /// The object was created with these bytes.
     Written,
-    /// The key was taken: the object stays as it was, these bytes are dropped.
+    /// The key exists already: the object does not change, and these bytes are dropped.
     AlreadyThere,
 }
 
 /// One object in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// Its key.
     pub key: ObjectKey,
     /// Its length in bytes.
     pub len: u64,
@@ -56,29 +56,29 @@ pub struct Entry {
 }
 
 impl Blob {
-    /// Opens the folder as a store and makes it when it is missing.
+    /// Opens a folder as a store and creates it if missing.
     ///
-    /// Folders are made with mode 0700, files with 0600. Several processes may hold one folder.
+    /// Folders are created with mode 0700, files with 0600. Several processes may open one folder.
     pub async fn open_folder(root: impl AsRef<Path>) -> Result<Self> {
         FolderStore::open(root.as_ref().to_owned()).await.map(Self::Folder)
     }
 
-    /// Opens a bucket as a store. Asks nothing of it yet: a bucket that is missing or out of reach shows
-    /// itself at the first use.
+    /// Opens a bucket as a store. Sends no request yet: a missing or unreachable bucket is an error at the
+    /// first use.
     ///
     /// Credentials come from the usual environment (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a web
-    /// identity, the role of the machine); what the address says wins over it. Any number of processes on any
-    /// machines may hold one bucket. Errors: `Refused` when the environment makes no sense.
+    /// identity, the role of the machine); the URL overrides it. Any number of processes on any machines
+    /// may open one bucket. Errors: `Refused` when the environment is invalid.
     pub fn open_s3(url: &StorageUrl) -> Result<Self> {
         Self::open_s3_with(url, S3Limits::default())
     }
 
-    /// The same with limits of your own.
+    /// The same with other limits.
     pub fn open_s3_with(url: &StorageUrl, limits: S3Limits) -> Result<Self> {
         S3Store::open(url, limits).map(Self::S3)
     }
 
-    /// Whether processes on other machines can hold the same store.
+    /// Whether processes on other machines can open the same store.
     pub fn is_shared(&self) -> bool {
         match self {
             Self::Folder(_) => false,
@@ -86,7 +86,8 @@ impl Blob {
         }
     }
 
-    /// The same store, with every write of this handle and its clones decided by `faults`. For tests.
+    /// The same store with fault injection: `faults` decides every write of this handle and its clones. For
+    /// tests.
     #[must_use]
     pub fn with_faults(self, faults: Arc<Faults>) -> Self {
         match self {
@@ -95,8 +96,8 @@ impl Blob {
         }
     }
 
-    /// The same store, for the writes of a workspace; `None` for the server itself. What writers take of
-    /// memory is shared out among workspaces.
+    /// The same store, for the writes of a workspace; `None` for the server itself. Memory for writers is
+    /// shared fairly between workspaces.
     #[must_use]
     pub fn of_workspace(&self, workspace: Option<WorkspaceId>) -> Self {
         match self.clone() {
@@ -105,10 +106,10 @@ impl Blob {
         }
     }
 
-    /// Writes a whole object, unless the key is taken: the first writer wins.
+    /// Writes a whole object, unless the key exists: the first writer wins.
     ///
-    /// After either outcome the object that is there outlives a power cut. May run twice.
-    /// Errors: `Full`; then nothing was written.
+    /// After either outcome the stored object is durable. May run twice. Errors: `Full`; then nothing was
+    /// written.
     pub async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {
         match self {
             Self::Folder(store) => store.put_once(key, bytes).await,
@@ -125,10 +126,10 @@ impl Blob {
         }
     }
 
-    /// Opens an object for reading; `None` when there is none.
+    /// Opens an object for reading; `None` when it does not exist.
     ///
-    /// When the object is deleted meanwhile, a reader either goes on to read what was there (a folder) or
-    /// fails with `Gone`; it never reads less, or anything else.
+    /// When the object is deleted meanwhile, a reader either still reads its bytes (a folder) or fails with
+    /// `Gone`. It never reads fewer or other bytes.
     pub async fn reader(&self, key: ObjectKey) -> Result<Option<ObjectReader>> {
         match self {
             Self::Folder(store) => Ok(store.reader(key).await?.map(ObjectReader::Folder)),
@@ -136,7 +137,7 @@ impl Blob {
         }
     }
 
-    /// All bytes of an object; `None` when there is none.
+    /// All bytes of an object; `None` when it does not exist.
     ///
     /// Errors: `TooLong` above [`READ_MAX`].
     pub async fn get(&self, key: ObjectKey) -> Result<Option<Bytes>> {
@@ -149,10 +150,10 @@ impl Blob {
         }
     }
 
-    /// Removes an object. May run twice, also when there is none: a bucket does not tell whether there was
-    /// one.
+    /// Deletes an object. May run twice, also when the object does not exist: a bucket does not report
+    /// whether it existed.
     ///
-    /// A power cut may bring the object back: whoever deletes does so again until no row speaks of it.
+    /// A power cut may restore the object, so callers retry the deletion until no row references it.
     pub async fn delete(&self, key: ObjectKey) -> Result<()> {
         match self {
             Self::Folder(store) => store.delete(key).await,
@@ -163,9 +164,9 @@ impl Blob {
     /// A page of the objects below `prefix`, in the order of their names: those after `after`, `limit` at
     /// most.
     ///
-    /// A page that is shorter than `limit` is the last one. Objects made or deleted between two pages may be
-    /// seen or missed; all others are seen once. Reads one folder at a time, so its cost does not grow with
-    /// the number of all objects.
+    /// A page that is shorter than `limit` is the last one. Objects created or deleted between two pages
+    /// may be listed or missed; all others are listed once. Reads one folder at a time, so its cost does
+    /// not grow with the number of all objects.
     pub async fn list(&self, prefix: Prefix, after: Option<ObjectKey>, limit: usize) -> Result<Vec<Entry>> {
         match self {
             Self::Folder(store) => store.list(prefix, after, limit).await,
@@ -173,12 +174,11 @@ impl Blob {
         }
     }
 
-    /// Asks whether the store can be used now: is it there, and does it let us in? Nothing is answered from
-    /// memory.
+    /// Checks whether the store exists and accepts our credentials now. The result is never cached.
     ///
-    /// A bucket is asked for one name; into a folder a file is made that has no name, and goes away at once.
-    /// Errors: `Unavailable` and `Refused` of a bucket, also of one that does not exist; `Full` and
-    /// `Internal` of a folder.
+    /// In a bucket it lists one name; in a folder it creates a file without a name, which is removed at
+    /// once. Errors: `Unavailable` and `Refused` of a bucket, also of a missing one; `Full` and `Internal`
+    /// of a folder.
     pub async fn ping(&self) -> Result<()> {
         match self {
             Self::Folder(store) => store.ping().await,
@@ -186,7 +186,7 @@ impl Blob {
         }
     }
 
-    /// Bytes that can still be written; `None` where the store knows no end.
+    /// Free disk space in bytes; `None` when the store reports no limit.
     pub async fn free_space(&self) -> Result<Option<u64>> {
         match self {
             Self::Folder(store) => store.free_space().await.map(Some),
@@ -194,19 +194,18 @@ impl Blob {
         }
     }
 
-    /// Removes what writers and checks that are no more have left behind, and answers how many pieces that
-    /// were.
+    /// Removes temporary objects of ended writers and checks, and returns their number.
     ///
-    /// Run it at start and now and then. Writers that are at work, also those of another process or machine,
-    /// keep theirs: in a folder they hold locks; in a bucket nothing is touched that is younger than
-    /// [`LEFTOVER_AGE_MIN_S`] before `now`.
+    /// Run it at start and periodically. Objects of running writers, also in other processes or machines,
+    /// stay: in a folder they have locks; in a bucket nothing is removed that is younger than
+    /// [`ORPHAN_AGE_MIN_S`] before `now`.
     pub async fn sweep_temporary(&self, now: Timestamp) -> Result<u64> {
         let mut swept = match self {
             Self::Folder(store) => store.sweep_temporary().await?,
             Self::S3(store) => store.sweep_temporary(now).await?,
         };
-        for entry in self.list(Prefix::Kind(ObjectKind::Check), None, CHECK_LEFTOVERS_MAX).await? {
-            if now.micros_since(entry.modified) >= LEFTOVER_AGE_MIN_S * Timestamp::SECOND {
+        for entry in self.list(Prefix::Kind(ObjectKind::Check), None, CHECK_ORPHANS_MAX).await? {
+            if now.micros_since(entry.modified) >= ORPHAN_AGE_MIN_S * Timestamp::SECOND {
                 self.delete(entry.key).await?;
                 swept += 1;
             }
@@ -215,15 +214,14 @@ impl Blob {
     }
 }
 
-/// Writes one object piece by piece. Dropped before `finish`, it leaves nothing.
+/// Writes one object piece by piece. Dropped before `finish`, it leaves no object.
 ///
-/// Into a folder it holds at most 2 MiB in memory, and bytes are synced behind it every 16 MiB, so that
-/// `finish` has little left to sync. Into a bucket it holds two parts at most ([`S3Limits::part_len`]), and
-/// waits while all writers together hold [`S3Limits::parts_memory`]. After an error the object is lost: every
-/// further call fails.
+/// In a folder it uses at most 2 MiB of memory. It syncs every 16 MiB, so that `finish` has little left to
+/// sync. In a bucket it uses two parts at most ([`S3Limits::part_len`]), and waits while all writers
+/// together use [`S3Limits::parts_memory`]. After an error the object is lost: every further call fails.
 ///
-/// One writer a key: an object in a bucket that is longer than a part is written once because its key names
-/// one attempt, not by a promise of the store.
+/// Use one writer per key. In a bucket an object longer than a part is written once only because its key
+/// names one attempt; the store does not guarantee it.
 #[derive(Debug)]
 pub enum ObjectWriter {
     /// Into a local folder.
@@ -233,10 +231,10 @@ pub enum ObjectWriter {
 }
 
 impl ObjectWriter {
-    /// Says how long the object will be, or that nobody knows; counts only before the first bytes.
+    /// Announces the length of the object, or that it is unknown; counts only before the first bytes.
     ///
-    /// A bucket holds objects above 78 GiB only if they are announced. More bytes than announced are an error
-    /// there.
+    /// A bucket stores objects above 78 GiB only if they are announced. More bytes than announced are an
+    /// error there.
     pub fn announce(&mut self, len: Option<u64>) {
         match self {
             Self::Folder(_) => {}
@@ -244,9 +242,9 @@ impl ObjectWriter {
         }
     }
 
-    /// Takes the next bytes. Waits when the disk or the store is behind.
+    /// Writes the next bytes. Waits while the disk or the store is slower than the caller.
     ///
-    /// A call that was cancelled has taken its bytes.
+    /// A cancelled call has taken its bytes.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         match self {
             Self::Folder(writer) => writer.write(bytes).await,
@@ -254,12 +252,12 @@ impl ObjectWriter {
         }
     }
 
-    /// Asks whether the writer may keep its memory while no bytes come, perhaps for minutes. Hold the answer
-    /// until the next ones come.
+    /// Requests a permit to keep the writer's memory while no bytes arrive, perhaps for minutes. Drop the
+    /// permit when the next bytes arrive.
     ///
-    /// `None` of a bucket when such writers hold a quarter of [`S3Limits::parts_memory`], or those of one
+    /// `None` for a bucket when parked writers use a quarter of [`S3Limits::parts_memory`], or those of one
     /// workspace most of that: then drop the writer.
-    pub fn try_park(&self) -> Option<Parked> {
+    pub fn try_idle(&self) -> Option<Parked> {
         match self {
             Self::Folder(_) => Some(Parked::default()),
             Self::S3(writer) => writer.try_park(),
@@ -274,8 +272,7 @@ impl ObjectWriter {
         }
     }
 
-    /// Of these, how many from the start would outlive a power cut: bytes synced, or of parts that the store
-    /// has acknowledged.
+    /// Durable bytes from the start: synced, or in parts that the store has acknowledged.
     pub fn synced(&self) -> u64 {
         match self {
             Self::Folder(writer) => writer.synced(),
@@ -283,10 +280,10 @@ impl ObjectWriter {
         }
     }
 
-    /// Makes the object: syncs the rest and gives it its name. Answers its length.
+    /// Completes the object: syncs the rest and names it. Returns its length.
     ///
-    /// Errors: `AlreadyThere` when the key was taken meanwhile; the other object stays. A call that was
-    /// cancelled may still make the object.
+    /// Errors: `AlreadyThere` when the key was taken meanwhile; the other object stays. A cancelled call
+    /// may still complete the object.
     pub async fn finish(self) -> Result<u64> {
         match self {
             Self::Folder(writer) => writer.finish().await,
@@ -314,9 +311,9 @@ impl ObjectReader {
         }
     }
 
-    /// The bytes of one range, in one piece.
+    /// Reads one range into one buffer.
     ///
-    /// Errors: `OutOfRange` unless the range lies in the object, `TooLong` above [`READ_MAX`], `Gone`.
+    /// Errors: `OutOfRange` unless the range is inside the object, `TooLong` above [`READ_MAX`], `Gone`.
     pub async fn read_at(&self, range: Range<u64>) -> Result<Bytes> {
         match self {
             Self::Folder(reader) => reader.read_at(range).await,
@@ -324,10 +321,10 @@ impl ObjectReader {
         }
     }
 
-    /// The bytes of several ranges, one piece each, in the order asked for.
+    /// Reads several ranges, one buffer each, in the order of `ranges`.
     ///
-    /// Neighbours with a small gap between them are read in one go, and share their memory with the gap.
-    /// Errors: as for `read_at`; the limit counts for all ranges and gaps together.
+    /// Adjacent ranges with a small gap are read together, and share their memory with the gap. Errors: as
+    /// for `read_at`; the limit counts for all ranges and gaps together.
     pub async fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         match self {
             Self::Folder(reader) => reader.read_many(ranges).await,
@@ -335,10 +332,10 @@ impl ObjectReader {
         }
     }
 
-    /// The bytes of a range of any length, in pieces of 256 KiB at most.
+    /// Streams a range of any length, in pieces of 256 KiB at most.
     ///
-    /// Of a folder one piece is in memory at a time, of a bucket 8 MiB at most: half of it is read ahead.
-    /// Errors: `OutOfRange` at once. The stream ends after its first error.
+    /// Memory: one piece for a folder, 8 MiB at most for a bucket, half of it for read-ahead. Errors:
+    /// `OutOfRange` at once. The stream ends after its first error.
     pub fn stream(
         &self,
         range: Range<u64>,
@@ -349,9 +346,9 @@ impl ObjectReader {
         }
     }
 
-    /// The open file, where the object is one, for calls that hand its pages to a socket.
+    /// The open file, if the object is one, for calls that send its pages to a socket (sendfile).
     ///
-    /// Others read through it at the same time: use positions of your own, never its cursor.
+    /// Other readers share it: read at explicit offsets, never at its cursor.
     pub fn as_file(&self) -> Option<&File> {
         match self {
             Self::Folder(reader) => Some(reader.as_file()),

@@ -1,4 +1,4 @@
-//! Tries whether a store keeps its promises, for the person who has just set it up.
+//! Checks whether a store meets its guarantees, for the person who has just set it up.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use crate::{Blob, CheckId, Error, ObjectKey, Prefix, PutOutcome};
 /// Longer than one part of an upload, so that two are sent.
 const LONG_LEN: usize = (8 << 20) + 1000;
 
-/// What is tried, in this order.
+/// The steps of a check, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckStep {
     /// An object is written.
     Write,
     /// It is read back.
     Read,
-    /// A part of it is read.
+    /// A range of it is read.
     RangeRead,
-    /// A second write of the same key must leave it as it is.
+    /// A second write of the same key must not change it.
     ConditionalWrite,
     /// A long object is written in parts and read back.
     Multipart,
-    /// Both are found in a listing.
+    /// Both are listed.
     List,
-    /// Both are removed, and gone afterwards.
+    /// Both are deleted, and absent afterwards.
     Delete,
 }
 
@@ -43,7 +43,7 @@ impl CheckStep {
         Self::Delete,
     ];
 
-    /// What is tried, in words: `range read`.
+    /// The name of the step in words: `range read`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -57,46 +57,46 @@ impl CheckStep {
     }
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
-    /// The store does it.
+    /// The store passed.
     Passed,
-    /// It does not.
+    /// The store failed.
     Failed {
-        /// What happened, with its causes. Names no secret.
+        /// The problem, with its causes. Names no secret.
         problem: String,
-        /// What a person can do about it.
+        /// The remedy for a person.
         remedy: String,
     },
-    /// A step that this one builds on has failed.
+    /// An earlier step that this one needs has failed.
     NotTried,
 }
 
-/// A step that is over.
+/// A finished step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckedStep {
-    /// Which one.
+    /// The step.
     pub step: CheckStep,
-    /// What it came to.
+    /// Its result.
     pub outcome: CheckOutcome,
-    /// How long it took.
+    /// Its duration.
     pub took: Duration,
 }
 
-/// Tries a store step by step, and tells `each` as soon as a step is over. Answers all steps.
+/// Checks a store step by step, and reports each finished step to `each`. Returns all steps.
 ///
-/// Works under keys of its own, beside whoever uses the store, and removes them at the end; what a check that
-/// was killed leaves is swept ([`Blob::sweep_temporary`]).
+/// Uses its own keys, concurrently with other users of the store, and deletes them at the end. A sweep
+/// ([`Blob::sweep_temporary`]) removes the objects of a killed check.
 pub async fn check(blob: &Blob, random: &dyn Random, mut each: impl FnMut(&CheckedStep)) -> Vec<CheckedStep> {
-    let run = Run { blob, id: CheckId::new(random) };
+    let run = CheckRun { blob, id: CheckId::new(random) };
     let mut done: Vec<CheckedStep> = Vec::new();
     for step in CheckStep::ALL {
         let begun = Instant::now();
         let has_passed = |of: CheckStep| {
             done.iter().any(|checked| checked.step == of && checked.outcome == CheckOutcome::Passed)
         };
-        // Without an object there is nothing to look at. What can be removed is removed in any case.
+        // Without an object the other steps cannot run. Delete runs in any case.
         let builds_on_write = matches!(
             step,
             CheckStep::Read | CheckStep::RangeRead | CheckStep::ConditionalWrite | CheckStep::List
@@ -116,7 +116,7 @@ pub async fn check(blob: &Blob, random: &dyn Random, mut each: impl FnMut(&Check
     done
 }
 
-struct Run<'a> {
+struct CheckRun<'a> {
     blob: &'a Blob,
     id: CheckId,
 }
@@ -124,7 +124,7 @@ struct Run<'a> {
 /// Why a step failed.
 enum Problem {
     Store(Error),
-    /// The store answered, but not as it must.
+    /// The store responded, but wrongly.
     Broken {
         what: String,
         remedy: &'static str,
@@ -142,9 +142,9 @@ impl From<Problem> for CheckOutcome {
         match problem {
             Problem::Broken { what, remedy } => Self::Failed { problem: what, remedy: remedy.to_owned() },
             Problem::Store(error) => {
-                // A refusal names its remedy by itself, too; once is enough.
+                // A refusal names its remedy by itself too; it is shown once.
                 let problem = match &error {
-                    Error::Refused { action, .. } => format!("the object store refused to {action}"),
+                    Error::Rejected { action, .. } => format!("the object store refused to {action}"),
                     other => other.to_string(),
                 };
                 let problem = sentence_with_causes(problem, error.source());
@@ -156,18 +156,18 @@ impl From<Problem> for CheckOutcome {
 
 fn remedy(error: &Error) -> &'static str {
     match error {
-        Error::Refused { remedy, .. } => remedy,
-        Error::Full => "make room in the store, or raise its quota",
+        Error::Rejected { remedy, .. } => remedy,
+        Error::Full => "free disk space in the store, or raise its quota",
         Error::Unavailable { .. } => {
-            "see that the store runs, that its address is right and that this machine can reach it, then check again"
+            "check that the store runs, that its URL is correct and that this machine can reach it, then try again"
         }
-        _ => "see what the store's own log says about this moment",
+        _ => "check the log of the store for this time",
     }
 }
 
-const USE_ANOTHER: &str = "use a store that knows this call, or a newer version of this one";
+const USE_ANOTHER: &str = "use a store that supports this call, or a newer version of this one";
 
-impl Run<'_> {
+impl CheckRun<'_> {
     fn short(&self) -> ObjectKey {
         ObjectKey::Check(self.id, 0)
     }
@@ -191,7 +191,7 @@ impl Run<'_> {
     async fn write(&self) -> Result<(), Problem> {
         match self.blob.put_once(self.short(), FIRST.into()).await? {
             PutOutcome::Written => Ok(()),
-            PutOutcome::AlreadyThere => Err(broken("a new key was said to be taken", USE_ANOTHER)),
+            PutOutcome::AlreadyThere => Err(broken("the store reported a new key as taken", USE_ANOTHER)),
         }
     }
 
@@ -209,10 +209,10 @@ impl Run<'_> {
     }
 
     async fn conditional_write(&self) -> Result<(), Problem> {
-        const ONE_WINS: &str = "use a store that refuses a PUT with If-None-Match: * for a key that is taken; two servers could \
-                                otherwise overwrite each other's objects";
+        const ONE_WINS: &str = "use a store that rejects a PUT with If-None-Match: * for an existing key; \
+            otherwise two servers could overwrite each other's objects";
         if self.blob.put_once(self.short(), SECOND.into()).await? == PutOutcome::Written {
-            return Err(broken("a second write of one key was not refused", ONE_WINS));
+            return Err(broken("a second write of one key was not rejected", ONE_WINS));
         }
         same(self.blob.get(self.short()).await?, FIRST.as_bytes())
     }
@@ -250,7 +250,7 @@ impl Run<'_> {
     }
 }
 
-/// Of equal length, so that only their bytes tell which one is there.
+/// Of equal length, so that only their bytes differ.
 const FIRST: &str = "written first by kinora storage check";
 const SECOND: &str = "written again by kinora storage check";
 
@@ -260,7 +260,7 @@ fn broken(what: impl Into<String>, remedy: &'static str) -> Problem {
 
 fn absent() -> Problem {
     broken(
-        "an object that was written is not there",
+        "an object that was written is missing",
         "use a store that shows an object as soon as it has acknowledged it",
     )
 }
@@ -269,6 +269,6 @@ fn same(found: Option<Bytes>, expected: &[u8]) -> Result<(), Problem> {
     match found {
         None => Err(absent()),
         Some(found) if found == expected => Ok(()),
-        Some(_) => Err(broken("other bytes came back than were written", USE_ANOTHER)),
+        Some(_) => Err(broken("the store returned other bytes than were written", USE_ANOTHER)),
     }
 }

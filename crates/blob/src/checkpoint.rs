@@ -1,14 +1,14 @@
-//! What was learned from the first bytes of a growing source, kept beside it.
+//! Checkpoints: the analysis of the first bytes of a growing source, stored next to it.
 
 use bytes::Bytes;
 use kinora_domain::SourceId;
 
 use crate::{Blob, Error, ObjectKey, Prefix, READ_MAX, Result};
 
-/// Names a page.
+/// Names per page.
 const PAGE: usize = 1000;
 
-/// How often a checkpoint is looked for anew that was replaced between the listing and the read.
+/// The most tries to find a checkpoint that was replaced between the listing and the read.
 const READ_TRIES: usize = 8;
 
 impl Blob {
@@ -24,11 +24,11 @@ impl Blob {
         Err(Error::Unavailable { action: "read a checkpoint", source })
     }
 
-    /// Keeps what was learned from the first `offset` bytes, then removes all checkpoints but the one with
+    /// Stores the analysis of the first `offset` bytes, then deletes all checkpoints except the one with
     /// the highest offset.
     ///
-    /// What was learned from the same bytes is the same: an offset that has a checkpoint keeps it. May run
-    /// twice. Errors: `TooLong` above [`READ_MAX`], `Full`; then the last one is still there.
+    /// The same bytes give the same analysis, so an existing checkpoint of this offset stays. May run
+    /// twice. Errors: `TooLong` above [`READ_MAX`], `Full`; then the last one still exists.
     pub async fn put_checkpoint(&self, source: SourceId, offset: u64, bytes: Bytes) -> Result<()> {
         let len = bytes.len() as u64;
         if len > READ_MAX {
@@ -43,7 +43,7 @@ impl Blob {
         Ok(())
     }
 
-    /// Removes all checkpoints of a source. May run twice, also when there is none.
+    /// Deletes all checkpoints of a source. May run twice, also when there is none.
     pub async fn delete_checkpoints(&self, source: SourceId) -> Result<()> {
         for offset in self.checkpoints(source).await? {
             self.delete(ObjectKey::Checkpoint(source, offset)).await?;

@@ -1,99 +1,97 @@
-//! What can go wrong with objects.
+//! The errors of the object store.
 
 use std::io;
 use std::ops::Range;
 
 use rustix::io::Errno;
 
-use crate::{LedgerError, ObjectKey, READ_MAX};
+use crate::{MultipartLogError, ObjectKey, READ_MAX};
 
-/// What an operation of this crate answers.
+/// The result of the operations of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an operation on an object failed. An object that is not there is not an error: look-ups answer
-/// `Ok(None)`.
+/// Why an operation on an object failed. A missing object is not an error: look-ups return `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No space is left, or a quota is used up. Nothing was written; worth another try once there is room.
+    /// No disk space is left, or a quota is full. Nothing was written; a retry can succeed once space is
+    /// free.
     #[error("no space is left in the object store")]
     Full,
 
-    /// The store does nothing more: the process is going down, or a test has simulated that it did.
+    /// The store has stopped: the process is shutting down, or a test has simulated that.
     #[error("the object store has stopped")]
     Stopped,
 
-    /// A streamed object was finished under a key that is taken. The object that was there first stays.
+    /// A streamed object was finished under an existing key. The first object stays.
     #[error("object {0} is there already")]
     AlreadyThere(ObjectKey),
 
-    /// The range does not lie inside the object.
+    /// The range is not inside the object.
     #[error("bytes {}..{} do not lie in an object of {len} bytes", range.start, range.end)]
     OutOfRange {
-        /// What was asked for, in bytes from the start of the object.
+        /// The requested range, in bytes from the start of the object.
         range: Range<u64>,
         /// The length of the object in bytes.
         len: u64,
     },
 
-    /// More than [`READ_MAX`] bytes were asked for in one piece. Longer ranges are streamed.
+    /// More than [`READ_MAX`] bytes were requested in one buffer. Longer ranges are streamed.
     #[error("{len} bytes are more than the {READ_MAX} that one read may hold")]
     TooLong {
-        /// The bytes asked for.
+        /// The requested bytes.
         len: u64,
     },
 
-    /// The object was there when its reader was opened, and is not any more: somebody deleted it. Of a
-    /// growing object: what was kept of it is no longer there, and it must begin anew.
-    #[error("object {0} is gone")]
+    /// The object existed when its reader was opened, and was deleted since. For a growing object: its
+    /// durable bytes are lost, and it must restart.
+    #[error("object {0} is missing")]
     Gone(ObjectKey),
 
-    /// Somebody else writes to the growing object at this moment: another process, or another writer of this
-    /// one.
-    #[error("{0} is being written by somebody else")]
-    HeldElsewhere(ObjectKey),
+    /// Another writer, in this process or another one, writes to the growing object now.
+    #[error("{0} is being written by another process")]
+    LockedElsewhere(ObjectKey),
 
-    /// What a growing object consists of could not be written down ([`crate::Ledger`]). The writer is lost;
-    /// what was kept before stays kept.
-    #[error("could not write down what a growing object consists of")]
-    Ledger(#[source] LedgerError),
+    /// The parts of a growing object could not be recorded ([`crate::MultipartLog`]). The writer is lost;
+    /// bytes that were durable before stay durable.
+    #[error("could not record the parts of a growing object")]
+    MultipartLog(#[source] MultipartLogError),
 
-    /// The store does not answer, or says that it is too busy, and did so at every try. Worth another try
-    /// later; whether a write was done, nobody can say.
+    /// The store did not respond, or was too busy, at every try. A later retry can succeed. A write may
+    /// have been done or not.
     #[error("the object store is not available: could not {action}")]
     Unavailable {
-        /// What was being done, as a verb with its object.
+        /// The failed action, as a verb with its object.
         action: &'static str,
-        /// What the last try came to. Names no secret.
+        /// The error of the last try. Names no secret.
         #[source]
         source: io::Error,
     },
 
-    /// The store refuses us, and will until a person has done something: credentials, rights, the bucket, the
-    /// address.
+    /// The store rejects us until a person changes something: credentials, rights, the bucket or the URL.
     #[error("the object store refused to {action}; {remedy}")]
-    Refused {
-        /// What was being done, as a verb with its object.
+    Rejected {
+        /// The failed action, as a verb with its object.
         action: &'static str,
-        /// What a person can do about it.
+        /// The remedy for a person.
         remedy: &'static str,
-        /// What the store answered. Names no secret.
+        /// The response of the store. Names no secret.
         #[source]
         source: io::Error,
     },
 
-    /// Anything else: broken hardware, missing rights, an exhausted file table.
+    /// Any other error: broken hardware, missing rights, an exhausted file table.
     #[error("could not {action}")]
     Internal {
-        /// What was being done, as a verb with its object.
+        /// The failed action, as a verb with its object.
         action: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Sorts an error of the operating system: what a caller can act on, or the rest.
+    /// Maps an error of the operating system: one that a caller can act on, or the rest.
     pub(crate) fn from_io(action: &'static str, source: io::Error) -> Self {
         match Errno::from_io_error(&source) {
             Some(Errno::NOSPC | Errno::DQUOT) => Self::Full,

@@ -1,6 +1,6 @@
-//! A seam for tests: fail or stop at a chosen write.
+//! Fault injection for tests: fails or stops at a chosen write.
 //!
-//! A store without [`Faults`] pays one look at an empty `Option` per write, nothing per byte.
+//! A store without [`Faults`] checks one empty `Option` per write, and nothing per byte.
 
 use std::fmt;
 use std::io;
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Error, ObjectKey, Result};
 
-/// One step that changes the store, announced before it is done.
+/// One step that changes the store, before it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOp {
-    /// What is about to happen.
+    /// The step.
     pub kind: WriteKind,
-    /// The object it happens to.
+    /// The object of the step.
     pub key: ObjectKey,
 }
 
@@ -32,35 +32,35 @@ pub enum WriteKind {
     Delete,
 }
 
-/// What shall happen at a write.
+/// The fault to inject at a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultAction {
-    /// The write goes on.
+    /// The write continues.
     Proceed,
-    /// This write fails with [`Error::Internal`], later ones are asked again.
+    /// This write fails with [`Error::Internal`]; `decide` is called again for later ones.
     Fail,
-    /// This write fails with [`Error::Full`], later ones are asked again.
+    /// This write fails with [`Error::Full`]; `decide` is called again for later ones.
     Full,
-    /// The process dies before this write: it and every later operation, reads too, fail with
-    /// [`Error::Stopped`], and temporary files stay behind as after a crash.
+    /// The process dies before this write. It and every later operation, reads too, fail with
+    /// [`Error::Stopped`], and temporary files stay as after a crash.
     Stop,
 }
 
 type Decide = dyn Fn(WriteOp) -> FaultAction + Send + Sync;
 
-/// Decides the fate of every write. Give it to [`crate::Blob::with_faults`].
+/// Decides the fault of every write, for [`crate::Blob::with_faults`].
 pub struct Faults {
     decide: Box<Decide>,
     stopped: AtomicBool,
 }
 
 impl Faults {
-    /// Asks `decide` before every write, in the order in which the writes begin.
+    /// Calls `decide` before every write, in the order in which the writes begin.
     pub fn new(decide: impl Fn(WriteOp) -> FaultAction + Send + Sync + 'static) -> Self {
         Self { decide: Box::new(decide), stopped: AtomicBool::new(false) }
     }
 
-    /// Stops the store now, from outside of a write: the crash happened elsewhere (in the database, say).
+    /// Stops the store now, outside of a write: for a crash elsewhere, such as in the database.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
     }

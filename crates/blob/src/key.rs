@@ -1,4 +1,4 @@
-//! Object keys, and the only place that spells them.
+//! Object keys, and the only code that spells them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,43 +8,43 @@ use uuid::Uuid;
 
 /// The name of one object.
 ///
-/// Its text is a relative path of two to four parts, `source/4e/01979e3e-...-1f6a2f0d9c4e`, made of ids,
-/// numbers and fixed words only: no text from outside can reach it, so no key leads out of the store. The
-/// second part is a shard, the last byte of the id. (The first bytes of a UUID v7 are its time; all of
-/// today's objects would lie in one folder.) Ten million sources are 40,000 to a folder.
+/// Its text is a relative path of two to four parts, `source/4e/01979e3e-...-1f6a2f0d9c4e`. It consists of
+/// ids, numbers and fixed words only, never of client text, so no key leaves the store. The second part is
+/// a shard, the last byte of the id. (The first bytes of a UUID v7 are its time; all new objects would be
+/// in one folder.) Ten million sources are 40,000 per folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ObjectKey {
-    /// The bytes of a source, as they came.
+    /// The bytes of a source, unchanged.
     Source(SourceId),
-    /// The packets of a source in a container that can be read in place, where its own cannot.
+    /// The packets of a source in a container that supports random access, where its own does not.
     Normalised(SourceId),
-    /// The samples of the sound that was put in the place of a source's own.
-    Sound(SourceId),
+    /// The samples of the audio that replaces a source's own.
+    Audio(SourceId),
     /// The sample index of a presentation.
     Index(PresentationId),
     /// Subtitles that were added to a media, as WebVTT.
     Subtitle(SourceId),
-    /// What has come of a source that still grows (folder only). Nobody reads it under this name.
+    /// The bytes so far of a growing source (folder only). No reader uses this name.
     Growing(SourceId),
-    /// What has come of a source that grows and is no whole part yet (S3 only).
+    /// The bytes so far of a growing source that do not fill a part yet (S3 only).
     Piece(SourceId, PieceName),
-    /// What is known of the first so many bytes of a source that grows.
+    /// The analysis of the first bytes of a growing source; the number is their count.
     Checkpoint(SourceId, u64),
     /// The init segment of an encoded rendition.
     Init(RenditionId),
-    /// One encoded segment of a rendition; segments are counted as in its plan.
+    /// One encoded segment of a rendition; numbered as in its plan.
     Segment(RenditionId, u32),
-    /// A picture made from a presentation.
-    Picture(PresentationId, PictureHash),
-    /// The clip that `kinora demo` takes in.
+    /// An image made from a presentation: a thumbnail, for example.
+    Image(PresentationId, ImageHash),
+    /// The clip that `kinora demo` ingests.
     DemoClip,
-    /// Names the database that all objects here belong to.
+    /// The id of the database that owns all objects here.
     Owner,
-    /// One of the objects with which a run of [`crate::check`] tries the store.
+    /// One of the objects that a run of [`crate::check`](mod@crate::check) creates.
     Check(CheckId, u8),
 }
 
-/// Names one run of [`crate::check`], so that runs beside each other do not meet.
+/// The id of one run of [`crate::check`](mod@crate::check), so that concurrent runs do not conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CheckId(Uuid);
 
@@ -57,28 +57,28 @@ impl CheckId {
     }
 }
 
-/// Says which bytes of a growing object a piece begins with, and who wrote it.
+/// The start offset and the writer of a piece of a growing object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PieceName {
     /// The lease under which it was written.
     pub lease: u32,
-    /// Where it begins, in bytes from the start of the object.
+    /// Its start offset in the object, in bytes.
     pub start: u64,
 }
 
-/// Says which picture of a presentation: a hash of everything that shaped it (time, size, format).
+/// The image of a presentation: a hash of all its parameters (time, size, format).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PictureHash(pub [u8; 16]);
+pub struct ImageHash(pub [u8; 16]);
 
-/// The kinds of objects; each has a folder of its own at the top of the store.
+/// The kinds of objects; each has its own top-level folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// [`ObjectKey::Source`]
     Source,
     /// [`ObjectKey::Normalised`]
     Normalised,
-    /// [`ObjectKey::Sound`]
-    Sound,
+    /// [`ObjectKey::Audio`]
+    Audio,
     /// [`ObjectKey::Index`]
     Index,
     /// [`ObjectKey::Subtitle`]
@@ -93,8 +93,8 @@ pub enum ObjectKind {
     Init,
     /// [`ObjectKey::Segment`]
     Segment,
-    /// [`ObjectKey::Picture`]
-    Picture,
+    /// [`ObjectKey::Image`]
+    Image,
     /// [`ObjectKey::DemoClip`]
     Demo,
     /// [`ObjectKey::Owner`]
@@ -108,7 +108,7 @@ impl ObjectKind {
     pub const ALL: [Self; 14] = [
         Self::Source,
         Self::Normalised,
-        Self::Sound,
+        Self::Audio,
         Self::Index,
         Self::Subtitle,
         Self::Growing,
@@ -116,7 +116,7 @@ impl ObjectKind {
         Self::Checkpoint,
         Self::Init,
         Self::Segment,
-        Self::Picture,
+        Self::Image,
         Self::Demo,
         Self::Owner,
         Self::Check,
@@ -126,7 +126,7 @@ impl ObjectKind {
         match self {
             Self::Source => "source",
             Self::Normalised => "normalised",
-            Self::Sound => "sound",
+            Self::Audio => "sound",
             Self::Index => "index",
             Self::Subtitle => "subtitle",
             Self::Growing => "growing",
@@ -134,7 +134,7 @@ impl ObjectKind {
             Self::Checkpoint => "checkpoint",
             Self::Init => "init",
             Self::Segment => "segment",
-            Self::Picture => "picture",
+            Self::Image => "picture",
             Self::Demo => "demo",
             Self::Owner => "owner",
             Self::Check => "check",
@@ -142,24 +142,24 @@ impl ObjectKind {
     }
 }
 
-/// A set of keys with the same beginning.
+/// A set of keys with the same prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefix {
     /// All objects of a kind.
     Kind(ObjectKind),
     /// The segments of one rendition.
     SegmentsOf(RenditionId),
-    /// The pictures made from one presentation.
-    PicturesOf(PresentationId),
+    /// The images of one presentation.
+    ImagesOf(PresentationId),
     /// The pieces of one growing source.
     PiecesOf(SourceId),
     /// The checkpoints of one growing source.
     CheckpointsOf(SourceId),
-    /// The objects of one run of [`crate::check`].
+    /// The objects of one run of [`crate::check`](mod@crate::check).
     CheckOf(CheckId),
 }
 
-/// A name of the kind `{folder}/{shard}/{id}`.
+/// A name of the form `{folder}/{shard}/{id}`.
 struct Sharded(ObjectKind, Uuid);
 
 impl fmt::Display for Sharded {
@@ -175,7 +175,7 @@ impl fmt::Display for Prefix {
         match self {
             Self::Kind(kind) => f.write_str(kind.text()),
             Self::SegmentsOf(rendition) => Sharded(ObjectKind::Segment, rendition.as_uuid()).fmt(f),
-            Self::PicturesOf(presentation) => Sharded(ObjectKind::Picture, presentation.as_uuid()).fmt(f),
+            Self::ImagesOf(presentation) => Sharded(ObjectKind::Image, presentation.as_uuid()).fmt(f),
             Self::PiecesOf(source) => Sharded(ObjectKind::Piece, source.as_uuid()).fmt(f),
             Self::CheckpointsOf(source) => Sharded(ObjectKind::Checkpoint, source.as_uuid()).fmt(f),
             Self::CheckOf(check) => Sharded(ObjectKind::Check, check.0).fmt(f),
@@ -188,7 +188,7 @@ impl fmt::Display for ObjectKey {
         match self {
             Self::Source(source) => Sharded(ObjectKind::Source, source.as_uuid()).fmt(f),
             Self::Normalised(source) => Sharded(ObjectKind::Normalised, source.as_uuid()).fmt(f),
-            Self::Sound(source) => Sharded(ObjectKind::Sound, source.as_uuid()).fmt(f),
+            Self::Audio(source) => Sharded(ObjectKind::Audio, source.as_uuid()).fmt(f),
             Self::Index(presentation) => Sharded(ObjectKind::Index, presentation.as_uuid()).fmt(f),
             Self::Subtitle(source) => Sharded(ObjectKind::Subtitle, source.as_uuid()).fmt(f),
             Self::Growing(source) => Sharded(ObjectKind::Growing, source.as_uuid()).fmt(f),
@@ -196,7 +196,7 @@ impl fmt::Display for ObjectKey {
             Self::Checkpoint(source, offset) => write!(f, "{}/{offset}", Prefix::CheckpointsOf(*source)),
             Self::Init(rendition) => Sharded(ObjectKind::Init, rendition.as_uuid()).fmt(f),
             Self::Segment(rendition, n) => write!(f, "{}/{n}", Prefix::SegmentsOf(*rendition)),
-            Self::Picture(presentation, hash) => write!(f, "{}/{hash}", Prefix::PicturesOf(*presentation)),
+            Self::Image(presentation, hash) => write!(f, "{}/{hash}", Prefix::ImagesOf(*presentation)),
             Self::DemoClip => write!(f, "{}/clip.mp4", ObjectKind::Demo.text()),
             Self::Owner => write!(f, "{}/database", ObjectKind::Owner.text()),
             Self::Check(check, n) => write!(f, "{}/{n}", Prefix::CheckOf(*check)),
@@ -204,7 +204,7 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-impl fmt::Display for PictureHash {
+impl fmt::Display for ImageHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
@@ -231,7 +231,7 @@ impl FromStr for PieceName {
 #[error("not the name of an object")]
 pub struct ParseKeyError;
 
-/// Reads back what `Display` wrote, and nothing else: every object has one name.
+/// Parses the output of `Display`, and nothing else: every object has one name.
 impl FromStr for ObjectKey {
     type Err = ParseKeyError;
 
@@ -240,7 +240,7 @@ impl FromStr for ObjectKey {
         let key = match parts[..] {
             ["source", _, id] => Self::Source(id.parse().map_err(|_| ParseKeyError)?),
             ["normalised", _, id] => Self::Normalised(id.parse().map_err(|_| ParseKeyError)?),
-            ["sound", _, id] => Self::Sound(id.parse().map_err(|_| ParseKeyError)?),
+            ["sound", _, id] => Self::Audio(id.parse().map_err(|_| ParseKeyError)?),
             ["index", _, id] => Self::Index(id.parse().map_err(|_| ParseKeyError)?),
             ["subtitle", _, id] => Self::Subtitle(id.parse().map_err(|_| ParseKeyError)?),
             ["growing", _, id] => Self::Growing(id.parse().map_err(|_| ParseKeyError)?),
@@ -255,7 +255,7 @@ impl FromStr for ObjectKey {
             }
             ["picture", _, id, hash] => {
                 let hash = u128::from_str_radix(hash, 16).map_err(|_| ParseKeyError)?;
-                Self::Picture(id.parse().map_err(|_| ParseKeyError)?, PictureHash(hash.to_be_bytes()))
+                Self::Image(id.parse().map_err(|_| ParseKeyError)?, ImageHash(hash.to_be_bytes()))
             }
             ["demo", "clip.mp4"] => Self::DemoClip,
             ["owner", "database"] => Self::Owner,
@@ -265,29 +265,29 @@ impl FromStr for ObjectKey {
             }
             _ => return Err(ParseKeyError),
         };
-        // Leading zeros, capitals and a wrong shard have been let through so far.
+        // Leading zeros, capitals and a wrong shard were accepted so far.
         if key.to_string() == text { Ok(key) } else { Err(ParseKeyError) }
     }
 }
 
-/// The name of the note that says which upload in parts is under way for an object (S3 only).
+/// The name of the note that records the running multipart upload of an object (S3 only).
 ///
 /// `multipart/` and the name of the object. No key begins like this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct UploadNote(pub(crate) ObjectKey);
+pub(crate) struct UploadMarker(pub(crate) ObjectKey);
 
-impl UploadNote {
-    /// Where all notes lie.
+impl UploadMarker {
+    /// The folder of all notes.
     pub(crate) const FOLDER: &str = "multipart";
 }
 
-impl fmt::Display for UploadNote {
+impl fmt::Display for UploadMarker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", Self::FOLDER, self.0)
     }
 }
 
-impl FromStr for UploadNote {
+impl FromStr for UploadMarker {
     type Err = ParseKeyError;
 
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
@@ -303,7 +303,7 @@ mod tests {
     const ID: Uuid = Uuid::from_u128(0x019a_4946_bdd3_7001_8203_0405_0607_08e9);
 
     #[test]
-    fn every_key_has_one_name_and_can_be_read_back() {
+    fn object_key_round_trips() {
         let source = SourceId::from_uuid(ID);
         let presentation = PresentationId::of(source);
         let rendition = RenditionId::from_uuid(ID);
@@ -313,7 +313,7 @@ mod tests {
         };
         check(ObjectKey::Source(source), "source/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Normalised(source), "normalised/e9/019a4946-bdd3-7001-8203-0405060708e9");
-        check(ObjectKey::Sound(source), "sound/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Audio(source), "sound/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Index(presentation), "index/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Subtitle(source), "subtitle/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Init(rendition), "init/e9/019a4946-bdd3-7001-8203-0405060708e9");
@@ -323,7 +323,7 @@ mod tests {
             "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/4294967295",
         );
         check(
-            ObjectKey::Picture(presentation, PictureHash([0x0a; 16])),
+            ObjectKey::Image(presentation, ImageHash([0x0a; 16])),
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
         );
         check(ObjectKey::Growing(source), "growing/e9/019a4946-bdd3-7001-8203-0405060708e9");
@@ -337,13 +337,13 @@ mod tests {
         check(ObjectKey::Owner, "owner/database");
         check(ObjectKey::Check(CheckId(ID), 7), "check/e9/019a4946-bdd3-7001-8203-0405060708e9/7");
 
-        let note = UploadNote(ObjectKey::Source(source));
+        let note = UploadMarker(ObjectKey::Source(source));
         assert_eq!(note.to_string(), "multipart/source/e9/019a4946-bdd3-7001-8203-0405060708e9");
         assert_eq!(note.to_string().parse(), Ok(note));
     }
 
     #[test]
-    fn a_text_that_no_key_spells_is_refused() {
+    fn invalid_object_key_is_rejected() {
         for text in [
             "",
             "/",
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_moment_are_spread_over_the_shards() {
+    fn ids_of_one_instant_spread_over_shards() {
         let first_key = |n: u128| ObjectKey::Source(SourceId::from_uuid(Uuid::from_u128(ID.as_u128() + n)));
         let shards: std::collections::HashSet<_> =
             (0..256).map(|n| first_key(n).to_string()[..9].to_owned()).collect();

@@ -1,4 +1,4 @@
-//! `GET /demo/clip.mp4`: the clip that `kinora demo` takes in, while there is one.
+//! `GET /demo/clip.mp4`: the clip that `kinora demo` ingests, while there is one.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_web::error::ApiError;
 
-use super::send::{Caching, Content, Terms};
+use super::response::{CacheLifetime, Content, ResponsePolicy};
 use crate::DeliveryState;
 use crate::error;
 
@@ -17,7 +17,7 @@ pub(super) async fn clip(State(app): State<DeliveryState>, request: HeaderMap) -
     let content = Content {
         content_type: "video/mp4",
         etag: format!("\"demo-{}\"", reader.len()),
-        terms: Terms::of_nobody(Caching::Short.for_everybody()),
+        policy: ResponsePolicy::unmetered(CacheLifetime::Short.public()),
         len: reader.len(),
         plays_us: 0,
     };

@@ -1,52 +1,53 @@
 //! Errors of delivery alone; [`ApiError`] has those of several crates (C-109, C-178).
 
 use axum::http::StatusCode;
-use kinora_domain::{PathRefusal, PlaybackRefusal, Resolution, TokenRefusal, error_chain};
+use kinora_domain::{PathError, PlaybackDenied, Resolution, TokenError, error_chain};
 use kinora_packager::Error;
 use kinora_web::error::ApiError;
 
-/// How to answer a 401. Browsers know no dialogue for it: a page that plays must not ask its viewer for a
-/// password.
+/// The challenge of a 401. Browsers have no dialogue for this scheme: a player page must not request a
+/// password from its viewer.
 const PLAYBACK_TOKEN: &str = "Bearer realm=\"playback\"";
-/// Seconds a client should wait while a file is being made, which takes about as long as the media at best.
+/// Seconds until a client should retry while a file is being made. Making it takes at least about the
+/// duration of the media.
 const PREPARING_RETRY_AFTER_S: u32 = 10;
 
 /// Converts an error of the packager.
 pub(crate) fn from_packager(error: Error) -> ApiError {
     match error.root() {
-        _ if error.is_full() => ApiError::full(),
-        Error::NotInPlan => ApiError::no_such_path(),
-        Error::NoPicture => {
-            ApiError::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")
-        }
-        Error::TooMuch => ApiError::invalid_field(
+        _ if error.is_disk_full() => ApiError::disk_full(),
+        Error::NotListed => ApiError::no_such_path(),
+        Error::NoImage => ApiError::described(StatusCode::NOT_FOUND, "not found", "this media has no video"),
+        Error::LimitExceeded => ApiError::invalid_field(
             "end",
-            "this clip takes too much to be made: ask for a shorter one, or a narrower one with fewer frames",
+            "must be nearer to start: the clip is too large; request a shorter or narrower one, or fewer frames per second",
         ),
         Error::NoEncoder(encoder) => ApiError::described(
             StatusCode::NOT_FOUND,
             "not found",
             format!("not supported by this server: its ffmpeg has no {encoder}"),
         ),
-        Error::NoFile => {
-            ApiError::described(StatusCode::NOT_FOUND, "not found", "this file cannot be made of the media")
-        }
-        _ if error.is_of_file() => segment_undecodable(&error),
-        Error::NotYet => file_not_ready(),
+        Error::NotPossible => ApiError::described(
+            StatusCode::NOT_FOUND,
+            "not found",
+            "this file cannot be created from the media",
+        ),
+        _ if error.is_source_fault() => segment_undecodable(&error),
+        Error::Pending => file_not_ready(),
         Error::Busy => ApiError::busy(),
-        // Deleted a moment ago, perhaps by another process, after the viewer was let in.
+        // Deleted after the viewer was admitted, perhaps by another process.
         Error::Gone => ApiError::playback_not_found(),
-        Error::Unavailable(_) | Error::EngineAway(_) => ApiError::away(&error),
+        Error::Unavailable(_) | Error::EngineUnavailable(_) => ApiError::unavailable(&error),
         _ => ApiError::internal(&error),
     }
 }
 
-/// 400 to a player: it may try again soon. The web player looks for "ready" in the message (C-178).
+/// 400 to a player: it may retry soon. The web player searches for "ready" in the message (C-178).
 pub(crate) fn not_ready() -> ApiError {
     ApiError::described(
         StatusCode::BAD_REQUEST,
         "media is not ready",
-        "the media is still being prepared; try again in a moment",
+        "the media is still being prepared; retry in a few seconds",
     )
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn playback_failed() -> ApiError {
     )
 }
 
-/// 416: no such bytes.
+/// 416: the range is outside the file.
 pub(crate) fn range_not_satisfiable() -> ApiError {
     ApiError::described(
         StatusCode::RANGE_NOT_SATISFIABLE,
@@ -69,78 +70,76 @@ pub(crate) fn range_not_satisfiable() -> ApiError {
 }
 
 /// 404 to a player: no such playlist.
-pub(crate) fn no_such_playlist() -> ApiError {
+pub(crate) fn playlist_not_found() -> ApiError {
     ApiError::described(StatusCode::NOT_FOUND, "playlist not found", "there is no playlist with this id")
 }
 
-/// 404 to a player: a playlist of which nothing plays.
+/// 404 to a player: nothing in the playlist is playable.
 pub(crate) fn playlist_empty() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
         "playlist not found",
-        "nothing in this playlist can be played: it has no ready media with a public playback ID without restrictions",
+        "this playlist has no ready media with a public playback ID without restrictions",
     )
 }
 
-/// To a viewer: 401 where a token or a signed path does not hold, 403 where a rule keeps them out
-/// (C-12, C-13).
-pub(crate) fn playback_refused(refusal: PlaybackRefusal) -> ApiError {
+/// To a viewer: 401 where a token or a signed path is not valid, 403 where a rule forbids access (C-12,
+/// C-13).
+pub(crate) fn playback_denied(refusal: PlaybackDenied) -> ApiError {
     let forbidden = |description: &str| ApiError::described(StatusCode::FORBIDDEN, "forbidden", description);
     match refusal {
-        PlaybackRefusal::Token(refusal) => ApiError::challenged(PLAYBACK_TOKEN, token(refusal)),
-        PlaybackRefusal::Path(refusal) => ApiError::challenged(PLAYBACK_TOKEN, path(refusal)),
-        PlaybackRefusal::Domain => forbidden(
-            "this playback ID does not play on this page: its rule on domains does not let the host of Origin or Referer in",
-        ),
-        PlaybackRefusal::UserAgent => forbidden(
-            "this playback ID does not play in this player: its rule on user agents does not let it in",
-        ),
+        PlaybackDenied::Token(refusal) => ApiError::unauthorized_with(PLAYBACK_TOKEN, token(refusal)),
+        PlaybackDenied::Path(refusal) => ApiError::unauthorized_with(PLAYBACK_TOKEN, path(refusal)),
+        PlaybackDenied::Domain => {
+            forbidden("the domain rules of this playback ID deny the host in Origin or Referer")
+        }
+        PlaybackDenied::UserAgent => forbidden("the user agent rules of this playback ID deny this player"),
     }
 }
 
-/// 403 to a viewer: the file is larger than what the playback ID plays. `gate/` counts it.
+/// 403 to a viewer: the file exceeds the resolution of the playback ID. `authorization/` counts it.
 pub(crate) fn above_playback_resolution(max: Resolution) -> ApiError {
     ApiError::described(
         StatusCode::FORBIDDEN,
         "forbidden",
-        format!("this playback ID gives nothing larger than {}, and this file is", max.as_str()),
+        format!("this playback ID plays at most {}, and this file is larger", max.as_str()),
     )
 }
 
-/// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts.
-/// `gate/` counts it.
+/// 403 to a viewer: the playback ID encrypts, and this content cannot be encrypted. `authorization/` counts
+/// it.
 pub(crate) fn playback_encrypted() -> ApiError {
     ApiError::described(
         StatusCode::FORBIDDEN,
         "forbidden",
-        "this playback ID gives its media encrypted, and this file is in clear; use another playback ID of the media, made without encryption",
+        "this playback ID serves only encrypted media, and this file is not encrypted; use a playback ID without encryption",
     )
 }
 
-/// 404 to a viewer: the original of the media is not open.
-pub(crate) fn source_not_open() -> ApiError {
+/// 404 to a viewer: the original of the media is not open for download.
+pub(crate) fn source_access_disabled() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
         "not found",
-        "the original of this media is not open; whoever owns the media opens it with sourceAccess",
+        "the source of this media cannot be downloaded; its owner can allow it with sourceAccess",
     )
 }
 
 /// 404 to a viewer: the media does not offer this file.
-pub(crate) fn file_not_offered() -> ApiError {
+pub(crate) fn file_not_enabled() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
         "not found",
-        "this media does not offer this file; whoever owns the media offers it with mp4Support",
+        "this media does not offer this file; its owner can enable it with mp4Support",
     )
 }
 
-/// 404 to a viewer: the file is being made; it may be asked for again soon.
+/// 404 to a viewer: the file is being made; a retry may succeed soon.
 pub(crate) fn file_not_ready() -> ApiError {
     let error = ApiError::described(
         StatusCode::NOT_FOUND,
         "file is not ready",
-        "the file is being prepared; video.media.mp4Support.ready says when it can be fetched",
+        "the file is being prepared; wait for video.media.mp4Support.ready, then retry",
     );
     error.retry_after(PREPARING_RETRY_AFTER_S)
 }
@@ -148,77 +147,69 @@ pub(crate) fn file_not_ready() -> ApiError {
 /// 404 to a viewer: the source does not decode at this segment. The operator can do nothing about it, so
 /// the cause is logged at debug.
 pub(crate) fn segment_undecodable(cause: &dyn std::error::Error) -> ApiError {
-    tracing::debug!(error = %error_chain(cause), "a segment cannot be made of its source");
+    tracing::debug!(error = %error_chain(cause), "a segment cannot be created: its source does not decode");
     ApiError::described(
         StatusCode::NOT_FOUND,
         "not found",
-        "this segment cannot be made: the file of the media does not decode here",
+        "this segment cannot be created: the source does not decode here",
     )
 }
 
-/// 404 to whoever wants to embed an address: it is none of ours (oEmbed, 2.3.3).
+/// 404 to an oEmbed consumer: the address is not one of this server (oEmbed, 2.3.3).
 pub(crate) fn not_embeddable() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
         "not found",
-        "this is not the address of a media here; url is that of its page, /embed/{playbackId}, or of its stream, /{playbackId}.m3u8",
+        "url is not a media of this server; send the URL of its page, /embed/{playbackId}, or of its stream, /{playbackId}.m3u8",
     )
 }
 
-/// 501 to the same: there is one format (oEmbed, 2.3.3).
+/// 501 to an oEmbed consumer: there is only one format (oEmbed, 2.3.3).
 pub(crate) fn oembed_format() -> ApiError {
-    ApiError::described(
-        StatusCode::NOT_IMPLEMENTED,
-        "not implemented",
-        "the only format is json; leave format out",
-    )
+    ApiError::described(StatusCode::NOT_IMPLEMENTED, "not implemented", "format must be json; leave it out")
 }
 
-fn token(refusal: TokenRefusal) -> &'static str {
+fn token(refusal: TokenError) -> &'static str {
     match refusal {
-        TokenRefusal::Missing => {
-            "this playback ID is private; add ?token= with a playback token that a signing key of its workspace signed"
+        TokenError::Missing => {
+            "this playback ID is private; add ?token= with a playback token signed by a signing key of its workspace"
         }
-        TokenRefusal::TooLong => "the playback token is longer than 8 KiB",
-        TokenRefusal::Malformed => {
-            "the playback token is no JWT that is signed with RS256, ES256 or EdDSA, or came twice"
+        TokenError::TooLong => "the playback token must have at most 8 KiB",
+        TokenError::Malformed => "the playback token must be one JWT signed with RS256, ES256 or EdDSA",
+        TokenError::BadHeader => {
+            "the header of the playback token is invalid: alg must be RS256, ES256 or EdDSA, kid a string, and crit is not supported"
         }
-        TokenRefusal::BadHeader => {
-            "the header of the playback token has the wrong form: alg is RS256, ES256 or EdDSA, kid a text, and crit is not known here"
+        TokenError::BadClaim => {
+            "a claim of the playback token is invalid: exp and nbf are numbers of seconds, aud is a string or a list of strings, kid is a string, and jti is a string of 1 to 255 characters without control characters"
         }
-        TokenRefusal::BadClaim => {
-            "a claim of the playback token has the wrong form: exp and nbf are numbers of seconds, aud is a text or a list of texts, jti a text of 1 to 255 characters, none of them a control character, and kid a text"
+        TokenError::UnknownKey => {
+            "the kid of the playback token is not a signing key of the playback ID's workspace"
         }
-        TokenRefusal::UnknownKey => {
-            "the kid of the playback token names no signing key of the playback ID's workspace"
+        TokenError::WrongAlgorithm => "the alg of the playback token does not match its signing key",
+        TokenError::BadSignature => "the signature of the playback token does not match its signing key",
+        TokenError::WrongAudience => {
+            "the aud of the playback token must be media: followed by this playback ID"
         }
-        TokenRefusal::WrongAlgorithm => {
-            "the playback token is not signed with the algorithm of its signing key"
-        }
-        TokenRefusal::BadSignature => "the signature of the playback token is not that of its signing key",
-        TokenRefusal::WrongAudience => {
-            "the playback token is for something else; its aud must be media: and this playback ID"
-        }
-        TokenRefusal::NoExpiry => "the playback token has no exp",
-        TokenRefusal::Expired => "the playback token has expired",
-        TokenRefusal::NotYetValid => "the playback token is not valid yet; its nbf is ahead",
-        TokenRefusal::Revoked => "the playback token was revoked",
+        TokenError::NoExpiry => "the playback token must have an exp claim",
+        TokenError::Expired => "the playback token has expired; sign a new one",
+        TokenError::NotYetValid => "the playback token is not valid yet: its nbf is in the future",
+        TokenError::Revoked => "the playback token was revoked; sign a new one",
     }
 }
 
-fn path(refusal: PathRefusal) -> &'static str {
+fn path(refusal: PathError) -> &'static str {
     match refusal {
-        PathRefusal::Missing => {
-            "this playback ID is private or restricted; the addresses that its manifest lists are signed"
+        PathError::Missing => {
+            "this playback ID is private or restricted; use the signed URLs in its manifest"
         }
-        PathRefusal::Forged => "the signature in this address is not ours; fetch the manifest again",
-        PathRefusal::Expired => "this address has expired; fetch the manifest again",
-        PathRefusal::Future => {
-            "this address was made while the clock of the server was ahead; fetch the manifest again"
+        PathError::Forged => "the signature of this URL is invalid; fetch the manifest again",
+        PathError::Expired => "this URL has expired; fetch the manifest again",
+        PathError::NotYetValid => {
+            "this URL was signed in the future of the server clock; fetch the manifest again"
         }
-        PathRefusal::Old => "this address was taken back; fetch the manifest again",
-        PathRefusal::KeyGone => {
-            "the signing key that this address was given for is gone; fetch the manifest with another token"
+        PathError::Revoked => "this URL was revoked; fetch the manifest again",
+        PathError::KeyDeleted => {
+            "the signing key for this URL was deleted; fetch the manifest with another token"
         }
     }
 }

@@ -1,45 +1,47 @@
-//! What players read: manifests, segments, pictures and the player page.
+//! Delivery to players: manifests, segments, thumbnails and the player page.
 //!
-//! Beside them lie files: the original, where it was opened, and the media in one file, where that is wanted.
+//! It also sends files: the original, where its owner opened it, and the media in one file, where that is
+//! enabled.
 //!
 //! - `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and
-//!   `{n}.m4s`, or `{n}.vtt`, beside it.
-//! - `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists the
-//!   segments of all its media.
+//!   `{n}.m4s`, or `{n}.vtt`, in its folder.
+//! - `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists the segments of all
+//!   its media.
 //! - The key of encrypted segments is at `{playbackId}/{indexId}/aes-128/key`.
-//! - Where not everybody may watch, addresses have one part more: `{playbackId}/{signed}/{indexId}/…`.
+//! - Addresses of restricted content have one more part: `{playbackId}/{signed}/{indexId}/…`.
 //!
-//! Every address passes `gate/` first. Knows no operation of the API, no box of a file format and no process.
+//! Every request passes `authorization/` first. This crate contains no API operation, no box of a file
+//! format and no process.
 //!
-//! Begin with [`routes`], then `gate/`.
+//! Begin with [`routes`], then `authorization/`.
 
-mod child;
+mod authorization;
 mod cipher;
-mod clip;
+mod content_disposition;
 mod content_key;
-mod counted;
 mod demo;
-mod disposition;
 mod error;
 mod file;
-mod gate;
-mod held;
+mod image_query;
 mod manifest;
+mod metered_body;
 mod mp4;
 mod oembed;
-mod original;
-mod page;
-mod parameter;
-mod picture;
+mod playback_request;
+mod player_page;
 mod playlist;
+mod preview_clip;
 mod range;
-mod send;
+mod recheck;
+mod rendition;
+mod rendition_filter;
+mod response;
+mod source;
 mod state;
 mod storyboard;
 mod subtitles;
+mod thumbnail;
 mod token;
-mod viewing;
-mod wanted;
 
 use axum::Router;
 use axum::extract::Request;
@@ -48,54 +50,55 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, ready};
-use kinora_web::around::{Answering, Below, answer_by, answer_of, around};
 use kinora_web::error::ApiError;
+use kinora_web::middleware::{Next, ResponseFuture, layer_fn, next_response, respond_with};
 use kinora_web::preflight::allowed_headers;
 use kinora_web::roles::Roles;
 use kinora_web::routes::Routes;
 
-pub use gate::GateCache;
+pub use authorization::AuthorizationCache;
 pub use playlist::PlaylistCache;
 pub use state::{DeliveryParts, DeliveryState};
 
-/// What players read.
-fn played() -> Routes<DeliveryState> {
+/// The addresses that players read.
+fn playback_routes() -> Routes<DeliveryState> {
     Routes::new()
         .route("/{file}", get(manifest::multivariant))
-        .route("/{playbackId}/{file}", get(file::of_media))
+        .route("/{playbackId}/{file}", get(file::media_file))
         .route("/playlist/{file}", get(playlist::multivariant))
         .route("/playlist/{playlistId}/{file}", get(playlist::media))
         .route("/playlist/filler/{file}", get(playlist::filler))
         .route("/{playbackId}/subtitles/{file}", get(subtitles::file))
-        .route("/{playbackId}/{indexId}/{rendition}/{file}", get(child::child))
-        .route("/{playbackId}/{signed}/{indexId}/{rendition}/{file}", get(child::signed_child))
+        .route("/{playbackId}/{indexId}/{rendition}/{file}", get(rendition::rendition_file))
+        .route("/{playbackId}/{signed}/{indexId}/{rendition}/{file}", get(rendition::signed_rendition_file))
         .route("/{playbackId}/{indexId}/aes-128/key", get(content_key::key))
         .route("/{playbackId}/{signed}/{indexId}/aes-128/key", get(content_key::signed_key))
 }
 
-/// What else is below the role.
-fn pages() -> Routes<DeliveryState> {
-    // Scripts ask for it too, of any page.
-    let oembed = get(oembed::oembed).layer(around(allow_any_origin));
+/// The other addresses of the role.
+fn page_routes() -> Routes<DeliveryState> {
+    // Scripts of any page request it too.
+    let oembed = get(oembed::oembed).layer(layer_fn(allow_any_origin));
     Routes::new()
         .route("/demo/clip.mp4", get(demo::clip))
-        .route("/embed/{playbackId}", get(page::embed))
+        .route("/embed/{playbackId}", get(player_page::embed))
         .route("/oembed", oembed)
 }
 
-/// Every address below a playback ID, and the pages. Scripts of any origin may read what players read.
+/// The routes of every address below a playback ID, and of the pages. Scripts of any origin may read the
+/// addresses of players.
 pub fn routes() -> Router<DeliveryState> {
-    let played = played()
+    let played = playback_routes()
         .into_router()
         // Before the layer, so that a preflight and a wrong method pass through it too.
-        .method_not_allowed_fallback(refuse)
-        .layer(around(allow_any_origin));
-    pages().into_router().merge(played)
+        .method_not_allowed_fallback(not_found)
+        .layer(layer_fn(allow_any_origin));
+    page_routes().into_router().merge(played)
 }
 
-/// The paths of all of them; of files that lie directly below a playback ID, each by its name.
+/// The paths of all routes; files directly below a playback ID are listed by name.
 pub fn paths() -> Vec<String> {
-    let all = played().merge(pages()).into_paths();
+    let all = playback_routes().merge(page_routes()).into_paths();
     let named = |path: String| match path.strip_suffix("/{playbackId}/{file}") {
         Some(front) => file::names().map(|name| format!("{front}/{{playbackId}}/{name}")).collect(),
         None => vec![path],
@@ -103,14 +106,14 @@ pub fn paths() -> Vec<String> {
     all.into_iter().flat_map(named).collect()
 }
 
-/// Scripts and styles of pages. The role `api` has a page too, that of uploads.
+/// The routes of scripts and styles of pages. The role `api` has a page too, for uploads.
 pub fn assets() -> Router<DeliveryState> {
-    Router::new().route("/assets/{file}", get(page::asset))
+    Router::new().route("/assets/{file}", get(player_page::asset))
 }
 
-/// The same paths in a process without this role.
-pub fn elsewhere(roles: Roles) -> Router {
-    let refuse = async move || ApiError::other_role("delivery", roles);
+/// The routes of the same paths in a process without this role: 404 with the role that serves them.
+pub fn disabled_routes(roles: Roles) -> Router {
+    let refuse = async move || ApiError::role_disabled("delivery", roles);
     let paths = [
         "/{file}",
         "/{playbackId}/{file}",
@@ -122,12 +125,12 @@ pub fn elsewhere(roles: Roles) -> Router {
     paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }
 
-/// The routes match every path of their depth, and its last part tells whether it is one of ours: only then
-/// the method is wrong.
-async fn refuse(uri: Uri) -> ApiError {
+/// The error for a wrong method. The routes match every path of their depth, so the last part decides
+/// whether the path exists: 405 if it does, else 404.
+async fn not_found(uri: Uri) -> ApiError {
     let file = uri.path().rsplit('/').next().unwrap_or_default();
     let is_ours = file.starts_with("thumbnail.")
-        || file::is_ours(file)
+        || file::is_known(file)
         || file == "init.mp4"
         || file == content_key::NAME
         || file.ends_with(".m3u8")
@@ -137,7 +140,7 @@ async fn refuse(uri: Uri) -> ApiError {
 }
 
 /// CORS for players on any page (C-177). No credentials are used, so any origin may read.
-fn allow_any_origin(request: Request, below: &mut Below) -> Answering {
+fn allow_any_origin(request: Request, next: &mut Next) -> ResponseFuture {
     const EXPOSED: &str =
         "accept-ranges, content-length, content-range, etag, retry-after, content-disposition, x-request-id";
     let headers = [
@@ -147,9 +150,9 @@ fn allow_any_origin(request: Request, below: &mut Below) -> Answering {
     ];
     let answer = match *request.method() {
         Method::OPTIONS => Either::Left(ready(preflight(request.headers()))),
-        _ => Either::Right(answer_of(request, below)),
+        _ => Either::Right(next_response(request, next)),
     };
-    answer_by(answer.map(move |mut response| {
+    respond_with(answer.map(move |mut response| {
         for (name, value) in headers {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
@@ -157,7 +160,7 @@ fn allow_any_origin(request: Request, below: &mut Below) -> Answering {
     }))
 }
 
-/// What a browser is told that asks what it may send.
+/// The response to a CORS preflight request.
 fn preflight(request: &HeaderMap) -> Response {
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, OPTIONS"),

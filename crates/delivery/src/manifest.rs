@@ -5,53 +5,57 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use kinora_domain::PlaybackId;
-use kinora_packager::{Added, Wanted};
+use kinora_packager::{Added, RenditionFilter};
 use kinora_web::error::ApiError;
-use kinora_web::extract::PlainParts;
+use kinora_web::extract::UnescapedPathParts;
 
-use super::gate::grant;
-use super::send::{Caching, send_changing_text};
-use super::viewing::Viewing;
-use super::wanted;
+use super::authorization::grant;
+use super::playback_request::PlaybackRequest;
+use super::rendition_filter;
+use super::response::{CacheLifetime, send_changing_text};
 use crate::DeliveryState;
 use crate::error;
 
-/// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (C-177).
-pub(super) const PLAYLIST: &str = "application/vnd.apple.mpegurl";
+/// The MIME type of playlists (RFC 8216, 4), in lower case, as the web player expects it (C-177).
+pub(super) const CONTENT_TYPE: &str = "application/vnd.apple.mpegurl";
 
-/// `GET {stream}/{playbackId}.m3u8`: what a player reads first.
+/// `GET {stream}/{playbackId}.m3u8`: the multivariant playlist.
 pub(super) async fn multivariant(
     State(app): State<DeliveryState>,
-    PlainParts([file]): PlainParts<1>,
+    UnescapedPathParts([file]): UnescapedPathParts<1>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
     let playback = PlaybackId::from_canonical(name).map_err(|_| ApiError::playback_not_found())?;
     let query = query.as_deref().unwrap_or("");
-    let granted = grant(&app, playback, &Viewing::by_token(query, &request)).await?;
-    let wanted = wanted::parse(query)?;
-    let packaged = app.packager.packaged(granted.offer.presentation).await.map_err(error::from_packager)?;
+    let granted = grant(&app, playback, &PlaybackRequest::by_token(query, &request)).await?;
+    let filter = rendition_filter::parse(query)?;
+    let packaged = app.packager.packaged(granted.media.presentation).await.map_err(error::from_packager)?;
     let base = granted.folder(&app, packaged.id());
     let subtitles: Vec<_> =
-        granted.offer.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
-    let added = Added { subtitles: &subtitles, sounds: &granted.offer.sounds };
-    let text = if granted.offer.is_video_withdrawn {
+        granted.media.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
+    let added = Added { subtitles: &subtitles, audio: &granted.media.audio_tracks };
+    let text = if granted.media.is_video_withdrawn {
         let text = app.packager.audio_only(&packaged, &base, added).await.map_err(error::from_packager)?;
         text.ok_or_else(error::playback_failed)?
     } else {
         let max = granted.max_resolution;
         let text = app
             .packager
-            .multivariant(&packaged, &base, max, wanted, added)
+            .multivariant(&packaged, &base, max, filter, added)
             .await
             .map_err(error::from_packager)?;
         text.ok_or_else(|| {
-            if wanted == Wanted::default() { error::playback_failed() } else { wanted::none(wanted) }
+            if filter == RenditionFilter::default() {
+                error::playback_failed()
+            } else {
+                rendition_filter::no_rendition(filter)
+            }
         })?
     };
-    // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy
-    // the server is.
-    let terms = granted.terms(&app, Caching::Short);
-    Ok(send_changing_text(&app, &request, Bytes::from(text), PLAYLIST, terms).await)
+    // The text depends on more than the index: on the query, on broken renditions and on the load of the
+    // server.
+    let policy = granted.response_policy(&app, CacheLifetime::Short);
+    Ok(send_changing_text(&app, &request, Bytes::from(text), CONTENT_TYPE, policy).await)
 }

@@ -1,53 +1,52 @@
-//! `GET /oembed`: what another site needs to put the page that plays into its own (oembed.com,
-//! D-0089).
+//! `GET /oembed`: the data that another site needs to embed the player page (oembed.com, D-0089).
 
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
-use kinora_domain::{Media, MediaState, PlaybackId, PlaybackRefusal, TrackKind};
-use kinora_web::addresses::Addresses;
+use kinora_domain::{Media, MediaState, PlaybackDenied, PlaybackId, TrackKind};
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::error::ApiError;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::gate::{self, Entrance};
-use super::parameter::Parameters;
-use super::send::{Caching, Terms, hex, send};
+use super::authorization::{self, PageAccess};
+use super::image_query::Parameters;
+use super::playback_request::PlaybackRequest;
+use super::response::{CacheLifetime, ResponsePolicy, hex, send};
 use super::token::{self, VerifyError};
-use super::viewing::Viewing;
 use crate::DeliveryState;
 use crate::error;
 
-/// The longer side of a frame where no bound is asked for, in pixels: as wide as the column of a blog.
-const SIDE: u32 = 640;
-/// The longest side of a frame: that of the largest picture.
-const SIDE_MAX: u32 = kinora_packager::PICTURE_SIDE_MAX;
-/// The longest side of a thumbnail: it is shown small, until somebody presses play.
+/// The longer side of the iframe without a requested bound, in pixels: the width of a blog column.
+const SIDE_DEFAULT: u32 = 640;
+/// The longest side of the iframe, in pixels: that of the largest image.
+const SIDE_MAX: u32 = kinora_packager::IMAGE_SIDE_MAX;
+/// The longest side of a thumbnail, in pixels: it is shown small until playback starts.
 const THUMBNAIL_SIDE_MAX: u32 = 1280;
-/// How high a frame of sound alone is: its title, and two rows of controls.
-const SOUND_HEIGHT: u32 = 180;
-/// What most videos look like, until it is known of this one.
-const USUAL_SHAPE: (u32, u32) = (16, 9);
-/// For how long the answer is good, in seconds: other sites keep it, and look again when a title or a picture
-/// may be another.
+/// The height of the iframe for audio alone, in pixels: a title and two rows of controls.
+const AUDIO_HEIGHT: u32 = 180;
+/// The aspect ratio of most videos, used until that of the video is known.
+const ASPECT_RATIO_DEFAULT: (u32, u32) = (16, 9);
+/// How long other sites may cache the response, in seconds: afterwards the title or the thumbnail may
+/// differ.
 const CACHE_AGE_S: u32 = 3600;
-/// The same while the media is not ready: then its shape is known, and there is a picture.
+/// The same while the media is not ready: once it is, its aspect ratio is known and it has a thumbnail.
 const CACHE_AGE_NOT_READY_S: u32 = 60;
-/// Who serves it.
+/// Name of the provider.
 const PROVIDER: &str = "Kinora";
 
-/// What is asked for.
-struct Asked {
+/// The parameters of a request.
+struct OembedQuery {
     url: Url,
     maxwidth: Option<u32>,
     maxheight: Option<u32>,
 }
 
-/// The answer (oEmbed, 2.3.4). What is not said is left out.
+/// The response (oEmbed, 2.3.4). Fields without a value are left out.
 #[derive(Debug, Serialize, PartialEq, Eq)]
-struct Embedding {
+struct OembedResponse {
     version: &'static str,
     r#type: &'static str,
     provider_name: &'static str,
@@ -69,89 +68,89 @@ struct Thumbnail {
     thumbnail_height: u32,
 }
 
-/// What there is to see of a media.
+/// Whether a media has video, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum FrameShape {
     /// Not known yet.
     NotReady,
-    /// Pictures of so many pixels.
+    /// Video of this width and height, in pixels.
     Video(u32, u32),
-    Sound,
+    Audio,
 }
 
-/// `GET /oembed?url=`: how the media behind a pasted address is embedded.
+/// `GET /oembed?url=`: how the media of a pasted address is embedded.
 ///
-/// 404 for what is no address of ours and for a media that is not there, 401 for a private one without a
+/// 404 for an address that is not of this server and for an unknown media, 401 for a private one without a
 /// `token` in the pasted address, 501 for another format than JSON (oEmbed, 2.3.3). The rules on pages and
-/// players keep nobody out, for whoever asks is the server of a page: they hold for the frame. But who is not
-/// let in by them is told neither the title nor of a picture.
+/// players do not reject the request, since the server of a page sends it: they apply to the iframe. A
+/// request that they forbid gets neither the title nor a thumbnail.
 pub(super) async fn oembed(
     State(app): State<DeliveryState>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let asked = parse(query.as_deref().unwrap_or(""))?;
-    let playback = playback_of(&asked.url, &app.addresses).ok_or_else(error::not_embeddable)?;
-    let viewing = Viewing::by_token(asked.url.query().unwrap_or(""), &request);
-    let entrance = gate::enter(&app, playback, &viewing).await?;
-    let Entrance { media, policy, refused } = entrance.ok_or_else(ApiError::playback_not_found)?;
-    let is_let_in = match refused {
+    let parameters = parse(query.as_deref().unwrap_or(""))?;
+    let playback = playback_of(&parameters.url, &app.addresses).ok_or_else(error::not_embeddable)?;
+    let playback_request = PlaybackRequest::by_token(parameters.url.query().unwrap_or(""), &request);
+    let access = authorization::page_access(&app, playback, &playback_request).await?;
+    let PageAccess { media, policy, refused } = access.ok_or_else(ApiError::playback_not_found)?;
+    let may_watch = match refused {
         None => true,
-        Some(PlaybackRefusal::Domain | PlaybackRefusal::UserAgent) => false,
-        Some(refusal) => return Err(gate::refuse(refusal)),
+        Some(PlaybackDenied::Domain | PlaybackDenied::UserAgent) => false,
+        Some(refusal) => return Err(authorization::reject(refusal)),
     };
-    let shape = shape_of(&media).ok_or_else(error::playback_failed)?;
-    let token = viewing.token_for(&policy);
-    let title = media.settings.title.as_deref().filter(|_| is_let_in);
-    let mut embedding = embed(&app.addresses, playback, &asked, shape, title, token);
-    embedding.thumbnail = embedding.thumbnail.filter(|_| is_let_in);
+    let shape = frame_shape(&media).ok_or_else(error::playback_failed)?;
+    let token = playback_request.token_for(&policy);
+    let title = media.settings.title.as_deref().filter(|_| may_watch);
+    let mut embedding = embed(&app.addresses, playback, &parameters, shape, title, token);
+    embedding.thumbnail = embedding.thumbnail.filter(|_| may_watch);
     if let Some(token) = token {
-        embedding.cache_age = embedding.cache_age.min(left_s(&app, &media, token).await?);
+        embedding.cache_age = embedding.cache_age.min(token_expires_in_s(&app, &media, token).await?);
     }
     let body = serde_json::to_vec(&embedding).expect("strings and numbers are always JSON");
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
     let caching =
-        if policy.is_restricted() { Caching::Minute.for_one() } else { Caching::Minute.for_everybody() };
-    let keeping = caching.asking(gate::asks(&policy));
-    Ok(send(&request, Bytes::from(body), "application/json", etag, Terms::of_nobody(keeping)))
+        if policy.is_restricted() { CacheLifetime::Minute.private() } else { CacheLifetime::Minute.public() };
+    let cache_policy = caching.vary_on(authorization::vary_on(&policy));
+    Ok(send(&request, Bytes::from(body), "application/json", etag, ResponsePolicy::unmetered(cache_policy)))
 }
 
-/// The element by which other sites find this answer from the page that plays (oEmbed, 4).
-pub(super) fn discovery(addresses: &Addresses, playback: PlaybackId, token: Option<&str>) -> String {
+/// The `link` element by which other sites find this response from the player page (oEmbed, 4).
+pub(super) fn discovery(addresses: &BaseUrls, playback: PlaybackId, token: Option<&str>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair("url", &page(addresses, playback, token));
     let address = format!("{}/oembed?{}", addresses.public, query.finish());
     format!(r#"<link rel="alternate" type="application/json+oembed" href="{}">"#, escaped(&address))
 }
 
-/// The parameters; others belong to somebody else (oEmbed, 2.2).
-fn parse(query: &str) -> Result<Asked, ApiError> {
+/// Parses the parameters; others are ignored (oEmbed, 2.2).
+fn parse(query: &str) -> Result<OembedQuery, ApiError> {
     let mut parameters = Parameters::of(query);
     if parameters.text("format").is_some_and(|format| format != "json") {
         return Err(error::oembed_format());
     }
     let url = parameters.text("url").and_then(|url| Url::parse(url).ok());
     if url.is_none() {
-        parameters
-            .refuse("url", "must be the address of the page that plays the media, with https:// in front");
+        parameters.refuse("url", "must be the URL of the player page, beginning with https://");
     }
     let maxwidth = parameters.number("maxwidth", 1..=u32::MAX, "pixels");
     let maxheight = parameters.number("maxheight", 1..=u32::MAX, "pixels");
     let (url, maxwidth, maxheight) = parameters.into_result((url, maxwidth, maxheight))?;
-    Ok(Asked { url: url.expect("without one it was refused"), maxwidth, maxheight })
+    Ok(OembedQuery { url: url.expect("without one it was refused"), maxwidth, maxheight })
 }
 
-/// The media of a pasted address: that of its page, or of its stream. People copy them with either scheme.
-fn playback_of(url: &Url, addresses: &Addresses) -> Option<PlaybackId> {
-    let page = below(url, &addresses.public).and_then(|path| path.strip_prefix("embed/"));
-    let stream = || below(url, &addresses.stream).and_then(|path| path.strip_suffix(".m3u8"));
+/// The playback ID of a pasted address, of a player page or a stream. Users copy addresses with either
+/// scheme.
+fn playback_of(url: &Url, addresses: &BaseUrls) -> Option<PlaybackId> {
+    let page = path_below(url, &addresses.public).and_then(|path| path.strip_prefix("embed/"));
+    let stream = || path_below(url, &addresses.stream).and_then(|path| path.strip_suffix(".m3u8"));
     page.or_else(stream)?.parse().ok()
 }
 
-/// The path of an address, seen from a base.
-fn below<'a>(url: &'a Url, base: &str) -> Option<&'a str> {
+/// The path of an address, relative to a base.
+fn path_below<'a>(url: &'a Url, base: &str) -> Option<&'a str> {
     let base = Url::parse(base).ok()?;
-    // A port that is not said is that of the scheme.
+    // An absent port is the default port of the scheme.
     let is_there = matches!(url.scheme(), "http" | "https")
         && url.host().is_some()
         && (url.host(), url.port()) == (base.host(), base.port());
@@ -159,23 +158,23 @@ fn below<'a>(url: &'a Url, base: &str) -> Option<&'a str> {
     path.strip_prefix('/').filter(|_| is_there)
 }
 
-/// `None` for what will never play.
-fn shape_of(media: &Media) -> Option<Shape> {
+/// `None` for a media that will never play.
+fn frame_shape(media: &Media) -> Option<FrameShape> {
     let facts = match &media.state {
         MediaState::Ready { facts, .. } => facts,
         MediaState::Failed { .. } => return None,
-        MediaState::Created | MediaState::Downloading { .. } => return Some(Shape::NotReady),
+        MediaState::Created | MediaState::Downloading { .. } => return Some(FrameShape::NotReady),
     };
     let size = facts.tracks.iter().find_map(|track| match track.kind {
-        TrackKind::Video { width, height, .. } => Some(Shape::Video(width.max(1), height.max(1))),
+        TrackKind::Video { width, height, .. } => Some(FrameShape::Video(width.max(1), height.max(1))),
         TrackKind::Audio { .. } => None,
     });
-    // What does not decode is played as sound.
-    Some(size.filter(|_| facts.has_pictures()).unwrap_or(Shape::Sound))
+    // Video that does not decode is played as audio.
+    Some(size.filter(|_| facts.has_thumbnails()).unwrap_or(FrameShape::Audio))
 }
 
-/// How long a token lasts, in seconds: what is embedded with it plays no longer.
-async fn left_s(app: &DeliveryState, media: &Media, token: &str) -> Result<u32, ApiError> {
+/// The remaining validity of a token, in seconds: a page that is embedded with it plays no longer.
+async fn token_expires_in_s(app: &DeliveryState, media: &Media, token: &str) -> Result<u32, ApiError> {
     let expires_at_s = match token::verify(app, media.workspace, token).await {
         Ok(verified) => verified.claims.expires_at_s.unwrap_or(0.0),
         Err(VerifyError::Refused(_)) => 0.0,
@@ -193,50 +192,50 @@ async fn left_s(app: &DeliveryState, media: &Media, token: &str) -> Result<u32, 
 }
 
 fn embed(
-    addresses: &Addresses,
+    addresses: &BaseUrls,
     playback: PlaybackId,
-    asked: &Asked,
-    shape: Shape,
+    parameters: &OembedQuery,
+    shape: FrameShape,
     title: Option<&str>,
     token: Option<&str>,
-) -> Embedding {
-    let bounds = match (asked.maxwidth, asked.maxheight) {
-        (None, None) => (SIDE, SIDE),
+) -> OembedResponse {
+    let bounds = match (parameters.maxwidth, parameters.maxheight) {
+        (None, None) => (SIDE_DEFAULT, SIDE_DEFAULT),
         (width, height) => {
             (width.unwrap_or(SIDE_MAX).min(SIDE_MAX), height.unwrap_or(SIDE_MAX).min(SIDE_MAX))
         }
     };
     let (r#type, (width, height)) = match shape {
-        Shape::NotReady => ("video", fit(USUAL_SHAPE, bounds)),
-        Shape::Video(width, height) => ("video", fit((width, height), bounds)),
-        Shape::Sound => ("rich", (bounds.0.min(SIDE), bounds.1.min(SOUND_HEIGHT))),
+        FrameShape::NotReady => ("video", fit(ASPECT_RATIO_DEFAULT, bounds)),
+        FrameShape::Video(width, height) => ("video", fit((width, height), bounds)),
+        FrameShape::Audio => ("rich", (bounds.0.min(SIDE_DEFAULT), bounds.1.min(AUDIO_HEIGHT))),
     };
     let thumbnail = match shape {
-        Shape::Video(of_width, of_height) => {
+        FrameShape::Video(of_width, of_height) => {
             let side = |frame: u32, video: u32| frame.min(video).min(THUMBNAIL_SIDE_MAX);
             let size = fit((of_width, of_height), (side(width, of_width), side(height, of_height)));
             Some(thumbnail(addresses, playback, size, token))
         }
-        Shape::NotReady | Shape::Sound => None,
+        FrameShape::NotReady | FrameShape::Audio => None,
     };
-    Embedding {
+    OembedResponse {
         version: "1.0",
         r#type,
         provider_name: PROVIDER,
         provider_url: addresses.public.clone(),
         title: title.map(str::to_owned),
-        html: frame(&page(addresses, playback, token), title, (width, height)),
+        html: iframe(&page(addresses, playback, token), title, (width, height)),
         width,
         height,
         thumbnail,
-        cache_age: if shape == Shape::NotReady { CACHE_AGE_NOT_READY_S } else { CACHE_AGE_S },
+        cache_age: if shape == FrameShape::NotReady { CACHE_AGE_NOT_READY_S } else { CACHE_AGE_S },
     }
 }
 
 /// The largest size of a shape within bounds, no side shorter than a pixel.
 fn fit((width, height): (u32, u32), (width_max, height_max): (u32, u32)) -> (u32, u32) {
     let [width, height, width_max, height_max] = [width, height, width_max, height_max].map(u64::from);
-    // To the nearest pixel, which is never beyond the bound.
+    // Rounded to the nearest pixel, which never exceeds the bound.
     let scaled = |side: u64, by: u64, of: u64| (side * by + of / 2) / of;
     let (width, height) = if width_max * height <= height_max * width {
         (width_max, scaled(height, width_max, width))
@@ -247,9 +246,9 @@ fn fit((width, height): (u32, u32), (width_max, height_max): (u32, u32)) -> (u32
     (side(width), side(height))
 }
 
-/// A picture of exactly this size: what is told of it is true to the pixel.
+/// A thumbnail of exactly this size, so that the reported size is exact.
 fn thumbnail(
-    addresses: &Addresses,
+    addresses: &BaseUrls,
     playback: PlaybackId,
     (width, height): (u32, u32),
     token: Option<&str>,
@@ -263,8 +262,8 @@ fn thumbnail(
     }
 }
 
-/// The page that plays.
-fn page(addresses: &Addresses, playback: PlaybackId, token: Option<&str>) -> String {
+/// The address of the player page.
+fn page(addresses: &BaseUrls, playback: PlaybackId, token: Option<&str>) -> String {
     let query = with_token(url::form_urlencoded::Serializer::new(String::new()), token);
     let separator = if query.is_empty() { "" } else { "?" };
     format!("{}/embed/{playback}{separator}{query}", addresses.public)
@@ -277,16 +276,16 @@ fn with_token(mut query: url::form_urlencoded::Serializer<'_, String>, token: Op
     query.finish()
 }
 
-/// The element that shows the page in another one. It tells whose page that is, as rules on domains want it,
-/// whatever that page tells of itself.
-fn frame(page: &str, title: Option<&str>, (width, height): (u32, u32)) -> String {
+/// The `iframe` element. Its referrer policy names the embedding page, as rules on domains require,
+/// independent of that page's own policy.
+fn iframe(page: &str, title: Option<&str>, (width, height): (u32, u32)) -> String {
     let (page, title) = (escaped(page), escaped(title.unwrap_or(PROVIDER)));
     format!(
         r#"<iframe src="{page}" width="{width}" height="{height}" title="{title}" style="border:0" allow="autoplay; fullscreen; picture-in-picture" allowfullscreen referrerpolicy="strict-origin-when-cross-origin"></iframe>"#
     )
 }
 
-/// A text as the value of an attribute between double quotes; inside an element it is safe, too.
+/// A text, escaped for an attribute in double quotes; it is safe inside an element too.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for sign in text.chars() {
@@ -308,8 +307,8 @@ mod tests {
 
     const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
 
-    fn addresses() -> Addresses {
-        Addresses {
+    fn addresses() -> BaseUrls {
+        BaseUrls {
             public: "https://video.example:8443/kinora".into(),
             stream: "https://stream.example".into(),
             images: "https://images.example".into(),
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_that_of_a_page_or_of_a_stream_of_ours() {
+    fn oembed_accepts_only_own_player_and_stream_urls() {
         let check = |url: &str, is_ours: bool| {
             let found = playback_of(&Url::parse(url).unwrap(), &addresses());
             assert_eq!(found, is_ours.then(|| PLAYBACK.parse().unwrap()), "{url}");
@@ -352,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_has_the_shape_of_the_media_and_keeps_its_bounds() {
+    fn iframe_keeps_aspect_ratio_within_bounds() {
         let check =
             |shape, bounds, expected| assert_eq!(fit(shape, bounds), expected, "{shape:?} {bounds:?}");
         check((1920, 1080), (640, 640), (640, 360));
@@ -366,13 +365,22 @@ mod tests {
     }
 
     #[test]
-    fn no_title_and_no_token_ends_its_attribute() {
-        let asked =
-            Asked { url: Url::parse("https://a.example").unwrap(), maxwidth: Some(320), maxheight: None };
+    fn title_and_token_are_html_escaped() {
+        let parameters = OembedQuery {
+            url: Url::parse("https://a.example").unwrap(),
+            maxwidth: Some(320),
+            maxheight: None,
+        };
         let playback = PLAYBACK.parse().unwrap();
         let title = r#""><script>alert('1')</script>&"#;
-        let embedding =
-            embed(&addresses(), playback, &asked, Shape::Video(1920, 1080), Some(title), Some("a\"b&c"));
+        let embedding = embed(
+            &addresses(),
+            playback,
+            &parameters,
+            FrameShape::Video(1920, 1080),
+            Some(title),
+            Some("a\"b&c"),
+        );
         assert_eq!(
             embedding.html,
             "<iframe src=\"https://video.example:8443/kinora/embed/8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f?token=a%22b%26c\" width=\"320\" \

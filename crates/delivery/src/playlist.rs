@@ -1,8 +1,8 @@
-//! A playlist as one stream: its media one after the other, each through its first playback ID that plays for
-//! everybody, in clear.
+//! A playlist as one stream: its media one after another, each through its first playback ID that is open to
+//! every viewer and unencrypted.
 //!
-//! What is listed are segments of the media, below their own playback IDs; each asks for itself whether it
-//! may be watched.
+//! The listed segments are those of the media, below their own playback IDs. Access to each is checked on
+//! its own request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,45 +16,46 @@ use kinora_domain::{Encryption, Media, MediaState, PlaybackHandle, PlaylistId, P
 use kinora_formats::Filler;
 use kinora_index::Segment;
 use kinora_packager::{Sequence, SequenceItem};
-use kinora_store::{PlaylistEdition, Version};
+use kinora_store::{DataVersion, PlaylistVersion};
 use kinora_web::error::ApiError;
-use kinora_web::extract::PlainParts;
+use kinora_web::extract::UnescapedPathParts;
 use moka::future::Cache;
 
-use super::gate::grant_playlist;
-use super::manifest::PLAYLIST;
-use super::send::{Caching, IMMUTABLE, Terms, send, send_changing_text};
-use super::viewing::Viewing;
+use super::authorization::grant_playlist;
+use super::manifest::CONTENT_TYPE;
+use super::playback_request::PlaybackRequest;
+use super::response::{CacheLifetime, IMMUTABLE, ResponsePolicy, send, send_changing_text};
 use crate::DeliveryState;
 use crate::error;
 
-/// Indexes that are read at once.
-const READ_AT_ONCE: usize = 8;
-/// The name of the playlist of the sound.
-const SOUND: &str = "audio";
+/// Most indexes that are read concurrently.
+const CONCURRENT_READS_MAX: usize = 8;
+/// The name of the audio playlist.
+const AUDIO: &str = "audio";
 
 /// A text of a playlist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Part {
-    /// What a player reads first.
+enum PlaylistFile {
+    /// The multivariant playlist.
     Multivariant,
-    /// The pictures of a size.
-    Pictures(Resolution),
-    /// The sound.
-    Sound,
+    /// The video of a resolution.
+    Video(Resolution),
+    /// The audio.
+    Audio,
 }
 
-/// Texts of playlists. What was deleted, or withdrawn, is gone from them at once: they are looked up by what
-/// is in the playlist, and that by whether anything was written by anybody. Whoever asks for what is being
-/// made waits for it.
+/// Caches the texts of playlists.
+///
+/// A deletion or withdrawal is visible at once: texts are cached by the edition of the playlist, and
+/// editions by the version of the database. Concurrent requests share one computation.
 pub struct PlaylistCache {
-    editions: Cache<(PlaylistId, Version), PlaylistEdition>,
-    texts: Cache<(PlaylistId, Part, PlaylistEdition), Bytes>,
+    editions: Cache<(PlaylistId, DataVersion), PlaylistVersion>,
+    texts: Cache<(PlaylistId, PlaylistFile, PlaylistVersion), Bytes>,
 }
 
 /// Why there is no edition. Neither is cached.
 #[derive(Clone)]
-enum NoEdition {
+enum EditionError {
     Unknown,
     Failed(ApiError),
 }
@@ -70,14 +71,14 @@ impl PlaylistCache {
     const BYTES_MAX: u64 = 32 << 20;
     /// Some KiB each at most: the version of PostgreSQL lists open transactions.
     const EDITIONS_MAX: u64 = 1_000;
-    /// Which pictures cannot be made is learned of other processes no sooner.
-    const KEPT_FOR: Duration = Duration::from_secs(60);
+    /// Longest time until this process learns of renditions that another process found impossible to make.
+    const TIME_TO_LIVE: Duration = Duration::from_secs(60);
 
     pub(crate) fn new() -> Self {
         let texts = Cache::builder()
             .max_capacity(Self::BYTES_MAX)
             .weigher(|_, text: &Bytes| u32::try_from(text.len()).unwrap_or(u32::MAX))
-            .time_to_live(Self::KEPT_FOR)
+            .time_to_live(Self::TIME_TO_LIVE)
             .build();
         Self { editions: Cache::new(Self::EDITIONS_MAX), texts }
     }
@@ -85,60 +86,59 @@ impl PlaylistCache {
     /// The edition at this version of the database; `None` for an unknown playlist. Concurrent requests
     /// share one query.
     ///
-    /// The version must be read before: after a commit in between, the edition is stale at once and never
-    /// new.
+    /// The version must be read first: a commit in between makes the edition stale, never too new.
     pub(super) async fn edition(
         &self,
         app: &DeliveryState,
         id: PlaylistId,
-        version: Version,
-    ) -> Result<Option<PlaylistEdition>, ApiError> {
+        version: DataVersion,
+    ) -> Result<Option<PlaylistVersion>, ApiError> {
         let edition = async {
             let edition =
-                app.store.playlist_edition(id).await.map_err(|error| NoEdition::Failed(error.into()))?;
-            edition.ok_or(NoEdition::Unknown)
+                app.store.playlist_edition(id).await.map_err(|error| EditionError::Failed(error.into()))?;
+            edition.ok_or(EditionError::Unknown)
         };
         match self.editions.try_get_with((id, version), edition).await.map_err(Arc::unwrap_or_clone) {
             Ok(edition) => Ok(Some(edition)),
-            Err(NoEdition::Unknown) => Ok(None),
-            Err(NoEdition::Failed(error)) => Err(error),
+            Err(EditionError::Unknown) => Ok(None),
+            Err(EditionError::Failed(error)) => Err(error),
         }
     }
 }
 
-/// `GET {stream}/playlist/{playlistId}.m3u8`: what a player reads first. 404 for an unknown playlist, and for
-/// one of which nothing plays.
+/// `GET {stream}/playlist/{playlistId}.m3u8`: the multivariant playlist. 404 for an unknown playlist, and
+/// for one without any playable media.
 pub(super) async fn multivariant(
     State(app): State<DeliveryState>,
-    PlainParts([file]): PlainParts<1>,
+    UnescapedPathParts([file]): UnescapedPathParts<1>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
-    let id = PlaylistId::from_canonical(name).map_err(|_| error::no_such_playlist())?;
-    answer(&app, id, Part::Multivariant, &request).await
+    let id = PlaylistId::from_canonical(name).map_err(|_| error::playlist_not_found())?;
+    answer(&app, id, PlaylistFile::Multivariant, &request).await
 }
 
 /// `GET {stream}/playlist/{playlistId}/{file}`: `720p.m3u8` and so on, `audio.m3u8`. Changes with the
 /// playlist.
 pub(super) async fn media(
     State(app): State<DeliveryState>,
-    PlainParts([playlist, file]): PlainParts<2>,
+    UnescapedPathParts([playlist, file]): UnescapedPathParts<2>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let id = PlaylistId::from_canonical(&playlist).map_err(|_| ApiError::no_such_path())?;
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
     let part = match Resolution::from_text(name) {
-        Some(size) => Part::Pictures(size),
-        None if name == SOUND => Part::Sound,
+        Some(size) => PlaylistFile::Video(size),
+        None if name == AUDIO => PlaylistFile::Audio,
         None => return Err(ApiError::no_such_path()),
     };
     answer(&app, id, part, &request).await
 }
 
-/// `GET {stream}/playlist/filler/{file}`: `black.mp4`, `silence-0-188.m4s` and so on. The same for everybody,
-/// and never another.
+/// `GET {stream}/playlist/filler/{file}`: `black.mp4`, `silence-0-188.m4s` and so on. The same for every
+/// viewer, and immutable.
 pub(super) async fn filler(
-    PlainParts([file]): PlainParts<1>,
+    UnescapedPathParts([file]): UnescapedPathParts<1>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (filler, bytes) = filler_bytes(&file).ok_or_else(ApiError::no_such_path)?;
@@ -151,46 +151,50 @@ pub(super) async fn filler(
         Bytes::from(bytes),
         content_type,
         format!("\"{file}\""),
-        Terms::of_nobody(IMMUTABLE.into()),
+        ResponsePolicy::unmetered(IMMUTABLE.into()),
     ))
 }
 
 async fn answer(
     app: &DeliveryState,
     id: PlaylistId,
-    part: Part,
+    part: PlaylistFile,
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
-    let edition = grant_playlist(app, id, &Viewing::by_path(None, request)).await?;
-    let text =
-        app.playlists.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
-    let terms = Terms::of_nobody(Caching::Short.for_everybody());
-    Ok(send_changing_text(app, request, text, PLAYLIST, terms).await)
+    let edition = grant_playlist(app, id, &PlaybackRequest::by_path(None, request)).await?;
+    let text = app
+        .playlists
+        .texts
+        .try_get_with((id, part, edition), text(app, id, part))
+        .await
+        .map_err(shared_error)?;
+    let policy = ResponsePolicy::unmetered(CacheLifetime::Short.public());
+    Ok(send_changing_text(app, request, text, CONTENT_TYPE, policy).await)
 }
 
-/// The refusal of everybody who waited.
-fn shared(refused: Arc<ApiError>) -> ApiError {
+/// The error of a shared computation, for each request that waited for it.
+fn shared_error(refused: Arc<ApiError>) -> ApiError {
     Arc::unwrap_or_clone(refused)
 }
 
-/// A text as it is now.
-async fn text(app: &DeliveryState, id: PlaylistId, part: Part) -> Result<Bytes, ApiError> {
+/// Makes a text from the current state of the playlist.
+async fn text(app: &DeliveryState, id: PlaylistId, part: PlaylistFile) -> Result<Bytes, ApiError> {
     let sequence = sequence(app, id).await?;
     let text = match part {
-        Part::Multivariant => Some(
-            sequence.multivariant(|size| format!("{id}/{}.m3u8", size.map_or(SOUND, Resolution::as_str))),
+        PlaylistFile::Multivariant => Some(
+            sequence.multivariant(|size| format!("{id}/{}.m3u8", size.map_or(AUDIO, Resolution::as_str))),
         ),
-        Part::Pictures(size) => sequence.pictures(size, filler_address),
-        Part::Sound => sequence.sound(filler_address),
+        PlaylistFile::Video(size) => sequence.video_playlist(size, filler_address),
+        PlaylistFile::Audio => sequence.audio_playlist(filler_address),
     };
     text.map(Bytes::from).ok_or_else(ApiError::no_such_path)
 }
 
-/// What plays of a playlist now.
+/// The media of a playlist that are playable now. 404 for an unknown playlist, and where there are none.
 async fn sequence(app: &DeliveryState, id: PlaylistId) -> Result<Sequence, ApiError> {
-    let (_, media) = app.store.playlist_by_id(id).await?.ok_or_else(error::no_such_playlist)?;
+    let (_, media) = app.store.playlist_by_id(id).await?.ok_or_else(error::playlist_not_found)?;
     let read = stream::iter(media).map(|media| async move { item(app, &media).await });
-    let mut items = std::pin::pin!(read.buffered(READ_AT_ONCE));
+    let mut items = std::pin::pin!(read.buffered(CONCURRENT_READS_MAX));
     let mut sequence = Sequence::default();
     while let Some(item) = items.try_next().await? {
         if let Some(item) = item
@@ -202,28 +206,28 @@ async fn sequence(app: &DeliveryState, id: PlaylistId) -> Result<Sequence, ApiEr
     if sequence.is_empty() { Err(error::playlist_empty()) } else { Ok(sequence) }
 }
 
-/// A media among the others; `None` where it plays for nobody, or not for everybody, or only encrypted.
+/// One media of the sequence; `None` where it is not playable, not open to every viewer, or only encrypted.
 async fn item(app: &DeliveryState, media: &Media) -> Result<Option<SequenceItem>, ApiError> {
     let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(None) };
     let is_plain =
-        |handle: &&PlaybackHandle| handle.is_for_everybody() && handle.encryption == Encryption::None;
+        |handle: &&PlaybackHandle| handle.is_unrestricted() && handle.encryption == Encryption::None;
     let Some(playback) = media.playback.iter().find(is_plain) else { return Ok(None) };
     let packaged = match app.packager.packaged(PresentationId::of(*source)).await {
         Ok(packaged) => packaged,
-        // Deleted a moment ago.
+        // Deleted since the playlist was read.
         Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => return Ok(None),
-        // One media that cannot be read takes no other along; its own address says so.
+        // One media that cannot be read does not break the others; its own address reports the error.
         Err(error) if matches!(error.root(), kinora_packager::Error::Damaged(_)) => return Ok(None),
         Err(error) => return Err(error::from_packager(error)),
     };
-    // From the playlists of this playlist to the addresses below a playback ID.
+    // The path from the playlists of this playlist to the addresses below a playback ID.
     let base = format!("../../{}/{}/", playback.id, packaged.id());
     let max = media.settings.max_resolution;
     let item = app.packager.sequence_item(packaged, base, max, facts.does_not_decode).await;
     item.map_err(error::from_packager)
 }
 
-/// Where the files of fillers are, seen from the playlists of a playlist.
+/// The address of a filler's file, relative to the playlists of a playlist.
 fn filler_address(filler: Filler, segment: Option<&Segment>) -> String {
     format!("../filler/{}", filler_name(filler, segment.map(Filler::frames)))
 }
@@ -239,7 +243,7 @@ fn filler_name(filler: Filler, frames: Option<(u32, u32)>) -> String {
     }
 }
 
-/// The bytes of a filler's file; each has one name.
+/// The bytes of a filler's file; each has one name. `None` for other names.
 fn filler_bytes(file: &str) -> Option<(Filler, Vec<u8>)> {
     for filler in [Filler::Black, Filler::Silence] {
         if file == filler_name(filler, None) {
@@ -263,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_filler_has_one_name() {
+    fn only_canonical_filler_names_parse() {
         for name in ["black.mp4", "silence.mp4", "black-0-1.m4s", "silence-0-188.m4s", "black-188-47.m4s"] {
             assert!(filler_bytes(name).is_some_and(|(_, bytes)| !bytes.is_empty()), "{name}");
         }

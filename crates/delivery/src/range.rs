@@ -4,26 +4,26 @@ use std::ops::Range;
 
 use axum::http::{HeaderMap, header};
 
-/// What a request asks for.
+/// The requested range.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestedRange {
     /// All bytes.
     Whole,
     /// These bytes, at least one.
     Part(Range<u64>),
-    /// Bytes behind the end: 416.
-    Outside,
+    /// Bytes past the end: 416.
+    Unsatisfiable,
 }
 
 impl RequestedRange {
-    /// Reads the range of a representation of `len` bytes. Several ranges, other units and malformed values
-    /// are answered with the whole (RFC 9110, 14.2).
+    /// Parses the range of a representation of `len` bytes. Several ranges, other units and malformed values
+    /// select the whole (RFC 9110, 14.2).
     pub(super) fn of(request: &HeaderMap, len: u64) -> Self {
         let text = request.get(header::RANGE).and_then(|value| value.to_str().ok());
         let Some((unit, spec)) = text.and_then(|text| text.trim().split_once('=')) else {
             return Self::Whole;
         };
-        // RFC 9110, 14.1: names of units have no case.
+        // RFC 9110, 14.1: names of units are case-insensitive.
         if !unit.eq_ignore_ascii_case("bytes") {
             return Self::Whole;
         }
@@ -40,17 +40,21 @@ impl RequestedRange {
         }
     }
 
-    /// The last bytes. RFC 9110, 14.1.2: a suffix longer than the representation is all of it.
+    /// The last bytes. A suffix longer than the representation selects all of it (RFC 9110, 14.1.2).
     fn suffix(suffix: u64, len: u64) -> Self {
-        if suffix == 0 || len == 0 { Self::Outside } else { Self::Part(len.saturating_sub(suffix)..len) }
+        if suffix == 0 || len == 0 {
+            Self::Unsatisfiable
+        } else {
+            Self::Part(len.saturating_sub(suffix)..len)
+        }
     }
 
     fn between(start: u64, end: u64, len: u64) -> Self {
-        if start < len { Self::Part(start..end.min(len)) } else { Self::Outside }
+        if start < len { Self::Part(start..end.min(len)) } else { Self::Unsatisfiable }
     }
 }
 
-/// Digits only. A number beyond 64 bits lies behind any end.
+/// Parses digits only. A number beyond 64 bits is past any end.
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
@@ -61,10 +65,10 @@ mod tests {
     use axum::http::HeaderValue;
 
     use super::*;
-    use RequestedRange::{Outside, Part, Whole};
+    use RequestedRange::{Part, Unsatisfiable, Whole};
 
     #[test]
-    fn one_byte_range_is_read_and_all_else_is_whole() {
+    fn single_range_is_partial_other_forms_are_whole() {
         let check = |value, expected| {
             let headers = HeaderMap::from_iter([(header::RANGE, HeaderValue::from_static(value))]);
             assert_eq!(RequestedRange::of(&headers, 100), expected, "{value}");
@@ -78,10 +82,10 @@ mod tests {
         check("bytes=90-99999999999999999999999", Part(90..100));
         check("bytes=-10", Part(90..100));
         check("bytes=-1000", Part(0..100));
-        check("bytes=100-", Outside);
-        check("bytes=100-200", Outside);
-        check("bytes=-0", Outside);
-        check("bytes=99999999999999999999999-", Outside);
+        check("bytes=100-", Unsatisfiable);
+        check("bytes=100-200", Unsatisfiable);
+        check("bytes=-0", Unsatisfiable);
+        check("bytes=99999999999999999999999-", Unsatisfiable);
         check("bytes=20-10", Whole);
         check("bytes=0-1,5-6", Whole);
         check("bytes=-", Whole);
@@ -100,6 +104,9 @@ mod tests {
             let headers = HeaderMap::from_iter([(header::RANGE, HeaderValue::from_static(value))]);
             RequestedRange::of(&headers, 0)
         };
-        assert_eq!([of("bytes=0-"), of("bytes=-1"), of("bytes=-0")], [Outside, Outside, Outside]);
+        assert_eq!(
+            [of("bytes=0-"), of("bytes=-1"), of("bytes=-0")],
+            [Unsatisfiable, Unsatisfiable, Unsatisfiable]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What the routes share.
+//! The state that the routes share.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,40 +6,40 @@ use std::sync::Arc;
 use kinora_domain::Clock;
 use kinora_packager::Packager;
 use kinora_store::Store;
-use kinora_web::addresses::Addresses;
 use kinora_web::assets::Assets;
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::gzip::GzipCache;
 
-use super::{GateCache, PlaylistCache};
+use super::{AuthorizationCache, PlaylistCache};
 
-/// What players and pages are answered from. Cheap to clone.
+/// The state of the delivery routes. Cheap to clone.
 #[derive(Clone)]
 pub struct DeliveryState(Arc<DeliveryParts>);
 
-/// What [`DeliveryState`] holds.
+/// The parts of [`DeliveryState`].
 pub struct DeliveryParts {
-    /// Rows.
+    /// Reads rows of the database.
     pub store: Store,
-    /// Bytes for players.
+    /// Provides the bytes for players.
     pub packager: Packager,
-    /// Tells the time.
+    /// Gives the current time.
     pub clock: Arc<dyn Clock>,
-    /// Where clients and players reach this server.
-    pub addresses: Arc<Addresses>,
+    /// The addresses of this server for clients and players.
+    pub addresses: Arc<BaseUrls>,
     /// Pages and their files.
     pub assets: Arc<dyn Assets>,
-    /// Caches what playback IDs play.
-    pub gate: GateCache,
+    /// Caches the rows of playback IDs and playlists.
+    pub gate: AuthorizationCache,
     /// Caches playlists.
     pub playlists: PlaylistCache,
     /// Caches compressed texts.
     pub gzip: Arc<GzipCache>,
-    /// How long shared caches may store what lies below a signed path, in seconds; `None`: not at all.
+    /// How long shared caches may store content below a signed path, in seconds; `None`: not at all.
     pub shared_max_age_s: Option<u32>,
 }
 
 impl DeliveryState {
-    /// Of these parts.
+    /// Creates the state from its parts.
     pub fn new(parts: DeliveryParts) -> Self {
         Self(Arc::new(parts))
     }

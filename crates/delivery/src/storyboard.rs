@@ -1,53 +1,55 @@
-//! Sheets of small pictures, and what tells players where each lies: `GET
-//! {images}/{playbackId}/spritesheet.{jpg,json}`, `advanced-spritesheet.{jpg,json}` and `storyboard.vtt`
-//! (C-175, C-179, D-0082).
+//! Sprite sheets, and the texts that give players the position of each tile:
+//! `GET {images}/{playbackId}/spritesheet.{jpg,json}`, `advanced-spritesheet.{jpg,json}` and
+//! `storyboard.vtt` (C-175, C-179, D-0082).
 
 use std::fmt::Write as _;
 
 use axum::http::HeaderMap;
 use axum::response::Response;
-use kinora_domain::{Frame, TokenClaims};
-use kinora_packager::{Sheet, Storyboard};
+use kinora_domain::{EmbeddingPage, TokenClaims};
+use kinora_packager::{SpriteSheet, Storyboard};
 use kinora_web::error::ApiError;
 use serde::Serialize;
 
-use super::parameter::{Parameters, Viewer};
-use super::picture::Answer;
-use super::send::{Caching, send_changing_text};
-use super::viewing::{self, handed_on};
+use super::image_query::{Parameters, Viewer};
+use super::playback_request::{self, forwarded_query};
+use super::response::{CacheLifetime, send_changing_text};
+use super::thumbnail::ImageResponse;
 use crate::DeliveryState;
 use crate::error;
 
-/// Seconds between two tiles that may be asked for (C-175).
+/// Longest interval between two tiles, in seconds (C-175).
 const INTERVAL_S_MAX: u32 = 10;
-/// Where none are.
+/// Default interval, in seconds.
 const INTERVAL_S: u32 = 10;
 
-/// Longest cue, in bytes: its times, where its tile lies, and the address of the sheet. That has a token,
-/// which needs no escapes where it holds, and a page, each byte of which may. As a sheet has 1,000 tiles at
-/// most (D-0082), a text has 10 MB at most, and 1 MB with a token such as ours.
-const CUE_BYTES_MAX: usize = TokenClaims::TOKEN_BYTES_MAX + 3 * Frame::LEN_MAX + 512;
+/// Longest cue, in bytes: its times, the position of its tile, and the address of the sheet.
+///
+/// That address contains a token, which needs no escapes where it is valid, and a page, whose every byte
+/// may need one. A sheet has at most 1,000 tiles (D-0082), so a text has at most 10 MB, and 1 MB with a
+/// token such as ours.
+const CUE_BYTES_MAX: usize = TokenClaims::TOKEN_BYTES_MAX + 3 * EmbeddingPage::LEN_MAX + 512;
 
-/// What of a storyboard is asked for.
+/// The requested part of a storyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Picture,
+enum StoryboardFile {
+    Image,
     Json,
     Vtt,
 }
 
-/// Which sheets a file is about.
+/// The sheet that a file name selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SheetKind {
     /// The overview.
     Plain,
     /// The one with an interval.
     Advanced,
-    /// The one with an interval where one is said, else the overview.
+    /// The one with an interval where the query has one, else the overview.
     Either,
 }
 
-/// How the parts of storyboards are called.
+/// File names of the parts of storyboards.
 pub(super) const NAMES: [&str; 5] = [
     "spritesheet.jpg",
     "spritesheet.json",
@@ -56,19 +58,19 @@ pub(super) const NAMES: [&str; 5] = [
     "storyboard.vtt",
 ];
 
-fn file_of(file: &str) -> Option<(Kind, Part)> {
+fn file_of(file: &str) -> Option<(SheetKind, StoryboardFile)> {
     let files = [
-        (Kind::Plain, Part::Picture),
-        (Kind::Plain, Part::Json),
-        (Kind::Advanced, Part::Picture),
-        (Kind::Advanced, Part::Json),
-        (Kind::Either, Part::Vtt),
+        (SheetKind::Plain, StoryboardFile::Image),
+        (SheetKind::Plain, StoryboardFile::Json),
+        (SheetKind::Advanced, StoryboardFile::Image),
+        (SheetKind::Advanced, StoryboardFile::Json),
+        (SheetKind::Either, StoryboardFile::Vtt),
     ];
     NAMES.iter().position(|name| *name == file).map(|at| files[at])
 }
 
-/// The sheet, made on the first request and kept, or the text that says where its tiles lie, for which no
-/// sheet is made.
+/// Sends the sheet, made on the first request and cached, or the text with the positions of its tiles, for
+/// which no sheet is made.
 pub(super) async fn storyboard(
     app: &DeliveryState,
     viewer: Viewer<'_>,
@@ -77,59 +79,61 @@ pub(super) async fn storyboard(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
-    let (granted, packaged) = viewer.look(app).await?;
+    let (granted, packaged) = viewer.authorize(app).await?;
     let sheet = parse(query, kind)?;
-    let terms = granted.terms(app, Caching::Minute);
-    // A tile is named a thousand times: a token goes along only where it let the viewer in.
+    let policy = granted.response_policy(app, CacheLifetime::Minute);
+    // The address is repeated for up to a thousand tiles: the token is included only where it admitted the
+    // viewer.
     let token = granted.token_of(viewer.viewing);
-    let address = address(sheet, &handed_on(token, viewing::frame(query).as_ref()));
-    let storyboard = app.packager.storyboard(&packaged, sheet, viewer.asker());
+    let address = sheet_url(sheet, &forwarded_query(token, playback_request::embedding_page(query).as_ref()));
+    let storyboard = app.packager.storyboard(&packaged, sheet, viewer.client());
     match part {
-        Part::Picture => {
+        StoryboardFile::Image => {
             let etag = match sheet {
-                Sheet::Overview => format!("\"{}-sheet\"", packaged.id()),
-                Sheet::Every(seconds) => format!("\"{}-sheet-{seconds}\"", packaged.id()),
+                SpriteSheet::Overview => format!("\"{}-sheet\"", packaged.id()),
+                SpriteSheet::Every(seconds) => format!("\"{}-sheet-{seconds}\"", packaged.id()),
             };
-            let picture = async { app.packager.sheet(&packaged, &storyboard.await?, viewer.asker()).await };
-            Answer { content_type: "image/jpeg", etag, terms }.of(request, picture).await
+            let image =
+                async { app.packager.sprite_sheet(&packaged, &storyboard.await?, viewer.client()).await };
+            ImageResponse { content_type: "image/jpeg", etag, policy }.of(request, image).await
         }
-        Part::Json => {
+        StoryboardFile::Json => {
             let url = format!("{}/{}/{address}", app.addresses.images, viewer.playback);
             let text = json(&*storyboard.await.map_err(error::from_packager)?, url);
-            Ok(send_changing_text(app, request, text.into(), "application/json", terms).await)
+            Ok(send_changing_text(app, request, text.into(), "application/json", policy).await)
         }
-        Part::Vtt => {
+        StoryboardFile::Vtt => {
             let text = vtt(&*storyboard.await.map_err(error::from_packager)?, &address);
-            Ok(send_changing_text(app, request, text.into(), "text/vtt; charset=utf-8", terms).await)
+            Ok(send_changing_text(app, request, text.into(), "text/vtt; charset=utf-8", policy).await)
         }
     }
 }
 
-/// The sheet.
-fn parse(query: &str, kind: Kind) -> Result<Sheet, ApiError> {
+/// Parses the sheet that a query selects. 422 names a wrong parameter.
+fn parse(query: &str, kind: SheetKind) -> Result<SpriteSheet, ApiError> {
     let mut parameters = Parameters::of(query);
     let interval = match kind {
-        Kind::Plain => None,
-        Kind::Either => parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds"),
-        Kind::Advanced => {
+        SheetKind::Plain => None,
+        SheetKind::Either => parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds"),
+        SheetKind::Advanced => {
             Some(parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds").unwrap_or(INTERVAL_S))
         }
     };
-    parameters.into_result(interval.map_or(Sheet::Overview, Sheet::Every))
+    parameters.into_result(interval.map_or(SpriteSheet::Overview, SpriteSheet::Every))
 }
 
-/// The sheet as seen from beside it.
-fn address(sheet: Sheet, handed_on: &str) -> String {
+/// The address of the sheet, relative to its own folder.
+fn sheet_url(sheet: SpriteSheet, query: &str) -> String {
     match sheet {
-        Sheet::Overview => format!("spritesheet.jpg{handed_on}"),
-        Sheet::Every(seconds) => {
-            let rest = handed_on.replacen('?', "&", 1);
+        SpriteSheet::Overview => format!("spritesheet.jpg{query}"),
+        SpriteSheet::Every(seconds) => {
+            let rest = query.replacen('?', "&", 1);
             format!("advanced-spritesheet.jpg?interval={seconds}{rest}")
         }
     }
 }
 
-/// The form with a list of tiles, of the two that the web player reads (C-179).
+/// The JSON form with a list of tiles, one of the two forms that the web player reads (C-179).
 #[derive(Serialize)]
 struct SheetView {
     url: String,
@@ -161,8 +165,8 @@ fn json(storyboard: &Storyboard, url: String) -> String {
     serde_json::to_string(&view).expect("numbers and texts are always JSON")
 }
 
-/// WebVTT whose cues name parts of the sheet (Media Fragments URI 1.0, 4.2.2): what players take as a track
-/// of thumbnails.
+/// WebVTT whose cues name parts of the sheet (Media Fragments URI 1.0, 4.2.2). Players use it as a track of
+/// thumbnails.
 fn vtt(storyboard: &Storyboard, address: &str) -> String {
     let (width, height) = (storyboard.tile_width, storyboard.tile_height);
     let mut text = "WEBVTT\n".to_owned();
@@ -192,37 +196,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_is_a_whole_number_of_seconds_from_1_to_10() {
+    fn sprite_sheet_interval_is_1_to_10_seconds() {
         let sheet = |query: &str, kind| parse(query, kind).ok();
-        assert_eq!(sheet("", Kind::Advanced), Some(Sheet::Every(10)));
-        assert_eq!(sheet("interval=3&token=x", Kind::Advanced), Some(Sheet::Every(3)));
-        assert_eq!(sheet("interval=1", Kind::Either), Some(Sheet::Every(1)));
-        assert_eq!(sheet("", Kind::Either), Some(Sheet::Overview));
-        assert_eq!(sheet("interval=x", Kind::Plain), Some(Sheet::Overview), "it has none");
+        assert_eq!(sheet("", SheetKind::Advanced), Some(SpriteSheet::Every(10)));
+        assert_eq!(sheet("interval=3&token=x", SheetKind::Advanced), Some(SpriteSheet::Every(3)));
+        assert_eq!(sheet("interval=1", SheetKind::Either), Some(SpriteSheet::Every(1)));
+        assert_eq!(sheet("", SheetKind::Either), Some(SpriteSheet::Overview));
+        assert_eq!(sheet("interval=x", SheetKind::Plain), Some(SpriteSheet::Overview), "it has none");
         for query in ["interval=0", "interval=11", "interval=", "interval=1.5", "interval=-1", "interval=ten"]
         {
-            assert_eq!(sheet(query, Kind::Advanced), None, "{query}");
-            assert_eq!(sheet(query, Kind::Either), None, "{query}");
+            assert_eq!(sheet(query, SheetKind::Advanced), None, "{query}");
+            assert_eq!(sheet(query, SheetKind::Either), None, "{query}");
         }
     }
 
     #[test]
-    fn the_sheet_has_the_token_of_what_names_it() {
-        assert_eq!(address(Sheet::Overview, ""), "spritesheet.jpg");
-        assert_eq!(address(Sheet::Overview, "?token=a+b%26c"), "spritesheet.jpg?token=a+b%26c");
+    fn sheet_url_carries_the_token() {
+        assert_eq!(sheet_url(SpriteSheet::Overview, ""), "spritesheet.jpg");
+        assert_eq!(sheet_url(SpriteSheet::Overview, "?token=a+b%26c"), "spritesheet.jpg?token=a+b%26c");
         assert_eq!(
-            address(Sheet::Every(5), "?token=e.f&page=x"),
+            sheet_url(SpriteSheet::Every(5), "?token=e.f&page=x"),
             "advanced-spritesheet.jpg?interval=5&token=e.f&page=x"
         );
     }
 
     #[test]
-    fn a_cue_is_bounded_as_its_token_and_its_page_are() {
+    fn longest_cue_fits_cue_bytes_max() {
         let token = "x".repeat(TokenClaims::TOKEN_BYTES_MAX);
-        for page in ["!".repeat(Frame::LEN_MAX), "[1111:2222:3333:4444:5555:6666:7777:8888]".to_owned()] {
-            let frame = Frame::of_text(&page);
+        for page in
+            ["!".repeat(EmbeddingPage::LEN_MAX), "[1111:2222:3333:4444:5555:6666:7777:8888]".to_owned()]
+        {
+            let frame = EmbeddingPage::of_text(&page);
             assert_eq!(frame.to_string(), page);
-            let address = address(Sheet::Every(10), &handed_on(Some(&token), Some(&frame)));
+            let address = sheet_url(SpriteSheet::Every(10), &forwarded_query(Some(&token), Some(&frame)));
             let mut text = String::new();
             cue(&mut text, (u64::MAX - 1, u64::MAX), &address, [u32::MAX; 4]);
             assert!(text.len() <= CUE_BYTES_MAX, "{}", text.len());
@@ -230,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_two_digits_for_hours_and_more_where_they_need_them() {
+    fn webvtt_times_support_100_hours() {
         let check = |ms, expected| assert_eq!(time(ms), expected);
         check(0, "00:00:00.000");
         check(3_723_045, "01:02:03.045");

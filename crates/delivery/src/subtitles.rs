@@ -1,5 +1,4 @@
-//! Subtitles that were added to a media: a whole file, and playlists with segments beside those of video and
-//! sound.
+//! Subtitles that were added to a media: a whole file, and playlists with segments, as for video and audio.
 
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
@@ -7,40 +6,40 @@ use axum::response::Response;
 use kinora_domain::{PlaybackId, SourceId, TrackId};
 use kinora_packager::{Packaged, SubtitleName};
 use kinora_web::error::ApiError;
-use kinora_web::extract::PlainParts;
+use kinora_web::extract::UnescapedPathParts;
 
-use super::gate::{Granted, grant};
-use super::manifest::PLAYLIST;
-use super::send::{Caching, send_text};
-use super::viewing::Viewing;
+use super::authorization::{Granted, grant};
+use super::manifest::CONTENT_TYPE;
+use super::playback_request::PlaybackRequest;
+use super::response::{CacheLifetime, send_text};
 use crate::DeliveryState;
 use crate::error;
 
 /// WebVTT, 7: always UTF-8.
 const WEBVTT: &str = "text/vtt";
 
-/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (C-21). The address
-/// stays when the track is given another file, so nobody keeps the answer for long.
+/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (C-21). The address stays the same
+/// when the track gets another file, so the response is cached briefly.
 pub(super) async fn file(
     State(app): State<DeliveryState>,
-    PlainParts([playback, file]): PlainParts<2>,
+    UnescapedPathParts([playback, file]): UnescapedPathParts<2>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::no_such_path())?;
     let track = file.strip_suffix(".vtt").and_then(|track| track.parse::<TrackId>().ok());
     let track = track.filter(|track| file == format!("{track}.vtt")).ok_or_else(ApiError::no_such_path)?;
-    let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
-    let granted = grant(&app, playback, &viewing).await?;
-    let wanted = granted.offer.subtitles.iter().find(|subtitles| subtitles.track == track);
-    let source = wanted.ok_or_else(ApiError::no_such_path)?.offered.source;
+    let playback_request = PlaybackRequest::by_token(query.as_deref().unwrap_or(""), &request);
+    let granted = grant(&app, playback, &playback_request).await?;
+    let entry = granted.media.subtitles.iter().find(|subtitles| subtitles.track == track);
+    let source = entry.ok_or_else(ApiError::no_such_path)?.offered.source;
     let bytes = app.packager.subtitle_file(source).await.map_err(error::from_packager)?;
-    let terms = granted.terms(&app, Caching::Short);
-    Ok(send_text(&app, &request, bytes, WEBVTT, format!("\"{source}\""), terms).await)
+    let policy = granted.response_policy(&app, CacheLifetime::Short);
+    Ok(send_text(&app, &request, bytes, WEBVTT, format!("\"{source}\""), policy).await)
 }
 
-/// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another
-/// one for every file, so what lies here never changes.
+/// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. Each file has
+/// its own id, so the content below it never changes.
 pub(super) async fn child(
     app: &DeliveryState,
     request: &HeaderMap,
@@ -49,15 +48,15 @@ pub(super) async fn child(
     SubtitleName(source): SubtitleName,
     file: File,
 ) -> Result<Response, ApiError> {
-    if !is_offered(granted, source) {
+    if !is_available(granted, source) {
         return Err(ApiError::no_such_path());
     }
     let etag = |name: &str| format!("\"{}-{source}-{name}\"", packaged.id());
-    let terms = granted.terms(app, Caching::Immutable);
+    let policy = granted.response_policy(app, CacheLifetime::Immutable);
     match file {
         File::Playlist => {
             let text = packaged.subtitle_playlist();
-            Ok(send_text(app, request, text, PLAYLIST, etag("playlist"), terms).await)
+            Ok(send_text(app, request, text, CONTENT_TYPE, etag("playlist"), policy).await)
         }
         File::Segment(number) => {
             let bytes = app
@@ -65,13 +64,13 @@ pub(super) async fn child(
                 .subtitle_segment(packaged, source, number)
                 .await
                 .map_err(error::from_packager)?;
-            Ok(send_text(app, request, bytes, WEBVTT, etag(&number.to_string()), terms).await)
+            Ok(send_text(app, request, bytes, WEBVTT, etag(&number.to_string()), policy).await)
         }
     }
 }
 
-fn is_offered(granted: &Granted, source: SourceId) -> bool {
-    granted.offer.subtitles.iter().any(|subtitles| subtitles.offered.source == source)
+fn is_available(granted: &Granted, source: SourceId) -> bool {
+    granted.media.subtitles.iter().any(|subtitles| subtitles.offered.source == source)
 }
 
 /// The last part of an address of subtitles.
@@ -87,7 +86,7 @@ impl File {
             return Some(Self::Playlist);
         }
         let number: u32 = text.strip_suffix(".vtt")?.parse().ok()?;
-        // One address each: `+1.vtt` and `01.vtt` are none.
+        // Each segment has one address: `+1.vtt` and `01.vtt` do not exist.
         (text == format!("{number}.vtt")).then_some(Self::Segment(number))
     }
 }
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_has_one_name() {
+    fn only_canonical_file_names_parse() {
         let check = |text, file| assert_eq!(File::from_text(text), file, "{text}");
         check("playlist.m3u8", Some(File::Playlist));
         check("0.vtt", Some(File::Segment(0)));

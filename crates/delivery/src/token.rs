@@ -9,9 +9,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Header};
 use kinora_domain::{
-    KeyMark, PublicKey, SigningKey, SigningKeyId, TokenAlgorithm, TokenClaims, TokenRefusal, WorkspaceId,
+    KeyRef, PublicKey, SigningKey, SigningKeyId, TokenAlgorithm, TokenClaims, TokenError, WorkspaceId,
 };
-use kinora_store::Version;
+use kinora_store::DataVersion;
 use kinora_web::error::ApiError;
 use kinora_web::public_key;
 use moka::sync::Cache;
@@ -21,44 +21,46 @@ use sha2::{Digest as _, Sha256};
 
 use crate::DeliveryState;
 
-/// What was found out a moment ago. Whatever is written by this process makes it old at once; what others
-/// write, within half a second, or within the second that it lives (D-0029).
+/// Caches signing keys and verified tokens.
+///
+/// A write by this process invalidates them at once. A write by another process does within half a second,
+/// or at the latest when the entry expires after a second (D-0029).
 pub(super) struct Tokens {
-    keys: Cache<(WorkspaceId, SigningKeyId), Remembered>,
+    keys: Cache<(WorkspaceId, SigningKeyId), CachedKey>,
     verified: Cache<[u8; 32], (u64, Verified)>,
 }
 
 #[derive(Clone)]
-enum Remembered {
-    There(u64, Arc<VerifyingKey>),
-    /// Never answered from an old version: a key that was just made counts everywhere.
-    Gone(Version),
+enum CachedKey {
+    Found(u64, Arc<VerifyingKey>),
+    /// Valid for one version of the database only: every process accepts a key that was just created.
+    Missing(DataVersion),
 }
 
 struct VerifyingKey {
-    mark: KeyMark,
+    key_ref: KeyRef,
     algorithm: Algorithm,
-    /// Read once: to read it anew takes a third of what a verification takes.
+    /// Parsed once: parsing takes a third of the time of a verification.
     key: ParsedPublicKey,
 }
 
-/// A token whose signature holds and that was not taken back.
+/// A token with a valid signature that was not revoked.
 #[derive(Clone)]
 pub(super) struct Verified {
-    pub(super) key: KeyMark,
+    pub(super) key: KeyRef,
     pub(super) claims: Arc<TokenClaims>,
 }
 
 /// Why a token is not verified.
 pub(super) enum VerifyError {
-    /// The token is to blame.
-    Refused(TokenRefusal),
-    /// The database could not be asked.
+    /// The token is not valid.
+    Refused(TokenError),
+    /// The database could not be queried.
     Failed(ApiError),
 }
 
-impl From<TokenRefusal> for VerifyError {
-    fn from(refusal: TokenRefusal) -> Self {
+impl From<TokenError> for VerifyError {
+    fn from(refusal: TokenError) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -69,7 +71,7 @@ impl From<ApiError> for VerifyError {
     }
 }
 
-/// What is read of a payload.
+/// The claims that are read from a payload.
 #[derive(Deserialize)]
 struct Claims {
     aud: Option<Audience>,
@@ -78,7 +80,7 @@ struct Claims {
     jti: Option<String>,
 }
 
-/// RFC 7519, 4.1.3: one or several.
+/// The claim `aud`: one or several values (RFC 7519, 4.1.3).
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Audience {
@@ -86,38 +88,39 @@ enum Audience {
     Many(Vec<String>),
 }
 
-/// What is read of a payload before its signature is known to hold.
+/// The claims that are read from a payload before its signature is verified.
 #[derive(Deserialize)]
 struct Unverified {
     kid: Option<String>,
 }
 
 impl Tokens {
-    const REMEMBERED_FOR: Duration = Duration::from_secs(1);
+    const TIME_TO_LIVE: Duration = Duration::from_secs(1);
     /// A key has at most 1 KiB.
     const KEYS_MAX: u64 = 10_000;
     /// Claims have some hundred bytes, and at most the 8 KiB of a token.
     const VERIFIED_MAX: u64 = 10_000;
 
     pub(super) fn new() -> Self {
-        let keys = Cache::builder().max_capacity(Self::KEYS_MAX).time_to_live(Self::REMEMBERED_FOR).build();
+        let keys = Cache::builder().max_capacity(Self::KEYS_MAX).time_to_live(Self::TIME_TO_LIVE).build();
         let verified =
-            Cache::builder().max_capacity(Self::VERIFIED_MAX).time_to_live(Self::REMEMBERED_FOR).build();
+            Cache::builder().max_capacity(Self::VERIFIED_MAX).time_to_live(Self::TIME_TO_LIVE).build();
         Self { keys, verified }
     }
 }
 
-/// Whether a token was signed by a key of this workspace and not taken back, and what it says. What it says
-/// is not held against anything.
+/// Verifies that a token was signed by a key of this workspace and was not revoked; returns its claims.
+///
+/// The claims themselves are not checked here.
 pub(super) async fn verify(
     app: &DeliveryState,
     workspace: WorkspaceId,
     token: &str,
 ) -> Result<Verified, VerifyError> {
     if token.len() > TokenClaims::TOKEN_BYTES_MAX {
-        return Err(TokenRefusal::TooLong.into());
+        return Err(TokenError::TooLong.into());
     }
-    // Taken before rows are read: a commit in between makes what is remembered old at once, never new.
+    // Taken before rows are read: a commit in between makes the cached entry stale, never too new.
     let generation = app.store.generation();
     let fingerprint = Sha256::new().chain_update(workspace.as_uuid()).chain_update(token).finalize().into();
     let tokens = &app.gate.tokens;
@@ -126,26 +129,27 @@ pub(super) async fn verify(
     {
         return Ok(verified);
     }
-    let (header, id) = head(token)?;
-    let key = find(app, workspace, id).await?.ok_or(TokenRefusal::UnknownKey)?;
+    let (header, id) = decode_header(token)?;
+    let key = find(app, workspace, id).await?.ok_or(TokenError::UnknownKey)?;
     let claims = Arc::new(key.read(token, &header)?);
     if let Some(jti) = claims.id.as_deref()
         && Box::pin(app.store.is_token_revoked(workspace, jti)).await.map_err(ApiError::from)?
     {
-        return Err(TokenRefusal::Revoked.into());
+        return Err(TokenError::Revoked.into());
     }
-    let verified = Verified { key: key.mark, claims };
+    let verified = Verified { key: key.key_ref, claims };
     tokens.verified.insert(fingerprint, (generation, verified.clone()));
     Ok(verified)
 }
 
-/// Whether a workspace has this very key: another one that was brought in under its id later is not it.
+/// Whether a workspace has exactly this key. Another key that was later imported under the same id does not
+/// count.
 pub(super) async fn has_key(
     app: &DeliveryState,
     workspace: WorkspaceId,
-    key: KeyMark,
+    key: KeyRef,
 ) -> Result<bool, ApiError> {
-    Ok(find(app, workspace, key.id).await?.is_some_and(|found| found.mark == key))
+    Ok(find(app, workspace, key.id).await?.is_some_and(|verifying_key| verifying_key.key_ref == key))
 }
 
 async fn find(
@@ -155,80 +159,81 @@ async fn find(
 ) -> Result<Option<Arc<VerifyingKey>>, ApiError> {
     let keys = &app.gate.tokens.keys;
     let generation = app.store.generation();
-    let remembered = keys.get(&(workspace, id));
-    if let Some(Remembered::There(at, key)) = &remembered
+    let cached = keys.get(&(workspace, id));
+    if let Some(CachedKey::Found(at, key)) = &cached
         && *at == generation
     {
         return Ok(Some(Arc::clone(key)));
     }
     let version = app.store.version().await?;
-    if let Some(Remembered::Gone(at)) = &remembered
+    if let Some(CachedKey::Missing(at)) = &cached
         && *at == version
     {
         return Ok(None);
     }
-    let found = Box::pin(app.store.signing_key(workspace, id)).await?;
-    let key = found.and_then(|key| VerifyingKey::of(&key)).map(Arc::new);
+    let row = Box::pin(app.store.signing_key(workspace, id)).await?;
+    let key = row.and_then(|key| VerifyingKey::of(&key)).map(Arc::new);
     let remembered = match &key {
-        Some(key) => Remembered::There(generation, Arc::clone(key)),
-        None => Remembered::Gone(version),
+        Some(key) => CachedKey::Found(generation, Arc::clone(key)),
+        None => CachedKey::Missing(version),
     };
     keys.insert((workspace, id), remembered);
     Ok(key)
 }
 
-/// The header of a token and the key that it names: there, else in its payload (C-166).
-fn head(token: &str) -> Result<(Header, SigningKeyId), TokenRefusal> {
+/// The header of a token, and the id of its key: from the header, else from the payload (C-166).
+fn decode_header(token: &str) -> Result<(Header, SigningKeyId), TokenError> {
     let header = jsonwebtoken::decode_header(token).map_err(|error| match error.kind() {
-        ErrorKind::Json(error) if error.is_data() => TokenRefusal::BadHeader,
-        _ => TokenRefusal::Malformed,
+        ErrorKind::Json(error) if error.is_data() => TokenError::BadHeader,
+        _ => TokenError::Malformed,
     })?;
-    // RFC 7515, 4.1.11: whoever does not understand what is critical refuses. Nothing is understood here.
+    // RFC 7515, 4.1.11: unknown critical extensions must be rejected. None are supported here.
     if header.crit.is_some() {
-        return Err(TokenRefusal::BadHeader);
+        return Err(TokenError::BadHeader);
     }
     let named = match &header.kid {
         Some(kid) => Some(kid.clone()),
         None => claims::<Unverified>(token)?.kid,
     };
-    let id = named.and_then(|kid| kid.parse().ok()).ok_or(TokenRefusal::UnknownKey)?;
+    let id = named.and_then(|kid| kid.parse().ok()).ok_or(TokenError::UnknownKey)?;
     Ok((header, id))
 }
 
-/// What a payload says: a JSON object (RFC 7519, 3). A list would be read as well, in the order of the
-/// fields.
-fn claims<T: DeserializeOwned>(token: &str) -> Result<T, TokenRefusal> {
+/// The claims of a payload, which must be a JSON object (RFC 7519, 3). Without this check a list would be
+/// accepted too, in the order of the fields.
+fn claims<T: DeserializeOwned>(token: &str) -> Result<T, TokenError> {
     let object = jsonwebtoken::dangerous::insecure_decode_claims::<serde_json::Map<_, _>>(token);
-    let object = object.map_err(|_| TokenRefusal::Malformed)?;
-    T::deserialize(serde_json::Value::Object(object)).map_err(|_| TokenRefusal::BadClaim)
+    let object = object.map_err(|_| TokenError::Malformed)?;
+    T::deserialize(serde_json::Value::Object(object)).map_err(|_| TokenError::BadClaim)
 }
 
 impl VerifyingKey {
     fn of(row: &SigningKey) -> Option<Self> {
-        let mark = KeyMark { id: row.id, created_at: row.created_at };
+        let key_ref = KeyRef { id: row.id, created_at: row.created_at };
         let key = PublicKey::from_pem(&row.public_key).ok()?;
         let algorithm = match key.algorithm {
             TokenAlgorithm::Rs256 => Algorithm::RS256,
             TokenAlgorithm::Es256 => Algorithm::ES256,
             TokenAlgorithm::EdDsa => Algorithm::EdDSA,
         };
-        Some(Self { mark, algorithm, key: public_key::usable(&key).ok()? })
+        Some(Self { key_ref, algorithm, key: public_key::parse_verifying_key(&key).ok()? })
     }
 
-    /// What a token says that this key signed.
-    fn read(&self, token: &str, header: &Header) -> Result<TokenClaims, TokenRefusal> {
-        // The algorithm is the key's, whatever the token says.
+    /// The claims of a token, after its signature was verified with this key.
+    fn read(&self, token: &str, header: &Header) -> Result<TokenClaims, TokenError> {
+        // The algorithm must be that of the key, not the token's choice.
         if header.alg != self.algorithm {
-            return Err(TokenRefusal::WrongAlgorithm);
+            return Err(TokenError::WrongAlgorithm);
         }
-        let (message, signature) = token.rsplit_once('.').ok_or(TokenRefusal::Malformed)?;
-        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenRefusal::Malformed)?;
-        self.key.verify_sig(message.as_bytes(), &signature).map_err(|_| TokenRefusal::BadSignature)?;
-        // No longer insecure. Times are held against the clock that everything else is held against.
+        let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Malformed)?;
+        self.key.verify_sig(message.as_bytes(), &signature).map_err(|_| TokenError::BadSignature)?;
+        // Safe, since the signature is verified. Times are checked later, against the clock that everything
+        // else uses.
         let Claims { aud, exp, nbf, jti } = claims(token)?;
-        // By what cannot be revoked, nothing is opened.
+        // A token that cannot be revoked gives no access.
         if jti.as_ref().is_some_and(|jti| !TokenClaims::is_id(jti)) {
-            return Err(TokenRefusal::BadClaim);
+            return Err(TokenError::BadClaim);
         }
         let audience = match aud {
             None => Vec::new(),
@@ -243,8 +248,7 @@ impl VerifyingKey {
 mod tests {
     use super::*;
 
-    /// A token may be verified by a key that was cached for as long: together the 2 s of
-    /// C-13.
+    /// A token may be verified by a key that was itself cached for as long: together the 2 s of C-13.
     #[test]
     fn cached_key_and_token_expire_within_1_s() {
         let tokens = Tokens::new();

@@ -2,14 +2,14 @@
 
 use crate::Timestamp;
 
-/// Tells the time. The system's clock in the binary, a movable one in tests.
+/// A clock: the system's clock in the binary, a movable one in tests.
 pub trait Clock: Send + Sync {
     /// The present instant.
     fn now(&self) -> Timestamp;
 }
 
-/// Draws random bytes. The operating system's generator in the binary, a seeded one in tests.
+/// A source of random bytes: the operating system's generator in the binary, a seeded one in tests.
 pub trait Random: Send + Sync {
-    /// Fills the slice with bytes nobody can guess.
+    /// Fills the slice with unpredictable bytes.
     fn fill(&self, bytes: &mut [u8]);
 }

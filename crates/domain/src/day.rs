@@ -1,4 +1,4 @@
-//! Days of the calendar.
+//! Calendar days.
 
 use std::fmt;
 
@@ -9,33 +9,33 @@ use crate::Timestamp;
 pub struct Day(jiff::civil::Date);
 
 impl Day {
-    /// The day that is written so: `2025-11-03`, and in no other form (RFC 3339, `full-date`). `None` for
-    /// what is no day.
+    /// Parses `2025-11-03`, and no other form (RFC 3339, `full-date`). `None` if the text is not a valid
+    /// day.
     pub fn from_text(text: &str) -> Option<Self> {
         let day = Self(text.parse().ok()?);
-        // The parser knows more forms, and years before the first.
+        // The parser accepts more forms, and years before 1.
         (0 < day.0.year() && day.to_string() == text).then_some(day)
     }
 
-    /// The day that an instant is part of.
+    /// The day that contains an instant.
     pub fn of(at: Timestamp) -> Self {
         let at = jiff::Timestamp::from_microsecond(at.as_micros())
             .expect("the constructor clamps to jiff's range");
         Self(at.to_zoned(jiff::tz::TimeZone::UTC).date())
     }
 
-    /// The day behind it; none behind the last of the year 9999.
+    /// The next day; `None` after the last day of the year 9999.
     pub fn next(self) -> Option<Self> {
         self.0.tomorrow().ok().map(Self)
     }
 
-    /// The first of its month.
+    /// The first day of its month.
     pub fn first_of_month(self) -> Self {
         Self(self.0.first_of_month())
     }
 
-    /// How many days lie between this one and a later one, which counts with this one: 1 for the same day, 0
-    /// for an earlier one.
+    /// The number of days from this one to `last`, both included: 1 for the same day, 0 if `last` is
+    /// earlier.
     pub fn days_through(self, last: Self) -> u32 {
         u32::try_from((last.0 - self.0).get_days() + 1).unwrap_or(0)
     }
@@ -48,7 +48,7 @@ impl Day {
         Timestamp::from_micros(micros.unwrap_or(i64::MAX))
     }
 
-    /// The first instant that is no longer part of it.
+    /// The first instant after it.
     pub fn end(self) -> Timestamp {
         self.next().map_or(Timestamp::from_micros(i64::MAX), Self::start)
     }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_has_one_form() {
+    fn day_parses_only_canonical_form() {
         for text in ["2025-11-03", "2024-02-29", "0001-01-01", "9999-12-31"] {
             assert_eq!(Day::from_text(text).map(|day| day.to_string()).as_deref(), Some(text));
         }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_begins_at_midnight_and_ends_where_the_next_begins() {
+    fn day_spans_midnight_to_midnight_utc() {
         let day = Day::from_text("2025-11-03").unwrap();
         assert_eq!(day.start().to_string(), "2025-11-03T00:00:00.000000Z");
         assert_eq!(day.end().to_string(), "2025-11-04T00:00:00.000000Z");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_is_part_of_one_day() {
+    fn timestamp_belongs_to_exactly_one_day() {
         let day = Day::from_text("2025-11-03").unwrap();
         assert_eq!(Day::of(day.start()), day);
         assert_eq!(Day::of(day.end().plus_micros(-1)), day);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn days_are_counted_with_both_ends() {
+    fn days_through_includes_both_ends() {
         let check = |first: &str, last: &str, days| {
             let (first, last) = (Day::from_text(first).unwrap(), Day::from_text(last).unwrap());
             assert_eq!(first.days_through(last), days, "{first} {last}");

@@ -1,15 +1,15 @@
-//! Errors with their causes, for logs and for people.
+//! Errors with their causes, for logs and messages.
 
 use std::error::Error;
 
 /// An error and its causes: `the database cannot be used: connection refused`.
 ///
-/// A cause is left out where the text in front of it has it already: some errors print their own.
+/// A cause that the text already contains is skipped: some errors print their own causes.
 pub fn error_chain(error: &dyn Error) -> String {
     sentence_with_causes(error.to_string(), error.source())
 }
 
-/// A sentence, then `cause` and all its own causes. `None` leaves the sentence alone.
+/// A sentence, then `cause` and all its own causes. `None` returns the sentence alone.
 pub fn sentence_with_causes(sentence: impl Into<String>, cause: Option<&dyn Error>) -> String {
     let mut text = sentence.into();
     let mut next = cause;

@@ -1,79 +1,78 @@
-//! What happened, to be told to the client's application.
+//! Events: the changes that webhooks report to the client's application.
 
 use crate::{Media, MediaId, Timestamp, TrackId, Upload, WorkspaceId};
 
-/// One thing that happened, committed together with the change it tells of. The store gives it its id.
+/// One event, committed together with its change. The store assigns its ID.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Where it happened.
+    /// The workspace of its subject.
     pub workspace: WorkspaceId,
-    /// What happened, with the facts of that moment.
+    /// The change, with the state at that time.
     pub kind: EventKind,
-    /// When it happened.
+    /// The time of the change.
     pub at: Timestamp,
 }
 
-/// What happened. A media is kept as it was at that moment, so that a late delivery still tells the truth of
-/// it.
+/// The change. A media is a snapshot of that time, so that a late delivery still reports the state of then.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// A media was registered.
     MediaCreated(Box<Media>),
-    /// A media plays.
+    /// A media became ready.
     MediaReady(Box<Media>),
-    /// A media will never play.
+    /// A media failed, which is final.
     MediaFailed(Box<Media>),
     /// A media changed.
     MediaUpdated(MediaId),
-    /// The original of a media can be fetched.
+    /// The original of a media became downloadable.
     SourceReady(Box<Media>),
-    /// The original of a media can be fetched no more.
+    /// The original of a media is no longer downloadable.
     SourceDeleted(Box<Media>),
-    /// The files that are wanted of a media can be fetched.
+    /// The requested files of a media became downloadable.
     Mp4Ready(Box<Media>),
-    /// A media is gone.
+    /// A media was deleted.
     MediaDeleted(MediaId),
     /// A direct upload was registered.
     UploadRegistered(Box<Upload>),
-    /// The file of a direct upload is whole; what became of its media is told next.
+    /// The file of a direct upload is complete; the outcome for its media is the next event.
     UploadCompleted(Box<Media>),
-    /// A direct upload is wanted no more; the upload as it was before.
+    /// A direct upload was cancelled; the upload as it was before.
     UploadCancelled(Box<Upload>),
-    /// Something happened to a track that was added to a media.
+    /// A track that was added to a media changed.
     Track(Box<TrackEvent>),
 }
 
-/// What happened to an added track, with the media as it was at that moment.
+/// A change of an added track, with a snapshot of the media.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrackEvent {
-    /// What happened.
-    pub what: TrackHappening,
-    /// To which track. Of one that is gone only this is left.
+    /// The change.
+    pub kind: TrackEventKind,
+    /// The track. For a deleted track, only this ID is left.
     pub track: TrackId,
     /// The media.
     pub media: Media,
 }
 
-/// What can happen to an added track (C-188).
+/// The kinds of change of an added track (C-188).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TrackHappening {
-    /// It was added, and is fetched.
+pub enum TrackEventKind {
+    /// It was added, and its download begins.
     Created,
     /// Players are offered it.
     Ready,
-    /// It could not be fetched, or is of no use.
+    /// It could not be fetched, or its content is unusable.
     Failed,
-    /// Its client changed it.
+    /// A client changed it.
     Updated,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
 }
 
-impl TrackHappening {
+impl TrackEventKind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Created, Self::Ready, Self::Failed, Self::Updated, Self::Deleted];
 
-    /// The type of the event as receivers and rows see it.
+    /// The event type in payloads and rows.
     pub fn name(self) -> &'static str {
         match self {
             Self::Created => "video.media.track.created",
@@ -84,13 +83,13 @@ impl TrackHappening {
         }
     }
 
-    /// What the events of this type tell.
+    /// The change with this event type.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|what| what.name() == name)
     }
 }
 
-/// What an event is about. Events of one subject reach a webhook in the order of their commits.
+/// The subject of an event. Events of one subject reach a webhook in the order of their commits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventSubject {
     /// A media.
@@ -98,7 +97,7 @@ pub enum EventSubject {
 }
 
 impl EventKind {
-    /// The type as receivers and rows see it.
+    /// The event type in payloads and rows.
     pub fn name(&self) -> &'static str {
         match self {
             Self::MediaCreated(_) => "video.media.created",
@@ -112,11 +111,11 @@ impl EventKind {
             Self::UploadRegistered(_) => "video.media.upload",
             Self::UploadCompleted(_) => "video.upload.media_created",
             Self::UploadCancelled(_) => "video.media.upload.cancelled",
-            Self::Track(event) => event.what.name(),
+            Self::Track(event) => event.kind.name(),
         }
     }
 
-    /// What it is about. An upload is one with its media, so their events keep one order.
+    /// Its subject. An upload shares the subject of its media, so their events stay in one order.
     pub fn subject(&self) -> EventSubject {
         match self {
             Self::MediaCreated(media)

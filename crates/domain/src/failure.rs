@@ -1,39 +1,39 @@
-//! Why a media failed, for the person who reads it.
+//! The reason of a media's failure, for clients and their users.
 
 /// The stable, documented list of reasons (C-31). Codes are never renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureCode {
-    /// The address did not answer, or broke off too often.
+    /// The address did not respond, or the connection broke too often.
     SourceUnreachable,
-    /// The address answered 404, 410, 401 or 403.
+    /// The address returned 404, 410, 401 or 403.
     SourceNotFound,
-    /// The address, or one it redirects to, lies in a network that must not be reached.
+    /// The address, or a redirect target, is in a forbidden network.
     SourceForbiddenAddress,
-    /// More bytes than allowed.
+    /// More bytes than the limit.
     SourceTooLarge,
-    /// Slower than allowed.
+    /// Slower than the limit.
     SourceTimeout,
-    /// The bytes are no media file.
+    /// The bytes are not a media file.
     NotMedia,
-    /// What should be subtitles is something else.
+    /// A subtitle file was expected.
     NotSubtitles,
-    /// What should be sound has none.
+    /// A file with audio was expected.
     NoAudio,
-    /// Bytes are missing and what is there does not play.
+    /// Bytes are missing, and the part that is present does not play.
     Truncated,
-    /// A codec, or a use of one, that is not supported.
+    /// A codec, or a feature of one, that is not supported.
     CodecUnsupported,
-    /// The source is larger than the media's `maxResolution`. Of media that failed before such sources were
+    /// The source is larger than the media's `maxResolution`. Only of old media: such sources are now
     /// encoded.
     ResolutionAboveMax,
-    /// A direct upload did not end in time.
+    /// A direct upload was not completed in time.
     UploadTimedOut,
-    /// Our own fault.
+    /// A fault of the server.
     Internal,
 }
 
 impl FailureCode {
-    /// All of them, in the order of the documentation.
+    /// All codes, in the order of the documentation.
     pub const ALL: [Self; 13] = [
         Self::SourceUnreachable,
         Self::SourceNotFound,
@@ -50,7 +50,7 @@ impl FailureCode {
         Self::Internal,
     ];
 
-    /// The code as clients and rows see it.
+    /// The code in responses and rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SourceUnreachable => "source_unreachable",
@@ -78,9 +78,9 @@ impl FailureCode {
 /// A reason with its sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What programs compare.
+    /// The code, for programs.
     pub code: FailureCode,
-    /// What people read: no path, no command line, no text of a tool.
+    /// The sentence, for people: no path, no command line, no text of a tool.
     pub message: String,
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_read_back_from_its_text() {
+    fn failure_codes_round_trip() {
         for code in FailureCode::ALL {
             assert_eq!(FailureCode::from_text(code.as_str()), Some(code));
         }

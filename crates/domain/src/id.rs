@@ -1,4 +1,4 @@
-//! Ids: a type for each noun, UUIDs in lower case (C-114).
+//! IDs: one type per entity, UUIDs in lower case (C-114).
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ use uuid::Uuid;
 
 use crate::{Random, Timestamp};
 
-/// The text is not a UUID in its usual form.
+/// The text is not a UUID in the hyphenated form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a UUID such as 01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11")]
 pub struct ParseIdError;
 
 fn parse(text: &str) -> Result<Uuid, ParseIdError> {
-    // The 36-character form alone: braces, URNs and bare hex would give one thing several names.
+    // Only the 36-character form: braces, URNs and bare hex would give one entity several names.
     if text.len() != 36 { Err(ParseIdError) } else { Uuid::try_parse(text).map_err(|_| ParseIdError) }
 }
 
@@ -24,17 +24,16 @@ macro_rules! id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// The id with this value, read back from where it was kept.
+            /// The id with this stored value.
             pub const fn from_uuid(uuid: Uuid) -> Self {
                 Self(uuid)
             }
 
-            /// The id of a text in the one form in which it is written: lower case. For addresses that caches
-            /// keep answers under.
+            /// Parses the canonical form, lower case, of ids in URLs: caches store one response for each URL.
             ///
             /// # Errors
             ///
-            /// [`ParseIdError`] also for what [`FromStr`] takes in another spelling.
+            /// [`ParseIdError`], also for other spellings that [`FromStr`] accepts.
             pub fn from_canonical(text: &str) -> Result<Self, ParseIdError> {
                 let is_canonical = !text.bytes().any(|byte| byte.is_ascii_uppercase());
                 if is_canonical { text.parse() } else { Err(ParseIdError) }
@@ -73,7 +72,7 @@ macro_rules! time_ordered_id {
         id!($(#[$doc])* $name);
 
         impl $name {
-            /// A new id (UUID v7): ordered by time, so that new rows lie together.
+            /// A new id (UUID v7), ordered by time, so that new rows are neighbours in an index.
             pub fn new(now: Timestamp, random: &dyn Random) -> Self {
                 let mut bytes = [0; 10];
                 random.fill(&mut bytes);
@@ -122,13 +121,13 @@ id!(/// Names a playlist, in its playback address too: whoever has it watches wh
     PlaylistId);
 
 impl PresentationId {
-    /// The presentation that is this source as a whole. It has the id of the source, so that a media without
-    /// edits has one name for all its objects. D-0123.
+    /// The presentation of a whole source. It shares the ID of the source, so that a media without edits has
+    /// one name for all its objects. D-0123.
     pub const fn of(source: SourceId) -> Self {
         Self(source.0)
     }
 
-    /// The source that it is as a whole. Rows name sources so far, and every stored presentation is one whole
+    /// The source of this presentation. So far rows name sources, and every stored presentation is one whole
     /// source.
     pub const fn whole_source(self) -> SourceId {
         SourceId(self.0)
@@ -136,16 +135,16 @@ impl PresentationId {
 }
 
 impl RenditionId {
-    /// The id that stands for this hash of everything that shapes the rendition (UUID v8, RFC 9562, 5.8; 122
-    /// bits of it are kept).
+    /// The ID from this hash of all parameters of the rendition (UUID v8, RFC 9562, 5.8; it has 122 bits of
+    /// the hash).
     pub fn of_hash(hash: [u8; 16]) -> Self {
         Self(uuid::Builder::from_custom_bytes(hash).into_uuid())
     }
 }
 
 impl PlaybackId {
-    /// A new id (UUID v4). Version 7 would share its time with its neighbours.
-    /// C-43.
+    /// A new ID (UUID v4). Version 7 would reveal its creation time and resemble IDs created at the same
+    /// time. C-43.
     pub fn new(random: &dyn Random) -> Self {
         let mut bytes = [0; 16];
         random.fill(&mut bytes);
@@ -154,7 +153,7 @@ impl PlaybackId {
 }
 
 impl PlaylistId {
-    /// A new id (UUID v4), for the reason that a playback ID is one. D-0072.
+    /// A new ID (UUID v4), for the same reason as a playback ID. D-0072.
     pub fn new(random: &dyn Random) -> Self {
         Self(PlaybackId::new(random).0)
     }

@@ -1,12 +1,12 @@
-//! Kinora's nouns and rules: media, playback, access tokens, webhooks, events.
+//! The domain model and its rules: media, playback, access tokens, webhooks, events.
 //!
 //! Pure: no I/O, no clock, no randomness, no box of a file format, no SQL, no wire spelling. Time and random
-//! bytes come in as arguments ([`Clock`], [`Random`]). A state owns its data; a move consumes the old value
-//! and hands back the new one with its event, so that both can be committed together.
+//! bytes are arguments ([`Clock`], [`Random`]). A state owns its data. A transition consumes the old value
+//! and returns the new one with its event, so that both can be committed together.
 //!
-//! Begin with [`Media`] and its moves.
+//! Begin with [`Media`] and its transitions.
 
-mod access;
+mod access_token;
 mod clock;
 mod day;
 mod error_chain;
@@ -18,16 +18,16 @@ mod playback;
 mod playlist;
 mod resolution;
 mod signing_key;
-mod time;
+mod timestamp;
 mod upload;
 mod webhook;
 mod workspace;
 
-pub use access::{AccessToken, Permission, Secret, SecretHash};
+pub use access_token::{AccessToken, Permission, Secret, SecretHash};
 pub use clock::{Clock, Random};
 pub use day::Day;
 pub use error_chain::{error_chain, sentence_with_causes};
-pub use event::{Event, EventKind, EventSubject, TrackEvent, TrackHappening};
+pub use event::{Event, EventKind, EventSubject, TrackEvent, TrackEventKind};
 pub use failure::{Failure, FailureCode};
 pub use id::{
     AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
@@ -35,27 +35,28 @@ pub use id::{
     SourceId, TrackId, WebhookId, WorkspaceId,
 };
 pub use media::{
-    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Change, FrameRate, Input, LeftOutTrack, Media,
-    MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Refusal, Mp4Support,
-    NewMedia, NewRestriction, NewTrack, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport,
-    SoundEdit, SoundOverlay, TooManyPlaybackIds, Track, TrackEvents, TrackKind, TrackRefused, TrackUpdate,
-    WithheldTrack, WrongState,
+    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, AudioOverlay, Change, FrameRate,
+    Input, LeftOutTrack, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings,
+    MediaState, Mp4Rejected, Mp4Support, NewMedia, NewRestriction, NewTrack, NotCopied, NotCopiedReason,
+    NotCopiedTrack, OfferedRendition, PlaybackReport, TooManyPlaybackIds, Track, TrackEvents, TrackKind,
+    TrackRejected, TrackUpdate, WrongState,
 };
 pub use playback::{
-    AccessPolicy, AccessRestrictions, Admission, Allowed, ContentKey, DefaultPolicy, Encryption, Frame,
-    HostPattern, NewPlayback, Page, PageHost, PathRefusal, PathTicket, PlaybackHandle, PlaybackPolicy,
-    PlaybackRefusal, Restriction, SignedPart, TicketFacts, TokenClaims, TokenRefusal, Viewer,
+    AccessPolicy, AccessRestrictions, ContentKey, DefaultPolicy, EmbeddingPage, Encryption, HostPattern,
+    NewPlayback, Page, PageHost, PathBinding, PathClaims, PathError, PlaybackDenied, PlaybackGrant,
+    PlaybackHandle, PlaybackPolicy, Restriction, SignedPath, TokenClaims, TokenError, Viewer,
+    ViewerCredential,
 };
 pub use playlist::{
-    DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistProblem, SmartRules,
+    DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistRejected, SmartRules,
 };
 pub use resolution::Resolution;
 pub use signing_key::{
-    BadPublicKey, KeyMaker, KeyMark, KeyPair, PrivateKey, PublicKey, SigningKey, TokenAlgorithm,
+    BadPublicKey, KeyMaker, KeyPair, KeyRef, PrivateKey, PublicKey, SigningKey, TokenAlgorithm,
 };
-pub use time::Timestamp;
+pub use timestamp::Timestamp;
 pub use upload::{
-    BadUploadAddress, CorsOrigin, LengthProblem, NewUpload, Upload, UploadState, UploadTicket,
+    BadUploadAddress, CorsOrigin, LengthRejected, NewUpload, Upload, UploadClaims, UploadState,
     UploadWrongState,
 };
 pub use webhook::{

@@ -1,9 +1,9 @@
 //! Resolution names (C-32).
 
-/// A rung's name: the p-number of a picture.
+/// The name of a rung: the p-number of a video size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resolution {
-    /// 240p: only sources are that small; no client may ask for it.
+    /// 240p: only sources are that small; not a valid `maxResolution`.
     P240,
     /// 360p
     P360,
@@ -17,17 +17,17 @@ pub enum Resolution {
     P1440,
     /// 2160p
     P2160,
-    /// 4320p: larger than any cap a client can set.
+    /// 4320p: larger than every `maxResolution`.
     P4320,
 }
 
 impl Resolution {
-    /// All of them, smallest first.
+    /// All names, smallest first.
     pub const ALL: [Self; 8] =
         [Self::P240, Self::P360, Self::P480, Self::P720, Self::P1080, Self::P1440, Self::P2160, Self::P4320];
 
-    /// What a client may set as `maxResolution`: the published values and 360p, which one published client
-    /// adds (C-124).
+    /// The valid values of `maxResolution`: the published ones and 360p, which one published client adds
+    /// (C-124).
     pub const CAPS: [Self; 6] = [Self::P360, Self::P480, Self::P720, Self::P1080, Self::P1440, Self::P2160];
 
     /// The p-number.
@@ -44,7 +44,7 @@ impl Resolution {
         }
     }
 
-    /// The name as clients and rows see it, `1080p`.
+    /// The name in responses and rows, `1080p`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::P240 => "240p",
@@ -63,13 +63,14 @@ impl Resolution {
         Self::ALL.into_iter().find(|resolution| resolution.as_str() == text)
     }
 
-    /// The name of a displayed picture: max(shorter side, longer side × 9/16), up to the next name with 2 %
-    /// tolerance.
+    /// The name of a display size: max(shorter side, longer side × 9/16), rounded up to the next name with 2
+    /// % tolerance.
     ///
-    /// Sizes are pixels after rotation and pixel shape. Larger than every name: the largest.
-    pub fn of_picture(width: u32, height: u32) -> Self {
+    /// Sizes are pixels after rotation and pixel aspect ratio. A size above every name gets the largest
+    /// name.
+    pub fn of_size(width: u32, height: u32) -> Self {
         let (long, short) = (u64::from(width.max(height)), u64::from(width.min(height)));
-        // Sixteenths keep the 9/16 exact.
+        // Sixteenths keep the factor 9/16 exact.
         let sixteenths = (short * 16).max(long * 9);
         Self::ALL
             .into_iter()
@@ -83,9 +84,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_named_by_its_shape_and_not_by_its_orientation() {
-        let check =
-            |width, height, name: &str| assert_eq!(Resolution::of_picture(width, height).as_str(), name);
+    fn resolution_name_ignores_orientation() {
+        let check = |width, height, name: &str| assert_eq!(Resolution::of_size(width, height).as_str(), name);
         check(854, 480, "480p");
         check(1920, 800, "1080p");
         check(1080, 1920, "1080p");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_read_back_from_its_text() {
+    fn names_round_trip() {
         for name in Resolution::ALL {
             assert_eq!(Resolution::from_text(name.as_str()), Some(name));
         }

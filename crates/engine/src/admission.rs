@@ -1,9 +1,9 @@
-//! Who may run now: at most one process a core, within a share of the memory, behind a short queue, the most
-//! urgent first.
+//! Admission: at most one process for each core, within a share of the memory. The others wait in a short
+//! queue, the highest priority first.
 //!
-//! Background runs give way: when somebody else needs the core or the memory of one, its process group is
-//! stopped by a signal and goes on when there is room again. A signal rather than an input that dries up: it
-//! works at once, also on a process that still has a pipe full of work, and on one that reads no input.
+//! Background runs are preempted. If another run needs their core or memory, a signal stops the process
+//! group, and it continues when there is capacity again. A signal works at once, unlike a paused input: also
+//! on a process with a full pipe, and on one that reads no input.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,74 +17,74 @@ use crate::error::EngineError;
 use crate::memory;
 use crate::priority::Priority;
 
-/// Jobs of one priority that may wait for a free place. Whoever comes after them is told to come back.
+/// Jobs of one priority that may wait for a permit. Further ones get [`EngineError::Busy`].
 const WAITING_MAX: usize = 64;
 
-/// The part of the memory given to all children together; the rest is for the server and the page cache.
+/// Divisor of the memory for all children together; the rest is for the server and the page cache.
 const MEMORY_SHARE: u64 = 2;
 
-/// What is assumed where the system does not say how much memory there is.
+/// Assumed memory if the system does not report any.
 const MEMORY_UNKNOWN_BYTES: u64 = 1 << 30;
 
-/// The part of the cores, and of the memory for children, that background runs may hold.
+/// Divisor of the cores, and of the memory for children, that background runs may use.
 const BACKGROUND_SHARE: u8 = 2;
 
-/// How busy the engine is. Background runs give way, so they are counted apart; whoever only prepares
-/// something waits behind all viewers, and tells nothing about them.
+/// Load of the engine. Background runs are counted separately, because they can be preempted. Runs of
+/// [`Priority::Prepare`] wait after all viewers, so they are not counted as waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Processes that may run at the same time.
-    pub places: usize,
+    pub slots: usize,
     /// Processes that run, without those of [`Priority::Background`].
     pub running: usize,
-    /// Jobs of viewers that wait for a place: of [`Priority::Viewer`] and [`Priority::Prefetch`].
+    /// Jobs of viewers in the queue: of [`Priority::Viewer`] and [`Priority::Prefetch`].
     pub waiting: usize,
     /// Background processes that run.
     pub background: usize,
 }
 
 impl Load {
-    /// Whether a job of a viewer that came now would have to wait.
+    /// Whether a new job of a viewer would have to wait.
     pub fn is_full(&self) -> bool {
-        self.places <= self.running + self.waiting
+        self.slots <= self.running + self.waiting
     }
 }
 
-/// How a running process is stopped for a while.
-pub(crate) trait Brake: fmt::Debug + Send + Sync {
+/// Pauses and resumes a running process.
+pub(crate) trait PauseControl: fmt::Debug + Send + Sync {
     fn pause(&self);
     fn resume(&self);
 }
 
-/// The places of one engine. Clones share them.
+/// The permits of one engine. Clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Admission(Arc<Mutex<Places>>);
+pub(crate) struct Admission(Arc<Mutex<AdmissionState>>);
 
-/// A place. It is given back when this is dropped: after the process is gone, not when its caller leaves.
+/// A permit. It is returned when this is dropped: after the process has ended, not when its caller leaves.
 #[derive(Debug)]
 pub(crate) struct Permit {
     admission: Admission,
-    key: Key,
+    key: QueueKey,
 }
 
-/// Priority first, then the order of asking.
-type Key = (Priority, u64);
+/// Priority first, then the order of arrival.
+type QueueKey = (Priority, u64);
 
 #[derive(Debug)]
-struct Places {
+struct AdmissionState {
     cores: usize,
     memory_bytes: u64,
-    asked: u64,
-    /// Everybody who waits, runs or is paused, in the order in which they get a place.
-    jobs: BTreeMap<Key, Holder>,
+    enqueued: u64,
+    /// All jobs that wait, run or are paused, in the order in which they get a permit.
+    jobs: BTreeMap<QueueKey, JobEntry>,
 }
 
 #[derive(Debug)]
-struct Holder {
+struct JobEntry {
     memory_bytes: u64,
     state: State,
     /// `None` until its process runs.
-    brake: Option<Arc<dyn Brake>>,
+    pause_control: Option<Arc<dyn PauseControl>>,
 }
 
 #[derive(Debug)]
@@ -95,8 +95,8 @@ enum State {
 }
 
 impl Admission {
-    /// Places for `jobs_max` processes, or for as many as there are cores; both within what control groups
-    /// allow.
+    /// Permits for `jobs_max` processes, or for one on each core; both within the limits of the control
+    /// groups.
     pub(crate) fn new(jobs_max: Option<NonZeroUsize>) -> Self {
         let cores =
             jobs_max.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
@@ -105,111 +105,113 @@ impl Admission {
     }
 
     fn with(cores: usize, memory_bytes: u64) -> Self {
-        // At least one byte, so that a process always fits where nothing else runs.
+        // At least one byte, so that a process always fits if no other runs.
         let memory_bytes = memory_bytes.max(1);
-        Self(Arc::new(Mutex::new(Places { cores, memory_bytes, asked: 0, jobs: BTreeMap::new() })))
+        Self(Arc::new(Mutex::new(AdmissionState { cores, memory_bytes, enqueued: 0, jobs: BTreeMap::new() })))
     }
 
-    /// Memory that no process may use more of, whatever it was asked for: all that the machine lets us use.
+    /// Upper limit for the memory of one process, for any job: all memory that the machine gives us.
     pub(crate) fn memory_max(&self) -> u64 {
         self.lock().memory_bytes.saturating_mul(MEMORY_SHARE)
     }
 
-    /// Waits for a place for a process that may use `memory_bytes`: by priority, then in the order of asking.
+    /// Waits for a permit for a process that may use `memory_bytes`: by priority, then in the order of
+    /// arrival.
     ///
-    /// A process that wants more than there is for all runs alone. Errors: [`EngineError::Busy`] when too
-    /// many of its priority wait already.
-    pub(crate) async fn enter(&self, priority: Priority, memory_bytes: u64) -> Result<Permit, EngineError> {
-        let (permit, admitted) = self.ask(priority, memory_bytes)?;
-        // The sender is kept until it is used or the permit is gone.
+    /// A process that needs more memory than the share of all runs alone. Errors: [`EngineError::Busy`] when
+    /// too many jobs of its priority wait already.
+    pub(crate) async fn acquire(&self, priority: Priority, memory_bytes: u64) -> Result<Permit, EngineError> {
+        let (permit, admitted) = self.enqueue(priority, memory_bytes)?;
+        // The sender is stored until it is used or the permit is dropped.
         admitted.await.map_err(|_| EngineError::Busy)?;
         Ok(permit)
     }
 
-    fn ask(
+    fn enqueue(
         &self,
         priority: Priority,
         memory_bytes: u64,
     ) -> Result<(Permit, oneshot::Receiver<()>), EngineError> {
-        let mut places = self.lock();
-        if WAITING_MAX <= places.waiting().filter(|(waiting, _)| *waiting == priority).count() {
+        let mut state = self.lock();
+        if WAITING_MAX <= state.waiting().filter(|(waiting, _)| *waiting == priority).count() {
             return Err(EngineError::Busy);
         }
         let (admit, admitted) = oneshot::channel();
-        let key = (priority, places.asked);
-        places.asked += 1;
-        let memory_bytes = memory_bytes.min(places.memory_bytes);
-        places.jobs.insert(key, Holder { memory_bytes, state: State::Waiting(admit), brake: None });
-        places.settle();
+        let key = (priority, state.enqueued);
+        state.enqueued += 1;
+        let memory_bytes = memory_bytes.min(state.memory_bytes);
+        state.jobs.insert(key, JobEntry { memory_bytes, state: State::Waiting(admit), pause_control: None });
+        state.admit_waiting();
         Ok((Permit { admission: self.clone(), key }, admitted))
     }
 
-    /// How busy it is now.
+    /// The current load.
     pub(crate) fn load(&self) -> Load {
-        let places = self.lock();
+        let state = self.lock();
         let running =
-            |background| places.running().filter(move |(key, _)| key.0.is_background() == background);
+            |background| state.running().filter(move |(key, _)| key.0.is_background() == background);
         Load {
-            places: places.cores,
+            slots: state.cores,
             running: running(false).count(),
-            waiting: places.waiting().filter(|(priority, _)| *priority <= Priority::Prefetch).count(),
+            waiting: state.waiting().filter(|(priority, _)| *priority <= Priority::Prefetch).count(),
             background: running(true).count(),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Places> {
+    fn lock(&self) -> MutexGuard<'_, AdmissionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Permit {
-    /// Says how the process that runs here is stopped for a while. One that lost its place meanwhile is
-    /// stopped now.
-    pub(crate) fn attach(&self, brake: Arc<dyn Brake>) {
+    /// Sets how the process of this permit is paused. A process that lost its permit meanwhile is paused
+    /// now.
+    pub(crate) fn set_pause_control(&self, control: Arc<dyn PauseControl>) {
         if let Some(holder) = self.admission.lock().jobs.get_mut(&self.key) {
             if matches!(holder.state, State::Paused) {
-                brake.pause();
+                control.pause();
             }
-            holder.brake = Some(brake);
+            holder.pause_control = Some(control);
         }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let mut places = self.admission.lock();
-        places.jobs.remove(&self.key);
-        places.settle();
+        let mut state = self.admission.lock();
+        state.jobs.remove(&self.key);
+        state.admit_waiting();
     }
 }
 
-impl Places {
-    fn waiting(&self) -> impl Iterator<Item = Key> {
+impl AdmissionState {
+    fn waiting(&self) -> impl Iterator<Item = QueueKey> {
         let waiting = self.jobs.iter().filter(|(_, holder)| matches!(holder.state, State::Waiting(_)));
         waiting.map(|(key, _)| *key)
     }
 
-    fn running(&self) -> impl Iterator<Item = (Key, &Holder)> {
+    fn running(&self) -> impl Iterator<Item = (QueueKey, &JobEntry)> {
         let running = self.jobs.iter().filter(|(_, holder)| matches!(holder.state, State::Running));
         running.map(|(key, holder)| (*key, holder))
     }
 
-    /// Lets in whoever can run now, in their order. Nobody passes one who came before: it would wait for ever
-    /// behind many small ones.
-    fn settle(&mut self) {
-        let idle = |(key, holder): (&Key, &Holder)| (!matches!(holder.state, State::Running)).then_some(*key);
+    /// Admits all jobs that can run now, in their order. No job overtakes an earlier one: a large job would
+    /// otherwise wait for ever after many small ones.
+    fn admit_waiting(&mut self) {
+        let idle =
+            |(key, holder): (&QueueKey, &JobEntry)| (!matches!(holder.state, State::Running)).then_some(*key);
         while let Some(key) = self.jobs.iter().find_map(idle) {
             let has_room =
-                if key.0.is_background() { self.has_background_room(key) } else { self.make_room(key) };
+                if key.0.is_background() { self.fits_background(key) } else { self.pause_for(key) };
             if !has_room {
                 return;
             }
-            self.go_on(key);
+            self.start_or_resume(key);
         }
     }
 
-    /// Whether the background run `key` may run beside all others. Those that are paused keep their memory.
-    fn has_background_room(&self, key: Key) -> bool {
+    /// Whether the background run `key` fits with all others. Paused runs still use their memory.
+    fn fits_background(&self, key: QueueKey) -> bool {
         let share = usize::from(BACKGROUND_SHARE);
         let of_background = self.running().filter(|(other, _)| other.0.is_background()).count();
         let memory = |only_background: bool| -> u64 {
@@ -220,21 +222,21 @@ impl Places {
             });
             others.map(|(_, holder)| holder.memory_bytes).fold(0, u64::saturating_add)
         };
-        let wanted = self.jobs[&key].memory_bytes;
-        let fits = |used: u64, of: u64| used == 0 || used.saturating_add(wanted) <= of;
+        let required = self.jobs[&key].memory_bytes;
+        let fits = |used: u64, of: u64| used == 0 || used.saturating_add(required) <= of;
         self.running().count() < self.cores
             && of_background < (self.cores / share).max(1)
             && fits(memory(false), self.memory_bytes)
             && fits(memory(true), self.memory_bytes / u64::from(BACKGROUND_SHARE))
     }
 
-    /// Makes room for `key` by pausing background runs, the youngest first. Pauses none if that would not be
+    /// Frees capacity for `key` by pausing background runs, the youngest first. Pauses none if that is not
     /// enough.
     ///
-    /// The memory of paused runs does not count here: a viewer does not wait for it. All children together
-    /// may so get over their share of the memory, by what background runs may hold at most.
-    fn make_room(&mut self, key: Key) -> bool {
-        let wanted = self.jobs[&key].memory_bytes;
+    /// The memory of paused runs does not count here, so that a viewer does not wait for it. All children
+    /// together may thus exceed their share of the memory by at most the share of background runs.
+    fn pause_for(&mut self, key: QueueKey) -> bool {
+        let required = self.jobs[&key].memory_bytes;
         let (mut cores, mut memory) = (0, 0_u64);
         let mut background = Vec::new();
         for (other, holder) in self.running() {
@@ -245,7 +247,7 @@ impl Places {
             }
         }
         let fits = |cores: usize, memory: u64| {
-            cores < self.cores && memory.saturating_add(wanted) <= self.memory_bytes
+            cores < self.cores && memory.saturating_add(required) <= self.memory_bytes
         };
         let mut to_pause = Vec::new();
         while !fits(cores, memory) {
@@ -260,24 +262,24 @@ impl Places {
         true
     }
 
-    fn pause(&mut self, key: Key) {
+    fn pause(&mut self, key: QueueKey) {
         if let Some(holder) = self.jobs.get_mut(&key) {
             holder.state = State::Paused;
-            if let Some(brake) = &holder.brake {
-                brake.pause();
+            if let Some(control) = &holder.pause_control {
+                control.pause();
             }
         }
     }
 
-    /// Lets `key`, which waited or was paused, run.
-    fn go_on(&mut self, key: Key) {
+    /// Starts or resumes `key`, which waited or was paused.
+    fn start_or_resume(&mut self, key: QueueKey) {
         let Some(holder) = self.jobs.get_mut(&key) else { return };
         match std::mem::replace(&mut holder.state, State::Running) {
-            // Whoever left meanwhile drops the permit, and with it the place.
+            // A caller that left drops the permit and frees its capacity.
             State::Waiting(admit) => drop(admit.send(())),
             State::Paused | State::Running => {
-                if let Some(brake) = &holder.brake {
-                    brake.resume();
+                if let Some(control) = &holder.pause_control {
+                    control.resume();
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Version, encoders, filters and decoders of an ffmpeg, as it prints them.
 //!
-//! Processes can share a cache file. It is for tests: it is found out of date when the program file changes,
-//! not when a library that the program loads does.
+//! Processes can share a cache file. It is for tests: it is invalidated when the program file changes, but
+//! not when a library of the program does.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,8 @@
-//! One child process, from its start to the moment nothing of it is left.
+//! One child process, from its start until no process of its group is left.
 //!
-//! Every child has a thread of its own: the thread is confined, starts the child, waits for its end, kills
-//! what is left of its group, and reaps it. So a child is reaped whether or not anybody still waits for its
-//! result, and the kernel kills it when the thread, and with it the server, is gone.
+//! Every child has a thread of its own. The thread is confined, starts the child, waits for its end, kills
+//! the rest of its group, and reaps it. So a child is reaped even if no caller waits for its result, and the
+//! kernel kills it when the thread, and with it the server, ends.
 
 use std::convert::Infallible;
 use std::io;
@@ -14,13 +14,13 @@ use std::thread;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::oneshot;
 
-use crate::admission::{Brake, Permit};
+use crate::admission::{PauseControl, Permit};
 use crate::confine::thread::confine_this_thread;
-use crate::confine::{Cage, exec, limits};
+use crate::confine::{Sandbox, exec, limits};
 use crate::job::Job;
 use crate::stopwatch::Stopwatch;
 
-/// All a child finds in its environment. `PATH` is for programs that are scripts; ours is started by its full
+/// The complete environment of a child. `PATH` is for programs that are scripts; ours is started by its full
 /// path.
 const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/bin:/bin"), ("LANG", "C")];
 
@@ -30,9 +30,9 @@ pub(crate) struct Child {
     group: Arc<Group>,
     /// The standard streams, until they are taken.
     pub streams: Option<Streams>,
-    /// Runs since the process does, except while the process is stopped.
+    /// Runs with the process, except while that is paused.
     pub stopwatch: Arc<Stopwatch>,
-    /// `None` once it has told.
+    /// `None` once its status was returned.
     ended: Option<oneshot::Receiver<io::Result<ExitStatus>>>,
 }
 
@@ -45,17 +45,17 @@ pub(crate) struct Streams {
 }
 
 impl Child {
-    /// Starts the program of `cage` for `job`. The permit is given back when the process is gone.
-    pub(crate) async fn start(cage: &Cage, job: &Job, permit: Permit) -> io::Result<Self> {
+    /// Starts the program of `cage` for `job`. The permit is returned when the process has ended.
+    pub(crate) async fn start(cage: &Sandbox, job: &Job, permit: Permit) -> io::Result<Self> {
         let (started, start) = oneshot::channel();
-        let (brake, life) = (oneshot::channel(), oneshot::channel());
-        // Not on the thread of the child: giving a place back wakes another child by a signal, and a confined
-        // thread may send none to what is not its own (Landlock, from 6.12 on).
-        tokio::spawn(hold_place(permit, brake.1, life.1));
+        let (pauser, lifetime) = (oneshot::channel(), oneshot::channel());
+        // Not on the thread of the child: returning a permit resumes another child by a signal, and a
+        // confined thread must not signal processes that are not its own (Landlock, from 6.12 on).
+        tokio::spawn(hold_permit(permit, pauser.1, lifetime.1));
         let launch = Launch { cage: cage.clone(), job: job.clone() };
-        let live = move || live(launch, started, brake.0, life.0);
+        let live = move || supervise(launch, started, pauser.0, lifetime.0);
         thread::Builder::new().name("kinora-engine".into()).spawn(live)?;
-        // The thread answers, or has panicked.
+        // The thread reports back, or has panicked.
         start.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
     }
 
@@ -69,8 +69,8 @@ impl Child {
         self.group.kill();
     }
 
-    /// Waits until the child has been reaped and its group killed. Its status is told once; who asks again
-    /// learns only that it has ended.
+    /// Waits until the child has been reaped and its group killed. Returns its status once; later calls
+    /// return only an error that it has ended.
     pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
         let Some(ended) = &mut self.ended else {
             return Err(io::Error::other("the child has ended before"));
@@ -87,8 +87,8 @@ impl Drop for Child {
     }
 }
 
-/// A process group while its number is known to be ours: from the start until just before its leader is
-/// reaped. After that the number may be another's, so nothing may be sent to it.
+/// A process group while its number is valid: from the start until just before its leader is reaped. After
+/// that the number may belong to another process, so it must get no signal.
 #[derive(Debug)]
 struct Group(Mutex<Option<Pid>>);
 
@@ -98,12 +98,12 @@ impl Group {
     }
 
     fn send(&self, signal: Signal) {
-        // Held while sending, so that the number stays ours meanwhile.
+        // Locked during the signal, so that the number stays valid.
         let leader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         signal_group(*leader, signal);
     }
 
-    /// Kills it for the last time.
+    /// Kills it a last time.
     fn close(&self) {
         signal_group(self.0.lock().unwrap_or_else(PoisonError::into_inner).take(), Signal::KILL);
     }
@@ -111,19 +111,19 @@ impl Group {
 
 fn signal_group(leader: Option<Pid>, signal: Signal) {
     if let Some(leader) = leader {
-        // Fails only when nothing of the group is left.
+        // Fails only if no process of the group is left.
         let _ = kill_process_group(leader, signal);
     }
 }
 
-/// Stops a group and its time, and lets both go on. A stopped group can still be killed.
+/// Pauses and resumes a group and its stopwatch. A paused group can still be killed.
 #[derive(Debug)]
-struct GroupBrake {
+struct GroupPauser {
     group: Arc<Group>,
     stopwatch: Arc<Stopwatch>,
 }
 
-impl Brake for GroupBrake {
+impl PauseControl for GroupPauser {
     fn pause(&self) {
         self.stopwatch.stop();
         self.group.send(Signal::STOP);
@@ -135,9 +135,9 @@ impl Brake for GroupBrake {
     }
 }
 
-/// What the thread of a child needs to start it.
+/// Input of the thread that starts a child.
 struct Launch {
-    cage: Cage,
+    cage: Sandbox,
     job: Job,
 }
 
@@ -161,69 +161,68 @@ impl Launch {
     }
 }
 
-/// Forks a confined child that tries calls of the filter and ends before its program starts. Answers the
-/// first call that was allowed; `None` when the filter refused all.
-pub(crate) async fn try_calls(cage: &Cage, job: &Job) -> io::Result<Option<&'static str>> {
+/// Forks a confined child that tries denied system calls and ends before its program starts. Returns the
+/// first call that was allowed; `None` if the filter denied all.
+pub(crate) async fn try_calls(cage: &Sandbox, job: &Job) -> io::Result<Option<&'static str>> {
     let launch = Launch { cage: cage.clone(), job: job.clone() };
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
     let fork = move || {
         let mut command = launch.command();
-        exec::try_calls(&mut command);
+        exec::probe_calls(&mut command);
         let Launch { cage, job } = launch;
         let forked = confine_this_thread(&cage, &job.files, job.priority).and_then(|()| command.spawn());
-        let tried = match forked {
+        let result = match forked {
             Err(error) => exec::first_allowed(error),
             Ok(mut started) => started
                 .kill()
                 .and_then(|()| started.wait())
                 .and_then(|_| Err(io::Error::other("the trial started its program"))),
         };
-        // A caller that has left drops its end.
-        let _ = tell.send(tried);
+        // A caller that left drops its end.
+        let _ = sender.send(result);
     };
     thread::Builder::new().name("kinora-engine".into()).spawn(fork)?;
-    told.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
+    receiver.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
 }
 
-/// Keeps the place of a child until its thread has ended, which is when it drops its end of `life`.
-async fn hold_place(
+/// Holds the permit of a child until its thread has ended, which then drops its end of `lifetime`.
+async fn hold_permit(
     permit: Permit,
-    brake: oneshot::Receiver<GroupBrake>,
-    life: oneshot::Receiver<Infallible>,
+    pauser: oneshot::Receiver<GroupPauser>,
+    lifetime: oneshot::Receiver<Infallible>,
 ) {
-    // Without a brake nothing was started.
-    if let Ok(brake) = brake.await {
-        permit.attach(Arc::new(brake));
-        let _ = life.await;
+    // Without a pauser no process was started.
+    if let Ok(brake) = pauser.await {
+        permit.set_pause_control(Arc::new(brake));
+        let _ = lifetime.await;
     }
 }
 
-/// The life of a child, on its own thread.
-fn live(
+/// Runs a child from start to end, on its own thread.
+fn supervise(
     launch: Launch,
     started: oneshot::Sender<io::Result<Child>>,
-    brake: oneshot::Sender<GroupBrake>,
-    life: oneshot::Sender<Infallible>,
+    pauser: oneshot::Sender<GroupPauser>,
+    lifetime: oneshot::Sender<Infallible>,
 ) {
     let mut process = match launch.start() {
         Ok(process) => process,
         Err(error) => {
-            // Nobody waits any more: nothing was started, so nothing is lost.
+            // No caller waits any more. No process was started, so nothing is lost.
             let _ = started.send(Err(error));
             return;
         }
     };
     let group = Arc::new(Group(Mutex::new(Some(Pid::from_child(&process)))));
     let stopwatch = Stopwatch::start();
-    // The place is kept by a task of the runtime; where that is gone, so is everybody who could want the
-    // place.
-    let _ = brake.send(GroupBrake { group: Arc::clone(&group), stopwatch: Arc::clone(&stopwatch) });
+    // A task of the runtime holds the permit. If the runtime is gone, no job can need the permit.
+    let _ = pauser.send(GroupPauser { group: Arc::clone(&group), stopwatch: Arc::clone(&stopwatch) });
     let streams = take_streams(&mut process);
     let (end, ended) = oneshot::channel();
-    // A caller that has left drops the child here, which kills it; it is reaped below all the same.
+    // A caller that left drops the child here, which kills it; it is still reaped below.
     let _ = started.send(Ok(Child { group: Arc::clone(&group), streams, stopwatch, ended: Some(ended) }));
     let status = reap(&mut process, &group);
-    drop(life);
+    drop(lifetime);
     let _ = end.send(status);
 }
 
@@ -235,11 +234,10 @@ fn take_streams(process: &mut std::process::Child) -> Option<Streams> {
     })
 }
 
-/// Waits for the end of the leader, kills what it left behind, reaps it.
+/// Waits for the end of the leader, kills the rest of its group, reaps it.
 fn reap(process: &mut std::process::Child, group: &Group) -> io::Result<ExitStatus> {
     let leader = Pid::from_child(process);
-    // Until it is reaped, its number belongs to nobody else, so the group can be killed without hitting a
-    // stranger.
+    // Until the leader is reaped, its number belongs to no other process, so the group can be killed safely.
     while let Err(rustix::io::Errno::INTR) =
         waitid(WaitId::Pid(leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     {}
@@ -254,14 +252,14 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_time_of_a_stopped_group_stands_still() {
+    async fn stopwatch_pauses_with_process_group() {
         let stopwatch = Stopwatch::start();
         let group = Arc::new(Group(Mutex::new(None)));
-        let brake = GroupBrake { group, stopwatch: Arc::clone(&stopwatch) };
+        let pauser = GroupPauser { group, stopwatch: Arc::clone(&stopwatch) };
         let second = Duration::from_secs(1);
-        brake.pause();
+        pauser.pause();
         assert!(tokio::time::timeout(10 * second, stopwatch.expired(second)).await.is_err());
-        brake.resume();
+        pauser.resume();
         assert!(tokio::time::timeout(2 * second, stopwatch.expired(second)).await.is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! A few seconds without sound as a picture that moves.
+//! Preview clips: a few seconds without audio as an animated image.
 
 use std::io;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, read_from_stdin};
 use crate::job::{Files, Job, push};
-use crate::picture::{Fit, PICTURE_OUTPUT_MAX, sized};
 use crate::priority::Priority;
-use crate::run::Pace;
+use crate::run::TimeoutKind;
+use crate::thumbnail::{Fit, THUMBNAIL_OUTPUT_MAX, scale_filters};
 
 /// Longest clip.
 pub const CLIP_DURATION_MAX: Duration = Duration::from_secs(10);
@@ -21,48 +21,48 @@ pub const CLIP_DURATION_MAX: Duration = Duration::from_secs(10);
 pub const CLIP_FPS_MAX: u32 = 30;
 /// Widest clip in pixels.
 pub const CLIP_WIDTH_MAX: u32 = 640;
-/// Highest clip in pixels: 300 frames of it at that width take 370 MB, which wait for their colours to be
-/// chosen.
+/// Largest height of a clip in pixels: 300 frames of it at the largest width take 370 MB, which are buffered
+/// until their palette is chosen.
 const HEIGHT_MAX: u32 = 1280;
 
-/// Which clip is wanted.
+/// The parameters of a clip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClipSpec {
-    /// What the feed is wrapped in. Only its first video track is read.
+    /// Container of the feed. Only its first video track is read.
     pub container: FeedContainer,
-    /// When it begins on the feed's timeline.
+    /// Start on the feed's timeline.
     pub start: Duration,
-    /// How long it is; at most [`CLIP_DURATION_MAX`].
+    /// Duration, at most [`CLIP_DURATION_MAX`].
     pub duration: Duration,
-    /// At most so many pixels wide, 1 to [`CLIP_WIDTH_MAX`]; never wider than the video.
+    /// Largest width in pixels, 1 to [`CLIP_WIDTH_MAX`]; never wider than the video.
     pub width: u32,
     /// Frames a second, 1 to [`CLIP_FPS_MAX`].
     pub fps: u32,
-    /// How it is encoded.
+    /// Image format.
     pub format: ClipFormat,
-    /// What it may use.
+    /// Limits of the run.
     pub limits: EncodeLimits,
 }
 
-/// How a clip is encoded.
+/// The format of a clip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClipFormat {
-    /// GIF with colours of its own.
+    /// GIF with a palette of its own.
     Gif,
     /// Animated WebP, lossy. Needs an ffmpeg with libwebp.
     Webp,
 }
 
 impl Engine {
-    /// A clip of `input` that plays for ever. It keeps the ratio of the video, and is turned as its track
-    /// says.
+    /// A clip of `input` that loops for ever. It has the ratio of the video, and is rotated as its track
+    /// states.
     ///
-    /// `input` is an MP4 in fragments or a Matroska whose samples can be decoded in the order they come. The
-    /// first frame is the one shown at the start; what comes before it, and after the end, is only decoded.
-    /// The last frame of `input` stands until the clip is over. The same arguments give the same bytes.
+    /// `input` is a fragmented MP4 or a Matroska whose samples can be decoded in the order they come. The
+    /// first frame is the one shown at the start; frames before it, and after the end, are only decoded. The
+    /// last frame of `input` is repeated until the clip ends. The same arguments give the same bytes.
     ///
-    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) where nothing
-    /// decodes, [`Impossible`](EngineError::Impossible) outside of the bounds,
+    /// Errors: [`NoFrame`](EngineError::NoFrame) or [`Failed`](EngineError::Failed) if nothing decodes,
+    /// [`InvalidSpec`](EngineError::InvalidSpec) outside of the bounds,
     /// [`MissingEncoder`](EngineError::MissingEncoder), [`Input`](EngineError::Input), and those of every
     /// run.
     pub async fn clip(
@@ -72,8 +72,8 @@ impl Engine {
     ) -> Result<Bytes, EngineError> {
         self.require_encoder(spec.format.encoder())?;
         check(&spec)?;
-        let clip = self.runner().start(job(&spec), input, Pace::Progress).whole().await?;
-        if clip.is_empty() { Err(EngineError::NoPicture) } else { Ok(clip) }
+        let clip = self.runner().start(job(&spec), input, TimeoutKind::Idle).collect().await?;
+        if clip.is_empty() { Err(EngineError::NoFrame) } else { Ok(clip) }
     }
 }
 
@@ -87,7 +87,7 @@ fn check(spec: &ClipSpec) -> Result<(), EngineError> {
     } else {
         return Ok(());
     };
-    Err(EngineError::Impossible(wrong))
+    Err(EngineError::InvalidSpec(wrong))
 }
 
 fn job(spec: &ClipSpec) -> Job {
@@ -99,7 +99,7 @@ fn job(spec: &ClipSpec) -> Job {
     push(&mut arguments, spec.format.options().iter().copied());
     push(&mut arguments, ["-loop", "0", "-f", spec.format.muxer(), "pipe:1"]);
     let mut limits = spec.limits.of_job();
-    limits.output_max = limits.output_max.min(PICTURE_OUTPUT_MAX);
+    limits.output_max = limits.output_max.min(THUMBNAIL_OUTPUT_MAX);
     Job {
         kind: "clip",
         arguments,
@@ -107,15 +107,16 @@ fn job(spec: &ClipSpec) -> Job {
         files: Files::default(),
         limits,
         priority: Priority::Prepare,
-        is_try: false,
+        is_probe: false,
     }
 }
 
 /// Threads of the decoder.
 const THREADS: u8 = 2;
 
-/// A grid from the start on, each frame of it the last one that began by then, of as many frames as the clip
-/// has; then their size and colours. A GIF has 256 colours, chosen of all frames before the first is drawn.
+/// A frame grid from the start on, with as many frames as the clip. Each shows the last frame that began by
+/// then. Then their size and colours. A GIF has 256 colours, chosen from all frames before the first is
+/// drawn.
 fn graph(spec: &ClipSpec) -> String {
     let ClipSpec { start, duration, width, fps, format, .. } = spec;
     let frames = (duration.as_micros() * u128::from(*fps)).div_ceil(1_000_000);
@@ -129,7 +130,7 @@ fn graph(spec: &ClipSpec) -> String {
         ),
         ClipFormat::Webp => (":out_color_matrix=bt601:out_range=tv", "[clip]"),
     };
-    let size = sized(size, colours);
+    let size = scale_filters(size, colours);
     format!(
         "[0:v:0]fps=fps={fps}:round=up:start_time={seconds}.{micros:06},tpad=stop={frames}:stop_mode=clone,\
          trim=end_frame={frames},{size},setsar=1,format=yuv420p{rest}"
@@ -151,7 +152,7 @@ impl ClipFormat {
         }
     }
 
-    /// Looked at beside each other: of the size of a GIF a third.
+    /// Compared by eye; WebP takes a third of the size of a GIF.
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::Gif => &[],
@@ -183,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_command_line_is_constant_but_for_numbers() {
-        let line = |format| {
+    fn command_line_is_constant_except_for_numbers() {
+        let command_line = |format| {
             let job = job(&spec(format));
-            assert_eq!(job.limits.output_max, PICTURE_OUTPUT_MAX);
-            let line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
-            let from = line.iter().position(|argument| *argument == "-i").unwrap();
-            line[from..].join(" ")
+            assert_eq!(job.limits.output_max, THUMBNAIL_OUTPUT_MAX);
+            let arguments: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
+            let from = arguments.iter().position(|argument| *argument == "-i").unwrap();
+            arguments[from..].join(" ")
         };
         let size = "tpad=stop=76:stop_mode=clone,trim=end_frame=76,scale=w=max(1\\,trunc(iw*sar*min(1\\,min(320/(iw*sar)\\,1280/ih))+0.001)):\
                     h=max(1\\,trunc(ih*min(1\\,min(320/(iw*sar)\\,1280/ih))+0.001)):flags=bicubic+accurate_rnd+full_chroma_int";
@@ -197,7 +198,7 @@ mod tests {
             "-an -sn -dn -map_metadata -1 -fps_mode passthrough -flags:v +bitexact -fflags +bitexact";
         let head = "-i pipe:0 -copyts -filter_complex_threads 1 -filter_complex [0:v:0]fps=fps=15:round=up:start_time=12.300000";
         assert_eq!(
-            line(ClipFormat::Gif),
+            command_line(ClipFormat::Gif),
             format!(
                 "{head},{size},setsar=1,format=yuv420p,split[seen][drawn];[seen]palettegen=stats_mode=diff[colours];\
                  [drawn][colours]paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle[clip] -map [clip] {common} \
@@ -205,7 +206,7 @@ mod tests {
             )
         );
         assert_eq!(
-            line(ClipFormat::Webp),
+            command_line(ClipFormat::Webp),
             format!(
                 "{head},{size}:out_color_matrix=bt601:out_range=tv,setsar=1,format=yuv420p[clip] -map [clip] {common} \
                  -c:v libwebp_anim -quality 70 -compression_level 3 -loop 0 -f webp pipe:1"
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clip_outside_of_its_bounds_is_refused() {
+    fn duration_width_or_fps_out_of_bounds_is_rejected() {
         let gif = || spec(ClipFormat::Gif);
         assert!(check(&gif()).is_ok());
         let ms = Duration::from_millis;
@@ -226,7 +227,7 @@ mod tests {
             ClipSpec { fps: 0, ..gif() },
             ClipSpec { fps: 31, ..gif() },
         ] {
-            assert!(matches!(check(&wrong), Err(EngineError::Impossible(_))), "{wrong:?}");
+            assert!(matches!(check(&wrong), Err(EngineError::InvalidSpec(_))), "{wrong:?}");
         }
     }
 }

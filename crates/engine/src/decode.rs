@@ -1,4 +1,4 @@
-//! Trying whether a piece of video decodes at all.
+//! Probes whether a piece of video decodes at all.
 
 use std::time::Duration;
 
@@ -8,35 +8,35 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, read_from_stdin};
 use crate::job::{Files, Job, Limits, push};
-use crate::picture;
 use crate::priority::Priority;
+use crate::thumbnail;
 
-/// Largest input of [`Engine::probe_decode`]: that of a picture, for both read a GOP.
-pub const DECODE_INPUT_MAX: u64 = picture::PICTURE_INPUT_MAX;
+/// Largest input of [`Engine::probe_decode`]: that of a thumbnail, because both read a GOP.
+pub const DECODE_INPUT_MAX: u64 = thumbnail::THUMBNAIL_INPUT_MAX;
 
 /// Bytes of the list of frames: 20 s at 960 frames a second at 100 bytes a line.
 const LIST_MAX: u64 = 2 << 20;
 
-/// What came out of a decoder.
+/// Output of a decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeReport {
     /// Frames that were decoded.
     pub frames: u64,
-    /// When the last one begins, from the first shown one on, to the microsecond. `None` without frames.
+    /// Start of the last frame since the first shown one, to the microsecond. `None` without frames.
     pub last_frame_at: Option<Duration>,
 }
 
 impl Engine {
-    /// Decodes the video of `input` and throws it away.
+    /// Decodes the video of `input` and discards it.
     ///
-    /// `input` is as for [`picture`](Engine::picture). A decoder conceals much, so compare `frames` with the
-    /// number of samples that went in. Errors: [`Failed`](EngineError::Failed) when it cannot be read at all,
-    /// and those of every run.
+    /// `input` is as for [`thumbnail`](Engine::thumbnail). A decoder conceals many errors, so compare
+    /// `frames` with the number of samples in the input. Errors: [`Failed`](EngineError::Failed) if it
+    /// cannot be read at all, and those of every run.
     pub async fn probe_decode(&self, input: Bytes) -> Result<DecodeReport, EngineError> {
-        let limits = Limits { output_max: LIST_MAX, ..picture::limits(&input)? };
+        let limits = Limits { output_max: LIST_MAX, ..thumbnail::limits(&input)? };
         let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
         push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn", "-fps_mode", "passthrough"]);
-        // The smallest picture that shows a frame was there: what is listed is its time, not its content.
+        // The smallest frame size, because only the times of frames are listed, not their content.
         push(&mut arguments, ["-vf", "scale=16:16,settb=1/1000000", "-enc_time_base", "1:1000000"]);
         push(&mut arguments, ["-c:v", "rawvideo", "-f", "framecrc", "pipe:1"]);
         let priority = Priority::Prepare;
@@ -47,14 +47,14 @@ impl Engine {
             files: Files::default(),
             limits,
             priority,
-            is_try: true,
+            is_probe: true,
         };
         let list = self.run(job).await?;
         Ok(read_list(&String::from_utf8_lossy(&list)))
     }
 }
 
-/// Reads the output of the framecrc muxer: `stream, dts, pts, duration, size, checksum`, after lines that
+/// Parses the output of the framecrc muxer: `stream, dts, pts, duration, size, checksum`, after lines that
 /// begin with `#`.
 fn read_list(list: &str) -> DecodeReport {
     let lines = list.lines().filter(|line| !line.starts_with('#'));

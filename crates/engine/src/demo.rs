@@ -1,4 +1,4 @@
-//! The demonstration clip: something pleasant to look at, made here so that nothing has to be downloaded.
+//! The demonstration clip, made here so that nothing must be downloaded.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -21,17 +21,16 @@ pub const DEMO_OUTPUT_MAX: u64 = 10 << 20;
 /// Drawing and encoding at 720p, with the reference frames of one encoder.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Threads for drawing and for encoding: on a machine of many cores, one a core would need more memory than
-/// that.
+/// Threads for drawing and for encoding: one for each core would exceed that memory on a machine of many
+/// cores.
 const THREADS: &str = "4";
 
-/// A second of the clip takes 0.25 s of processor time here; ten times that and more on a machine that is
-/// busy.
+/// A second of the clip takes 0.25 s of processor time here; ten times that and more on a busy machine.
 const DEADLINE_BASE: Duration = Duration::from_secs(20);
 const DEADLINE_PER_SECOND: Duration = Duration::from_secs(3);
 
-/// Three soft lights: colour, diameter in pixels of a 640x360 picture, strength of 255, and where their
-/// centre is at `t`.
+/// Three soft lights: colour, diameter in pixels of a 640x360 frame, strength of 255, and the position of
+/// the centre at `t`.
 const LIGHTS: [(&str, u32, u32, &str, &str); 3] = [
     ("0xffd27d", 260, 225, "215*sin(t*0.55)", "95*cos(t*0.8)"),
     ("0x7de8ff", 210, 205, "230*cos(t*0.42+1)", "105*sin(t*0.66)"),
@@ -48,18 +47,18 @@ const CHORD: [(&str, &str, &str); 5] = [
 ];
 
 impl Engine {
-    /// A clip of `seconds` (1 to [`DEMO_SECONDS_MAX`], others are moved there): 1280x720 at 30 frames a
-    /// second in H.264 High with closed GOPs of 2 s, AAC-LC stereo at 48 kHz, MP4 with its index in front.
+    /// A clip of `seconds` (1 to [`DEMO_SECONDS_MAX`], others are clamped): 1280x720 at 30 frames a second
+    /// in H.264 High with closed GOPs of 2 s, AAC-LC stereo at 48 kHz, MP4 with its index in front.
     ///
-    /// Lights drift over a sunset while a bar shows how far it has played. Nothing is written, so no font is
-    /// needed. Takes a few seconds of processor time. Errors: [`MissingEncoder`](EngineError::MissingEncoder)
+    /// Lights drift over a sunset while a bar shows the playback position. It has no text, so it needs no
+    /// font. Takes a few seconds of processor time. Errors: [`MissingEncoder`](EngineError::MissingEncoder)
     /// without libx264, and those of every run.
     pub async fn demo_clip(&self, seconds: u32) -> Result<Bytes, EngineError> {
         self.require_encoder("libx264")?;
         self.require_encoder("aac")?;
         let seconds = seconds.clamp(1, DEMO_SECONDS_MAX);
-        // The index can only go in front when the muxer may go back: this needs a file, and gets one that
-        // exists already.
+        // The muxer must seek back to put the index in front. So it needs a file, and gets one that exists
+        // already.
         let file = NamedTempFile::new().map_err(EngineError::Spawn)?;
         self.run(job(seconds, &file)).await?;
         read(&file).await
@@ -69,7 +68,7 @@ impl Engine {
 async fn read(file: &NamedTempFile) -> Result<Bytes, EngineError> {
     let file = file.reopen().map_err(EngineError::Spawn)?;
     let mut clip = Vec::new();
-    // The limit on the size of its file has held the process below this.
+    // The file size limit of the process ensures this bound.
     tokio::fs::File::from_std(file)
         .take(DEMO_OUTPUT_MAX)
         .read_to_end(&mut clip)
@@ -93,16 +92,16 @@ fn job(seconds: u32, file: &NamedTempFile) -> Job {
             file_max: DEMO_OUTPUT_MAX,
         },
         priority: Priority::Viewer,
-        is_try: false,
+        is_probe: false,
     }
 }
 
 fn arguments(seconds: u32, file: &NamedTempFile) -> Vec<OsString> {
     let mut arguments = quiet();
     push(&mut arguments, ["-y", "-protocol_whitelist", "file", "-filter_complex_threads", THREADS]);
-    push(&mut arguments, ["-filter_complex", &format!("{};{}", picture(seconds), sound(seconds))]);
+    push(&mut arguments, ["-filter_complex", &format!("{};{}", video_graph(seconds), audio_graph(seconds))]);
     push(&mut arguments, ["-map", "[picture]", "-map", "[sound]", "-t", &seconds.to_string()]);
-    // The fastest preset, with what makes the profile High and halves the size put back.
+    // The fastest preset, with the options restored that make the profile High and halve the size.
     push(
         &mut arguments,
         ["-threads", THREADS, "-c:v", "libx264", "-preset", "ultrafast", "-profile:v", "high", "-crf", "20"],
@@ -118,8 +117,9 @@ fn arguments(seconds: u32, file: &NamedTempFile) -> Vec<OsString> {
     arguments
 }
 
-/// What is seen. All that is soft is drawn small and enlarged, which saves nine tenths of the time.
-fn picture(seconds: u32) -> String {
+/// The filter graph of the video. Soft parts are drawn small and enlarged, which saves nine tenths of the
+/// time.
+fn video_graph(seconds: u32) -> String {
     let mut graph = format!(
         "gradients=s=320x180:r=30:d={seconds}:nb_colors=5:c0=0x10183c:c1=0x5b2a86:c2=0xe8604c:c3=0xf2a65a:c4=0x1b98a6\
          :x0=60:y0=30:x1=260:y1=150:speed=0.012:seed=7,crop=264:148,\
@@ -127,7 +127,7 @@ fn picture(seconds: u32) -> String {
     );
     for (n, (colour, size, strength, x, y)) in LIGHTS.into_iter().enumerate() {
         let next = n + 1;
-        // One frame is drawn, with a transparency that grows towards the rim, and repeated.
+        // One frame is drawn, with a transparency that grows towards the edge, and repeated.
         graph += &format!(
             ";color=c={colour}:s={size}x{size}:r=30:d=0.03,format=rgba,\
              geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='{strength}*pow(max(0,1-hypot(X-W/2,Y-H/2)/(W/2)),1.3)',\
@@ -135,7 +135,7 @@ fn picture(seconds: u32) -> String {
              [scene{n}][light{n}]overlay=format=yuv444:x='(W-w)/2+{x}':y='(H-h)/2+{y}'[scene{next}]"
         );
     }
-    // The bar is a strip that slides into a window of its own size.
+    // The bar is a strip that moves into a window of its own size.
     let strip = |name: &str, alpha: &str| {
         format!(";color=c=white@{alpha}:s=1120x6:r=30:d={seconds},format=yuva420p[{name}]")
     };
@@ -151,8 +151,9 @@ fn picture(seconds: u32) -> String {
     graph
 }
 
-/// What is heard: the chord, swelling differently left and right, and a plucked note twice a second.
-fn sound(seconds: u32) -> String {
+/// The expression of the audio: the chord, swelling differently left and right, and a plucked note twice a
+/// second.
+fn audio_graph(seconds: u32) -> String {
     let side = |phase: &str| {
         let chord = CHORD.map(|(strength, hertz, rate)| {
             format!("{strength}*sin(2*PI*{hertz}*t)*(0.6+0.4*sin(2*PI*{rate}*t+{phase}))")

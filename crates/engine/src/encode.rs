@@ -1,4 +1,4 @@
-//! Video encoded while it is fed: one decode, several sizes, frames and their times untouched.
+//! Video encoded while it is fed: one decode, several sizes, frames and their times unchanged.
 
 use std::io;
 use std::ops::Range;
@@ -7,29 +7,29 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::Stream;
 
-use crate::encoding::Encoding;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::FeedContainer;
 use crate::job::{Files, Job, Limits};
+use crate::output_stream::OutputStream;
 use crate::priority::Priority;
-use crate::run::Pace;
+use crate::run::TimeoutKind;
 
 mod arguments;
-mod blank;
 mod filters;
+mod parameter_sets;
 
-/// Sizes one run may make.
+/// Rungs of one run at most.
 pub const ENCODE_RUNGS_MAX: usize = 6;
 
-/// Forced keyframes one run may have: over half an hour of segments of 4 s, on a command line of some
+/// Forced keyframes of one run at most: over half an hour of segments of 4 s, on a command line of some
 /// kilobytes.
 pub const ENCODE_KEY_FRAMES_MAX: usize = 512;
 
-/// Frames of which one is kept, at most: of 4000 a second some 60 are left.
+/// Largest frame step: of 4000 frames a second some 60 remain.
 pub const FRAME_STEP_MAX: u32 = 64;
 
-/// Largest side of an encoded picture in pixels.
+/// Largest side of an encoded frame in pixels.
 const SIDE_MAX: u32 = 8192;
 
 /// Threads an encoder and a decoder may have: more do not help at the sizes here and take memory.
@@ -38,39 +38,38 @@ const THREADS_MAX: u8 = 16;
 /// One encoded rung of a run: H.264 High, 8 bit, 4:2:0, of the preset `veryfast`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VideoRung {
-    /// Pixels, even, after rotation. The picture is scaled to exactly this size, and its pixels are called
-    /// square.
+    /// Pixels, even, after rotation. Frames are scaled to exactly this size, with square pixels.
     pub width: u32,
     /// Pixels, even, after rotation.
     pub height: u32,
     /// Constant rate factor of x264, 0 to 51; 23 is usual.
     pub crf: u8,
-    /// Bits a second that the buffer fills with.
+    /// Rate in bits a second at which the decoder's buffer fills.
     pub maxrate_bps: u64,
-    /// Size of the buffer.
+    /// Size of the decoder's buffer in bits.
     pub bufsize_bits: u64,
-    /// H.264 level as it is written into the stream, such as `3.1`.
+    /// H.264 level as in the stream, such as `3.1`.
     pub level: &'static str,
     /// Most B-frames in a row, 0 to 16.
     pub bframes: u8,
-    /// Description of colours of every picture. Pictures with another description are converted to its
-    /// matrix; pictures without one are taken to have it. `None`: the description of the first picture, and
-    /// nothing is converted.
+    /// Colour description of every frame. Frames with another description are converted to its matrix;
+    /// frames without one are assumed to have it. `None`: the description of the first frame, without
+    /// conversion.
     pub colour: Option<Colour>,
 }
 
-/// Code points of ISO/IEC 23091-2. The range is always that of studio video.
+/// Code points of ISO/IEC 23091-2. The range is always limited (studio).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Colour {
     /// Colour primaries, table 2; 2 is unspecified.
     pub primaries: u8,
     /// Transfer characteristics, table 3; 2 is unspecified.
     pub transfer: u8,
-    /// Matrix coefficients, table 4; 2 is unspecified, and taken for BT.601.
+    /// Matrix coefficients, table 4; 2 is unspecified, and treated as BT.601.
     pub matrix: u8,
 }
 
-/// Which high dynamic range the source has, to be turned into BT.709.
+/// Transfer of a high dynamic range source that is tone mapped to BT.709.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ToneMap {
     /// SMPTE ST 2084, as in HDR10.
@@ -79,15 +78,15 @@ pub enum ToneMap {
     Hlg,
 }
 
-/// What one run may use.
+/// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeLimits {
-    /// Longest time without a byte going in or out while it was the run's turn: while it had something to
-    /// read, somebody took what it wrote, and it was not stopped for a more urgent run.
+    /// Longest time without a byte of input or output. It counts only while the run has input, its output is
+    /// taken, and it is not paused for a higher priority.
     pub deadline: Duration,
-    /// Processor time of the whole run, over all threads. Counted in whole seconds, rounded up.
+    /// Processor time of the whole run, over all threads. Rounded up to whole seconds.
     pub cpu: Duration,
-    /// Private memory. The run waits until so much is free.
+    /// Private memory. The run waits until this much is free.
     pub memory_bytes: u64,
     /// Bytes of output.
     pub output_max: u64,
@@ -96,55 +95,54 @@ pub struct EncodeLimits {
 /// One run of the video encoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VideoEncode {
-    /// What the feed is wrapped in. Only its first video track is read.
+    /// Container of the feed. Only its first video track is read.
     pub container: FeedContainer,
     /// 1 to [`ENCODE_RUNGS_MAX`], each a track of the output, in this order.
     pub rungs: Vec<VideoRung>,
-    /// Makes one frame of each two fields, and leaves frames alone that the decoder says are whole. For
-    /// sources that may be interlaced.
+    /// Makes one frame of each two fields, and leaves progressive frames unchanged. For sources that may be
+    /// interlaced.
     pub deinterlace: bool,
     /// Needs [`Engine::can_tone_map`].
     pub tone_map: Option<ToneMap>,
-    /// Of so many frames one is kept, 1 to [`FRAME_STEP_MAX`]: the first at or after the begin of `keep_us`,
-    /// the one a step later, and so on, and from each of `key_frames_us` on anew. So what a segment holds
-    /// does not depend on where the run began.
+    /// Encodes one of this many frames, 1 to [`FRAME_STEP_MAX`]. Counting starts at the first frame at or
+    /// after the start of `keep_us`, and again at each of `key_frames_us`. So a segment does not depend on
+    /// the start of its run.
     pub frame_step: u32,
-    /// Times on the feed's timeline in microseconds, ascending, [`ENCODE_KEY_FRAMES_MAX`] at most: the first
-    /// frame at or after each is an IDR picture in every rung. The first frame of all always is one. Times
-    /// are rounded on their way, so pass the wanted frame's time less half a frame.
+    /// Times on the feed's timeline in microseconds, ascending, [`ENCODE_KEY_FRAMES_MAX`] at most. The first
+    /// frame at or after each is an IDR frame in every rung. The first frame of all always is one. Times are
+    /// rounded on their way, so pass the wanted frame's time minus half a frame.
     pub key_frames_us: Vec<u64>,
-    /// Frames that begin in this range of the feed's timeline are encoded; the others are decoded only, for
-    /// those that refer to them. Both ends are rounded like `key_frames_us`. The run ends at the first frame
-    /// past the range.
+    /// Range of the feed's timeline whose frames are encoded, by their start. Others are decoded only, as
+    /// references. Both ends are rounded like `key_frames_us`. The run ends at the first frame past the
+    /// range.
     pub keep_us: Range<u64>,
-    /// Shows black in place of each picture.
+    /// Replaces each frame by black.
     pub is_black: bool,
-    /// Takes of damaged pictures what a decoder makes of them, however many there are. Slower to give up, and
-    /// what comes may look broken.
-    pub is_tolerant: bool,
+    /// Shows all damaged frames as decoded, however many there are. It gives up later, and the output may
+    /// look broken.
+    pub tolerates_damage: bool,
     /// Threads of the decoder and of each encoder, 1 to 16. The same number gives the same bytes.
     pub threads: u8,
-    /// Who waits for it.
+    /// Priority in the queue.
     pub priority: Priority,
-    /// What it may use.
+    /// Limits of the run.
     pub limits: EncodeLimits,
 }
 
 impl Engine {
-    /// Decodes the video of `input` once and encodes it as `spec` says, while it comes.
+    /// Decodes the video of `input` once and encodes it as `spec` states, while it streams.
     ///
-    /// The feed is read when the run has room for it: a caller that wants to pause it lets `input` wait, at
-    /// no cost but memory. Its timeline begins at a second or later, so that decoding times do not fall below
-    /// zero. The display matrix of the feed is applied: the sizes of the rungs are those of the turned
-    /// picture.
+    /// The run reads the feed at its own pace. A caller pauses it with a pending `input`, at the cost of
+    /// memory only. The timeline begins at a second or later, so that decoding times do not fall below zero.
+    /// The display matrix of the feed is applied: the sizes of the rungs are those of the rotated frame.
     ///
-    /// The output is one fragmented MP4: an initial `moov`, then `moof` and `mdat` once a keyframe is
-    /// followed by the next, with the frames of all rungs so far. Track `n + 1` is rung `n`, at 90 000 ticks
-    /// a second. There is no edit list: `tfdt` plus composition offset is the time of the frame in the feed,
-    /// exact where that is a whole number of ticks. Durations mean nothing. What comes out is a frame for
-    /// each one that was decoded; a decoder drops or conceals what is broken, so count them.
+    /// The output is one fragmented MP4: an initial `moov`, then a `moof` and `mdat` when the next keyframe
+    /// is encoded, with the frames of all rungs so far. Track `n + 1` is rung `n`, at 90 000 ticks a second.
+    /// There is no edit list: `tfdt` plus composition offset is the time of the frame in the feed, exact if
+    /// that is a whole number of ticks. Durations are undefined. The output has one frame for each decoded
+    /// one; a decoder drops or conceals broken ones, so count them.
     ///
-    /// Errors, as the last item: [`Busy`](EngineError::Busy), [`Impossible`](EngineError::Impossible),
+    /// Errors, as the last item: [`Busy`](EngineError::Busy), [`InvalidSpec`](EngineError::InvalidSpec),
     /// [`MissingEncoder`](EngineError::MissingEncoder) without libx264,
     /// [`MissingFilter`](EngineError::MissingFilter), [`Input`](EngineError::Input) with the error of
     /// `input`, and those of every run.
@@ -152,14 +150,14 @@ impl Engine {
         &self,
         spec: VideoEncode,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-    ) -> Encoding {
+    ) -> OutputStream {
         match self.video_job(&spec) {
-            Ok(job) => self.runner().start(job, input, Pace::Progress),
-            Err(error) => Encoding::refused(error),
+            Ok(job) => self.runner().start(job, input, TimeoutKind::Idle),
+            Err(error) => OutputStream::failed(error),
         }
     }
 
-    /// Whether this build of ffmpeg can turn a high dynamic range into BT.709.
+    /// Whether this build of ffmpeg can tone map a high dynamic range to BT.709.
     pub fn can_tone_map(&self) -> bool {
         filters::TONE_MAPPING.iter().all(|filter| self.require_filter(filter).is_ok())
     }
@@ -180,7 +178,7 @@ impl Engine {
             files,
             limits,
             priority: spec.priority,
-            is_try: false,
+            is_probe: false,
         })
     }
 }
@@ -193,7 +191,7 @@ impl EncodeLimits {
 }
 
 impl VideoEncode {
-    /// The filters it needs that a build may lack.
+    /// The needed filters that a build may lack.
     fn filters(&self) -> impl Iterator<Item = &'static str> {
         let deinterlace = self.deinterlace.then_some(filters::DEINTERLACING);
         let tone_map = self.tone_map.map(|_| filters::TONE_MAPPING);
@@ -224,7 +222,7 @@ impl VideoEncode {
         } else {
             return Ok(());
         };
-        Err(EngineError::Impossible(wrong))
+        Err(EngineError::InvalidSpec(wrong))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sound encoded while it is fed: AAC-LC on one grid of frames, whole or piece by piece.
+//! Audio encoded while it is fed: AAC-LC on one grid of frames, whole or piece by piece.
 
 use std::ffi::OsString;
 use std::io;
@@ -9,104 +9,104 @@ use bytes::Bytes;
 use futures_util::Stream;
 
 use crate::encode::EncodeLimits;
-use crate::encoding::Encoding;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, read_from_stdin};
 use crate::job::{Files, Job, push};
+use crate::output_stream::OutputStream;
 use crate::priority::Priority;
-use crate::run::Pace;
+use crate::run::TimeoutKind;
 
-/// Samples a second of encoded sound.
+/// Samples a second of encoded audio.
 pub const AUDIO_SAMPLE_RATE: u32 = 48_000;
 
 /// Samples of one AAC frame, and so of one packet. ISO/IEC 14496-3, 4.5.2.1.1.
 pub const AUDIO_FRAME_SAMPLES: u64 = 1024;
 
-/// Bits a second of encoded sound.
+/// Bits a second of encoded audio.
 pub const AUDIO_BITRATE_BPS: u32 = 128_000;
 
-/// Frames encoded on both sides of a piece and dropped again by the caller: each frame overlaps its
-/// neighbours, and the encoder needs two to find its way. With fewer there is a click at the cut; more change
-/// nothing.
+/// Frames encoded on both sides of a piece and dropped by the caller: each frame overlaps its neighbours,
+/// and the encoder needs two to settle. With fewer there is a click at the cut; more change nothing.
 const LEAD_FRAMES: u64 = 2;
 
-/// Samples of the source heard before the first that is needed: what a resampler and a decoder need to
-/// settle, 80 ms for Opus (RFC 7845, 4.6).
-pub(crate) const SETTLE_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
+/// Samples of the source decoded before the first needed one: a resampler and a decoder need them to settle,
+/// 80 ms for Opus (RFC 7845, 4.6).
+pub(crate) const WARM_UP_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
 
-/// Resampling of a piece begins on a grid of 40 ms. There, both the source's and the encoded samples begin
-/// together at every usual rate (1/75 s is enough for the multiples of 8000 and 11 025 Hz), so every run puts
-/// its samples at the same places. It also is a whole number of microseconds, as which ffmpeg reads times.
+/// Resampling of a piece begins on a grid of 40 ms. On the grid the source's and the encoded samples begin
+/// together at every usual rate (1/75 s is enough for the multiples of 8000 and 11 025 Hz), so every run has
+/// its samples at the same positions. It also is a whole number of microseconds, the unit in which ffmpeg
+/// reads times.
 const GRID_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 25;
 const GRID_US: u64 = 40_000;
 
-/// Past any real time: 11 days.
+/// Later than any real time: 11 days.
 pub(crate) const SAMPLES_MAX: u64 = 1_000_000 * AUDIO_SAMPLE_RATE as u64;
 
-/// Which part of a track one run encodes. All positions are samples at 48 kHz on the feed's timeline.
+/// The part of a track that one run encodes. All positions are samples at 48 kHz on the feed's timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AudioSpan {
-    /// All from this sample on.
+    /// Everything from this sample on.
     Whole {
-        /// Where the first packet after the encoder's priming begins.
+        /// Start of the first packet after the encoder's priming.
         start: u64,
-        /// How much comes out at once, 100 ms or more.
+        /// Duration of an output fragment, 100 ms or more.
         fragment: Duration,
     },
     /// These samples. Their number is a multiple of 1024.
     Piece(Range<u64>),
 }
 
-/// How two channels come of those of a track.
+/// The conversion of the channels of a track to stereo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Downmix {
-    /// By the layout of the track; ffmpeg knows one for up to 8 channels that say none.
+    /// By the layout of the track; ffmpeg assumes one for up to 8 channels without a layout.
     Layout,
-    /// The first two are taken, the others are dropped: for more channels, whose layout ffmpeg cannot mix.
+    /// Selects the first two and drops the others: for more channels, whose layout ffmpeg cannot mix.
     FirstTwo,
 }
 
-/// One run of the audio encoder. It gives AAC-LC, stereo, 48 kHz, 128 kbit/s.
+/// One run of the audio encoder. Its output is AAC-LC, stereo, 48 kHz, 128 kbit/s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AudioEncode {
-    /// What the feed is wrapped in. Only its first audio track is read.
+    /// Container of the feed. Only its first audio track is read.
     pub container: FeedContainer,
-    /// What is encoded.
+    /// The part to encode.
     pub span: AudioSpan,
-    /// How its channels become two.
+    /// Conversion of its channels to stereo.
     pub downmix: Downmix,
-    /// Who waits for it.
+    /// Priority in the queue.
     pub priority: Priority,
-    /// What it may use.
+    /// Limits of the run.
     pub limits: EncodeLimits,
 }
 
 impl Engine {
-    /// Decodes the sound of `input` and encodes the part that `spec` names, while it comes.
+    /// Decodes the audio of `input` and encodes the part in `spec`, while it streams.
     ///
     /// Times in the feed are exact to less than half a sample: Matroska needs a `TimestampScale` of a
     /// microsecond or less. Its timeline begins at a second or later, and all feeds of one track have the
-    /// same one. A piece needs packets from 150 ms before its first sample to 50 ms after its last. Where the
-    /// feed has no sound, as before a track that begins late, in a gap of more than 20 ms, or after the end
-    /// of a piece's track, there is silence; overlaps are dropped.
+    /// same one. A piece needs packets from 150 ms before its first sample to 50 ms after its last. Missing
+    /// audio becomes silence: before a track that begins late, in a gap of more than 20 ms, or after the end
+    /// of a piece's track. Overlaps are dropped.
     ///
     /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet
     /// of time `t` decodes to the samples `t..t + 1024`, after the one before it. A piece comes with packets
-    /// on both sides of it: keep those whose time lies in it. The packet 1024 before the first is the
-    /// encoder's priming; keep it at the very start of a track only. Pieces of one A feed without any sound
-    /// before the end of its piece gives nothing of use. Pieces of one track, cut anywhere on one grid of
-    /// 1024 samples, can be joined to each other and to parts of the whole.
+    /// on both sides of it: use those whose time is in it. The packet 1024 before the first is the encoder's
+    /// priming; use it at the very start of a track only. A feed without any audio before the end of its
+    /// piece gives no usable output. Pieces of one track, cut anywhere on one grid of 1024 samples, can be
+    /// joined to each other and to parts of the whole.
     ///
     /// Errors, as the last item: as for [`encode_video`](Self::encode_video).
     pub fn encode_audio(
         &self,
         spec: AudioEncode,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-    ) -> Encoding {
+    ) -> OutputStream {
         match self.audio_job(&spec) {
-            Ok(job) => self.runner().start(job, input, Pace::Progress),
-            Err(error) => Encoding::refused(error),
+            Ok(job) => self.runner().start(job, input, TimeoutKind::Idle),
+            Err(error) => OutputStream::failed(error),
         }
     }
 
@@ -122,7 +122,7 @@ impl Engine {
             files,
             limits,
             priority: spec.priority,
-            is_try: false,
+            is_probe: false,
         })
     }
 }
@@ -140,10 +140,10 @@ impl AudioSpan {
                     && (samples.end - samples.start).is_multiple_of(AUDIO_FRAME_SAMPLES)
             }
         };
-        if is_possible { Ok(()) } else { Err(EngineError::Impossible("the samples to encode")) }
+        if is_possible { Ok(()) } else { Err(EngineError::InvalidSpec("the samples to encode")) }
     }
 
-    /// The samples the encoder gets; without end for all there are.
+    /// The range of samples for the encoder; without an end for all samples.
     fn encoded(&self) -> (u64, Option<u64>) {
         const LEAD: u64 = LEAD_FRAMES * AUDIO_FRAME_SAMPLES;
         match self {
@@ -155,7 +155,7 @@ impl AudioSpan {
     fn fragment_us(&self) -> u128 {
         match self {
             Self::Whole { fragment, .. } => fragment.as_micros(),
-            // All at once: half an hour, where the option ends.
+            // One fragment: half an hour, the maximum of the option.
             Self::Piece(_) => 1_800_000_000,
         }
     }
@@ -175,23 +175,23 @@ fn arguments(spec: &AudioEncode) -> Vec<OsString> {
     arguments
 }
 
-/// Drops what comes long before, resamples from a place all runs agree on, and cuts to the sample.
+/// Drops samples long before the start, resamples from the common grid, and cuts to the exact sample.
 fn filters(span: &AudioSpan, downmix: Downmix) -> String {
     let (start, end) = span.encoded();
-    let settled = from_grid(start, if end.is_some() { SETTLE_SAMPLES } else { 0 }, downmix);
+    let resample = resample_filters(start, if end.is_some() { WARM_UP_SAMPLES } else { 0 }, downmix);
     match end {
-        Some(end) => format!("{settled},apad,atrim=start_pts={start}:end_pts={end}"),
-        None => format!("{settled},atrim=start_pts={start}"),
+        Some(end) => format!("{resample},apad,atrim=start_pts={start}:end_pts={end}"),
+        None => format!("{resample},atrim=start_pts={start}"),
     }
 }
 
-/// The filters that give stereo samples at their places, from a place of the grid so many samples before
-/// `start` on.
+/// The filters that output stereo samples at their positions, from a position of the grid at least `settle`
+/// samples before `start`.
 ///
-/// Resampled twice, for the second one counts `first_pts` in samples of its input, whose rate the first one
-/// sets. There `async=1` puts silence into gaps of more than `min_hard_comp` seconds and drops what overlaps,
+/// Resamples twice, because the second one counts `first_pts` in samples of its input, whose rate the first
+/// one sets. There `async=1` fills gaps of more than `min_hard_comp` seconds with silence, drops overlaps,
 /// and counts samples otherwise.
-pub(crate) fn from_grid(start: u64, settle: u64, downmix: Downmix) -> String {
+pub(crate) fn resample_filters(start: u64, settle: u64, downmix: Downmix) -> String {
     let grid = start.saturating_sub(settle) / GRID_SAMPLES;
     let (begin_us, begin) = (grid * GRID_US, grid * GRID_SAMPLES);
     let begin_s = format!("{}.{:06}", begin_us / 1_000_000, begin_us % 1_000_000);
@@ -210,9 +210,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_filters_are_constant_but_for_numbers() {
+    fn filter_graph_is_constant_except_for_numbers() {
         let piece = AudioSpan::Piece(480_000 + 100 * 1024..480_000 + 294 * 1024);
-        // 2 frames before 582 400 is 580 352; less 4800 that is 299.77 steps of 40 ms.
+        // 2 frames before 582 400 is 580 352; minus 4800 that is 299.77 steps of 40 ms.
         assert_eq!(
             filters(&piece, Downmix::Layout),
             "atrim=start=11.960000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=574080,\
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_off_the_grid_or_the_clock_are_refused() {
+    fn invalid_audio_span_is_rejected() {
         let whole = |start, millis| AudioSpan::Whole { start, fragment: Duration::from_millis(millis) };
         let cases = [
             (whole(0, 4000), true),

@@ -1,4 +1,4 @@
-//! The engine: one ffmpeg that was found, asked what it is, and can be put to work.
+//! The engine: one ffmpeg that was found, probed for its capabilities, and runs jobs.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use crate::admission::{Admission, Load};
 use crate::capabilities::Capabilities;
-use crate::confine::Cage;
+use crate::confine::Sandbox;
 use crate::error::EngineError;
 use crate::input;
 use crate::job::{Files, Job, Limits, push, quiet};
@@ -21,11 +21,11 @@ use crate::priority::Priority;
 use crate::run::Runner;
 use crate::version::{self, Version};
 
-/// The name looked for in `PATH`.
+/// The program name in `PATH`.
 const PROGRAM: &str = "ffmpeg";
 
-/// What asking an ffmpeg for its version or its encoders may use. It takes a tenth of a second.
-const ASKING: Limits = Limits {
+/// Limits of a query for version or encoders. It takes a tenth of a second.
+const QUERY_LIMITS: Limits = Limits {
     deadline: Duration::from_secs(20),
     cpu: Duration::from_secs(10),
     memory_bytes: 256 << 20,
@@ -33,22 +33,23 @@ const ASKING: Limits = Limits {
     file_max: 0,
 };
 
-/// What an operator may set.
+/// Settings of the operator.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Path of ffmpeg. `None`: the first `ffmpeg` in `PATH`.
     pub program: Option<PathBuf>,
-    /// Files and directories ffmpeg may read and run beside the system's own libraries: where an ffmpeg that
-    /// was installed elsewhere keeps its own. Its children see nothing else but the bytes of their job.
+    /// Files and directories ffmpeg may read and run in addition to the system's own libraries, for an
+    /// ffmpeg that was installed elsewhere. Its children can read nothing else but the bytes of their job.
     pub readable: Vec<PathBuf>,
-    /// Processes at the same time. `None`: one a core, within what control groups allow.
+    /// Processes at the same time. `None`: one for each core, within the limits of control groups.
     pub jobs_max: Option<NonZeroUsize>,
-    /// Caches version, encoders, filters and decoders of ffmpeg in this file, until the program file changes.
-    /// `None`: [`Engine::find`] asks ffmpeg each time. Tests set it, because each test is a process.
+    /// Cache file for version, encoders, filters and decoders of ffmpeg, valid until the program file
+    /// changes. `None`: [`Engine::find`] queries ffmpeg each time. Tests set it, because each test is a
+    /// process.
     pub capabilities_cache: Option<PathBuf>,
 }
 
-/// An ffmpeg that works. Cheap to clone; clones share the places for processes.
+/// An ffmpeg that works. Cheap to clone; clones share the permits for processes.
 #[derive(Debug, Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
@@ -57,15 +58,15 @@ pub struct Engine {
 #[derive(Debug)]
 struct Inner {
     runner: Runner,
-    /// One place beside those of `runner`, for what takes a moment and must not wait for an encode.
-    aside: Runner,
+    /// A separate permit in addition to those of `runner`, for short jobs that must not wait for an encode.
+    quick_runner: Runner,
     version: Version,
     encoders: BTreeSet<String>,
     filters: BTreeSet<String>,
 }
 
 impl Engine {
-    /// Finds ffmpeg, starts it four times inside its confinement, and learns what it can do. A hit in
+    /// Finds ffmpeg, starts it four times inside its confinement, and reads its capabilities. A hit in
     /// [`Settings::capabilities_cache`] starts nothing.
     ///
     /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that
@@ -73,11 +74,11 @@ impl Engine {
     /// run.
     pub async fn find(settings: Settings) -> Result<Self, EngineError> {
         let program = locate(settings.program)?;
-        let cage = Cage::new(program.clone(), settings.readable);
+        let cage = Sandbox::new(program.clone(), settings.readable);
         let mut runner = Runner::new(cage, Admission::new(settings.jobs_max));
         let capabilities = capabilities(&runner, settings.capabilities_cache.as_deref()).await?;
         let version = Version::parse(&capabilities.version).ok_or(EngineError::NotUsable(program))?;
-        if !version.is_enough() {
+        if !version.is_supported() {
             return Err(EngineError::TooOld(version.to_string()));
         }
         let encoders = version::encoders(&capabilities.encoders).map(str::to_owned).collect();
@@ -86,26 +87,27 @@ impl Engine {
         if runner.decoders.is_empty() {
             return Err(EngineError::NotUsable(runner.cage.program.clone()));
         }
-        let aside = Runner { admission: Admission::new(Some(NonZeroUsize::MIN)), ..runner.clone() };
-        Ok(Self { inner: Arc::new(Inner { runner, aside, version, encoders, filters }) })
+        let quick_runner = Runner { admission: Admission::new(Some(NonZeroUsize::MIN)), ..runner.clone() };
+        Ok(Self { inner: Arc::new(Inner { runner, quick_runner, version, encoders, filters }) })
     }
 
-    /// Which ffmpeg this is.
+    /// The version of this ffmpeg.
     pub fn version(&self) -> &Version {
         &self.inner.version
     }
 
-    /// Where it lies: an absolute path, symbolic links resolved.
+    /// Its absolute path, with symbolic links resolved.
     pub fn program(&self) -> &Path {
         &self.inner.runner.cage.program
     }
 
-    /// The names of the decoders that its runs may open, sorted, with a comma between.
+    /// The names of the decoders that its runs may open, sorted, separated by commas.
     pub fn decoders(&self) -> &str {
         &self.inner.runner.decoders
     }
 
-    /// How busy it is. Changes at any time; meant for deciding what to offer, not whether a job gets a place.
+    /// The current load. It changes at any time: use it to decide what to offer, not whether a job gets a
+    /// permit.
     pub fn load(&self) -> Load {
         self.inner.runner.admission.load()
     }
@@ -115,9 +117,9 @@ impl Engine {
         self.inner.runner.run(job).await
     }
 
-    /// The same beside all other jobs: waits only for others that are run in this way.
-    pub(crate) async fn run_aside(&self, job: Job) -> Result<Bytes, EngineError> {
-        self.inner.aside.run(job).await
+    /// As `run`, with the separate permit: waits only for other jobs of this kind.
+    pub(crate) async fn run_quick(&self, job: Job) -> Result<Bytes, EngineError> {
+        self.inner.quick_runner.run(job).await
     }
 
     pub(crate) fn runner(&self) -> &Runner {
@@ -135,31 +137,31 @@ impl Engine {
     }
 }
 
-/// Reads the capabilities from the cache file, or asks the program and writes that file.
+/// Reads the capabilities from the cache file, or queries the program and writes that file.
 async fn capabilities(runner: &Runner, cache: Option<&Path>) -> Result<Capabilities, EngineError> {
     let program = &runner.cage.program;
     if let Some(cached) = cache.and_then(|file| Capabilities::load(file, program)) {
         return Ok(cached);
     }
-    let version = ask(runner, "-version").await?;
-    if !Version::parse(&version).is_some_and(|version| version.is_enough()) {
+    let version = query(runner, "-version").await?;
+    if !Version::parse(&version).is_some_and(|version| version.is_supported()) {
         // The caller rejects it by its version.
         let (encoders, filters, decoders) = (String::new(), String::new(), String::new());
         return Ok(Capabilities { version, encoders, filters, decoders });
     }
-    let (encoders, filters) = (ask(runner, "-encoders").await?, ask(runner, "-filters").await?);
-    let decoders = ask(runner, "-decoders").await?;
+    let (encoders, filters) = (query(runner, "-encoders").await?, query(runner, "-filters").await?);
+    let decoders = query(runner, "-decoders").await?;
     let capabilities = Capabilities { version, encoders, filters, decoders };
     if let Some(file) = cache
         && let Err(error) = capabilities.store(file, program)
     {
-        tracing::warn!(%error, "the capabilities of ffmpeg cannot be cached; the next start asks it again");
+        tracing::warn!(%error, "the capabilities of ffmpeg cannot be cached; the next start probes it again");
     }
     Ok(capabilities)
 }
 
-/// Asks the program one question about itself.
-async fn ask(runner: &Runner, question: &'static str) -> Result<String, EngineError> {
+/// Queries the program for one kind of capability.
+async fn query(runner: &Runner, question: &'static str) -> Result<String, EngineError> {
     let mut arguments = quiet();
     push(&mut arguments, [question]);
     let job = Job {
@@ -167,9 +169,9 @@ async fn ask(runner: &Runner, question: &'static str) -> Result<String, EngineEr
         arguments,
         input: Bytes::new(),
         files: Files::default(),
-        limits: ASKING,
+        limits: QUERY_LIMITS,
         priority: Priority::Viewer,
-        is_try: false,
+        is_probe: false,
     };
     match runner.run(job).await {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
@@ -180,13 +182,13 @@ async fn ask(runner: &Runner, question: &'static str) -> Result<String, EngineEr
 
 /// The absolute path of the program.
 fn locate(setting: Option<PathBuf>) -> Result<PathBuf, EngineError> {
-    let path = setting.or_else(|| in_path(&env::var_os("PATH")?));
+    let path = setting.or_else(|| find_in_path(&env::var_os("PATH")?));
     let path = path.ok_or_else(|| EngineError::NotFound(PathBuf::from(PROGRAM)))?;
     let is_program = |path: &PathBuf| is_executable(path);
     path.canonicalize().ok().filter(is_program).ok_or(EngineError::NotFound(path))
 }
 
-fn in_path(folders: &OsStr) -> Option<PathBuf> {
+fn find_in_path(folders: &OsStr) -> Option<PathBuf> {
     env::split_paths(folders).map(|folder| folder.join(PROGRAM)).find(|path| is_executable(path))
 }
 

@@ -1,10 +1,10 @@
-//! What a run reads: one stream of a known kind on standard input, and nothing it may name itself.
+//! Input of a run: one stream of a fixed format on standard input, which can name no other input.
 
 use std::ffi::OsString;
 
 use crate::job::{push, quiet};
 
-/// What a feed is wrapped in.
+/// Container of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FeedContainer {
     /// MP4 that can be read from front to back: `moov` first, or fragments.
@@ -13,11 +13,11 @@ pub enum FeedContainer {
     Matroska,
 }
 
-/// What every Matroska begins with. RFC 8794, 11.2.1.
+/// First bytes of every Matroska file. RFC 8794, 11.2.1.
 const EBML_MAGIC: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
 
 impl FeedContainer {
-    /// Of an input that was made for a run: one of the two.
+    /// Detects the container of an input that was made for a run.
     pub(crate) fn of(input: &[u8]) -> Self {
         if input.starts_with(&EBML_MAGIC) { Self::Matroska } else { Self::Mp4 }
     }
@@ -31,13 +31,13 @@ impl FeedContainer {
     }
 }
 
-/// Placeholder on a command line for the decoders that a run may open; [`Runner`](crate::run::Runner) fills
-/// them in.
+/// Placeholder on a command line for the decoders that a run may open; [`Runner`](crate::run::Runner)
+/// replaces it.
 pub(crate) const DECODERS: &str = "DECODERS";
 
-/// Decoders of other projects that a run may open beside those of ffmpeg itself: those of AV1, Opus, Vorbis
-/// and JPEG 2000 in Debian's build. All others work on hardware, or do what ffmpeg's own do.
-const OTHERS: [&str; 5] = ["libdav1d", "libaom-av1", "libopus", "libvorbis", "libopenjpeg"];
+/// External decoders that a run may open in addition to those of ffmpeg itself: those of AV1, Opus, Vorbis
+/// and JPEG 2000 in Debian's build. All others use hardware, or do the same as ffmpeg's own.
+const EXTERNAL_DECODERS: [&str; 5] = ["libdav1d", "libaom-av1", "libopus", "libvorbis", "libopenjpeg"];
 
 /// Suffixes of decoders that use hardware.
 const HARDWARE: [&str; 11] = [
@@ -68,11 +68,11 @@ const DENIED: [(&str, &str); 10] = [
     ("wavesynth", "makes sound of nothing"),
 ];
 
-/// The decoders that a run may open of those that `ffmpeg -decoders` lists, sorted, with a comma between: all
-/// of video and sound that are ffmpeg's own and not experimental, less those that are denied.
+/// The decoders that a run may open, from the list of `ffmpeg -decoders`, sorted, separated by commas: all
+/// of video and audio that are ffmpeg's own and not experimental, without the denied ones.
 pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let is_open = |(flags, name): &(&str, &str)| {
-        let is_other = name.starts_with("lib") && !OTHERS.contains(name);
+        let is_other = name.starts_with("lib") && !EXTERNAL_DECODERS.contains(name);
         let is_hardware = HARDWARE.iter().any(|end| name.ends_with(end));
         let is_denied = DENIED.iter().any(|(denied, _)| denied == name);
         let is_played = flags.starts_with('V') || flags.starts_with('A');
@@ -83,30 +83,31 @@ pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> 
     names.join(",")
 }
 
-/// Frames with more pixels are refused by the decoders: 8192x4320, the largest size of HEVC level 6.2's
-/// format list. Together with the number of reference frames a level allows, this keeps a decoder under the
-/// memory limits here.
+/// Pixel limit of a frame, above which decoders reject it: 8192x4320, the largest size of HEVC level 6.2's
+/// format list. Together with the number of reference frames that a level allows, it keeps a decoder under
+/// the memory limits here.
 pub const FRAME_PIXELS_MAX: u32 = 8192 * 4320;
 
-/// The command line so far for reading one MP4 from standard input on one thread.
+/// Start of a command line that reads one MP4 from standard input on one thread.
 ///
-/// One thread: a picture needs one frame, and frame threads would add latency and, with their stacks, on a
-/// machine of many cores more memory than a job has.
+/// One thread: a thumbnail needs one frame. Frame threads would add latency and, with their stacks on a
+/// machine of many cores, more memory than a job has.
 pub(crate) fn read_mp4_from_stdin() -> Vec<OsString> {
     read_from_stdin(FeedContainer::Mp4, 1)
 }
 
-/// The command line so far for reading one `container` from standard input, decoding on `threads` threads.
+/// Start of a command line that reads one `container` from standard input, decoding on `threads` threads.
 pub(crate) fn read_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsString> {
     read_from_stdin_with(container, threads, &[])
 }
 
-/// The same with more `options` of the decoder.
+/// As [`read_from_stdin`], with more `options` of the decoder.
 pub(crate) fn read_from_stdin_with(container: FeedContainer, threads: u8, options: &[&str]) -> Vec<OsString> {
     read("pipe:0", container.demuxer(), threads, options)
 }
 
-/// The same of pictures that are damaged: decoders take what they can, and nothing ends because most is bad.
+/// As [`read_from_stdin`], for damaged frames: decoders show all they can, and a high error rate does not
+/// end the run.
 pub(crate) fn read_damaged_from_stdin(
     container: FeedContainer,
     threads: u8,
@@ -115,25 +116,26 @@ pub(crate) fn read_damaged_from_stdin(
     read("pipe:0", container.demuxer(), threads, &[&DAMAGED, options].concat())
 }
 
-/// Decoders show what they would leave out, and never mind checksums and syntax; without the rate ffmpeg
-/// fails where two thirds are bad, after all was written.
+/// Makes decoders show frames they would drop, and ignore checksums and syntax. Without the rate ffmpeg
+/// fails at the end if two thirds are bad.
 const DAMAGED: [&str; 6] = ["-err_detect", "ignore_err", "-flags", "+output_corrupt", "-max_error_rate", "1"];
 
-/// The command line so far for reading `from`, which is `pipe:0` or `file:` and a path we chose, with more
+/// Start of a command line that reads `from`, which is `pipe:0` or `file:` and a path we chose, with more
 /// `options` of the demuxer.
 ///
-/// The demuxer is forced and the only one allowed, so a playlist or a script is never taken for one; the only
-/// protocol allowed is that of `from`, so nothing inside the input can name an address, nor a file where
-/// there is none; data references to other files are off (`-enable_drefs` exists for the mov demuxer alone).
+/// The demuxer is forced and the only one allowed, so a playlist or a script is never parsed as one. The
+/// only protocol allowed is that of `from`, so nothing inside the input can name an address, nor a file if
+/// `from` is a pipe. Data references to other files are off (`-enable_drefs` exists for the mov demuxer
+/// alone).
 pub(crate) fn read(from: &str, demuxer: &str, threads: u8, options: &[&str]) -> Vec<OsString> {
     let mut arguments = quiet();
     push(&mut arguments, ["-filter_threads", "1"]);
-    read_also(&mut arguments, from, demuxer, threads, options);
+    push_input(&mut arguments, from, demuxer, threads, options);
     arguments
 }
 
-/// One more input of the same run, read in the same way.
-pub(crate) fn read_also(
+/// Adds one more input of the same run, with the same restrictions.
+pub(crate) fn push_input(
     arguments: &mut Vec<OsString>,
     from: &str,
     demuxer: &str,
@@ -159,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decoders_follow_from_what_the_build_has() {
+    fn decoder_whitelist_follows_the_ffmpeg_build() {
         let listed = [
             ("VFS..D", "h264"),
             ("V....D", "h264_cuvid"),

@@ -1,13 +1,13 @@
-//! The media engine: ffmpeg as a confined child process, and the few things we ask of it.
+//! The media engine: ffmpeg as a confined child process, and its few operations.
 //!
-//! What comes from outside is decoded only here, in a process without network, without files but the ones of
-//! its job, without privileges, with limits on memory and time, and ended with its whole group. Callers name
-//! an operation ([`Engine::picture`], [`Engine::encode_video`], [`Engine::probe_decode`], ...); no caller
-//! writes a command line or sees what ffmpeg prints.
+//! Uploaded content is decoded only here. The process has no network, no privileges, and only the files of
+//! its job; its memory and time are limited, and it is ended with its whole group. Callers use an operation
+//! ([`Engine::thumbnail`], [`Engine::encode_video`], [`Engine::probe_decode`], ...); no caller writes a
+//! command line or reads ffmpeg's output.
 //!
-//! Knows no media, no store, no route. It takes bytes and gives bytes.
+//! Independent of media, store and routes. Its input and output are bytes.
 //!
-//! Begin with [`Engine`]; `run.rs` is what every operation has in common, `confine/` is the cage.
+//! Start reading at [`Engine`]; `run.rs` is common to every operation, `confine/` is the confinement.
 
 mod admission;
 mod capabilities;
@@ -18,26 +18,26 @@ mod decode;
 mod demo;
 mod encode;
 mod encode_audio;
-mod encoding;
 mod engine;
 mod error;
 mod input;
 mod job;
 mod memory;
 mod mix;
-mod picture;
+mod output_stream;
 mod priority;
 mod remux;
+mod rgb_frame;
 mod run;
-mod sheet;
-mod small;
+mod sprite_sheet;
 mod stdio;
 mod stopwatch;
+mod thumbnail;
 mod version;
 
 pub use admission::Load;
 pub use clip::{CLIP_DURATION_MAX, CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipSpec};
-pub use confine::report::{Confinement, Guard};
+pub use confine::report::{Confinement, Protection};
 pub use decode::{DECODE_INPUT_MAX, DecodeReport};
 pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};
 pub use encode::{
@@ -47,17 +47,17 @@ pub use encode::{
 pub use encode_audio::{
     AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, AudioEncode, AudioSpan, Downmix,
 };
-pub use encoding::Encoding;
 pub use engine::{Engine, Settings};
 pub use error::EngineError;
 pub use input::{FRAME_PIXELS_MAX, FeedContainer};
 pub use mix::{MIX_PARTS_MAX, MIX_START, Mix, MixPart};
-pub use picture::{
-    CropWindow, Fit, PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSize,
-    PictureSpec,
-};
+pub use output_stream::OutputStream;
 pub use priority::Priority;
 pub use remux::{Remux, RemuxInput, RemuxOutput, RemuxTracks};
-pub use sheet::SheetSpec;
-pub use small::{SMALL_SIDE_MAX, SmallPicture};
+pub use rgb_frame::{RGB_FRAME_SIDE_MAX, RgbFrame};
+pub use sprite_sheet::SpriteSheetSpec;
+pub use thumbnail::{
+    CropWindow, Fit, IMAGE_SIDE_MAX, ImageFormat, ImageSize, THUMBNAIL_INPUT_MAX, THUMBNAIL_OUTPUT_MAX,
+    ThumbnailSpec,
+};
 pub use version::Version;

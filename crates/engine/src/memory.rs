@@ -1,11 +1,11 @@
-//! How much memory this machine, or the container we run in, lets us use.
+//! The memory that this machine, or the container we run in, gives us.
 
 use std::fs;
 use std::path::Path;
 
 /// Bytes we may use: the smallest limit of the control groups above us, at most the memory of the machine.
 ///
-/// `root` is `/`, or a made-up tree in tests. `None` when neither can be read.
+/// `root` is `/`, or a test tree. `None` if neither can be read.
 pub(crate) fn available(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     groups.lines().filter_map(|line| group_limit(root, line)).chain(machine_total(root)).min()
@@ -24,8 +24,8 @@ fn group_limit(root: &Path, line: &str) -> Option<u64> {
     } else {
         return None;
     };
-    // "max" and unreadable files set no limit. In a container the path may name a place that only the host
-    // sees; walking up still ends at the group that is mounted as our top.
+    // "max" and unreadable files set no limit. In a container the path may be visible on the host only;
+    // walking up still ends at the group that is mounted as our top.
     let group = top.join(path.trim_start_matches('/'));
     let groups = group.ancestors().take_while(|folder| folder.starts_with(&top));
     groups.filter_map(|folder| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()).min()
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_limit_on_the_way_up_counts() {
+    fn smallest_cgroup_memory_limit_applies() {
         check(&[], None);
         check(&[MACHINE], Some(4096 * 1024));
         let unified = ("proc/self/cgroup", "0::/system.slice/kinora.service\n");

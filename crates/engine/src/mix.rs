@@ -1,4 +1,4 @@
-//! Sounds from files, laid over each other on one timeline and encoded once.
+//! Mixes audio from files on one timeline and encodes it once.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -10,62 +10,60 @@ use futures_util::stream;
 
 use crate::encode::EncodeLimits;
 use crate::encode_audio::{
-    AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, Downmix, SAMPLES_MAX, SETTLE_SAMPLES, from_grid,
+    AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, Downmix, SAMPLES_MAX, WARM_UP_SAMPLES, resample_filters,
 };
-use crate::encoding::Encoding;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, read, read_also};
+use crate::input::{FeedContainer, push_input, read};
 use crate::job::{Files, Job, push};
+use crate::output_stream::OutputStream;
 use crate::priority::Priority;
-use crate::run::Pace;
+use crate::run::TimeoutKind;
 
-/// Sounds of one mix: a process may open 64 files, some of them libraries.
+/// Parts of one mix at most: a process may open 64 files, some of them libraries.
 pub const MIX_PARTS_MAX: usize = 40;
 
-/// When the mix begins in its output, in samples: later than the encoder's priming, since a `tfdt` has no
-/// sign.
+/// Start of the mix in its output, in samples: later than the encoder's priming, because `tfdt` is unsigned.
 pub const MIX_START: u64 = 10 * AUDIO_SAMPLE_RATE as u64;
 
-/// How much comes out at once.
+/// Duration of an output fragment.
 const FRAGMENT: Duration = Duration::from_secs(4);
 
-/// Filters without which nothing is mixed.
+/// Filters that every mix needs.
 const FILTERS: [&str; 5] = ["anullsrc", "adelay", "afade", "amix", "atrim"];
 
-/// One sound of a mix. Times are samples at 48 kHz.
+/// One part of a mix. Times are samples at 48 kHz.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixPart {
-    /// An absolute path; of what lies there the first audio track is read. As [`Engine::encode_audio`] is
-    /// fed.
+    /// An absolute path to a file. Only its first audio track is read. Its content is as the input of
+    /// [`Engine::encode_audio`].
     pub file: PathBuf,
-    /// What it is wrapped in.
+    /// Container of the file.
     pub container: FeedContainer,
-    /// How its channels become two.
+    /// Conversion of its channels to stereo.
     pub downmix: Downmix,
-    /// The first sample that is heard of it, on its own timeline.
+    /// The first sample that is heard, on its own timeline.
     pub start: u64,
-    /// How many are heard. Behind its end it is silent.
+    /// Number of samples that are heard. After the end of the file they are silent.
     pub len: u64,
-    /// When it begins in the mix.
+    /// Start in the mix.
     pub at: u64,
-    /// It grows louder for so long, from nothing.
+    /// Duration of the fade from silence.
     pub fade_in: u64,
-    /// It grows quieter for so long before its end, to nothing.
+    /// Duration of the fade to silence before its end.
     pub fade_out: u64,
 }
 
-/// One mix. It gives AAC-LC, stereo, 48 kHz, 128 kbit/s.
+/// One mix. Its output is AAC-LC, stereo, 48 kHz, 128 kbit/s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mix {
-    /// At most [`MIX_PARTS_MAX`], none of them silent throughout. What is louder together than can be said is
-    /// clipped.
+    /// At most [`MIX_PARTS_MAX`], none of them completely silent. A sum above full scale is clipped.
     pub parts: Vec<MixPart>,
-    /// How many samples come out; what would be heard later is left out.
+    /// Number of output samples; later audio is left out.
     pub len: u64,
-    /// Who waits for it.
+    /// Priority in the queue.
     pub priority: Priority,
-    /// What it may use.
+    /// Limits of the run.
     pub limits: EncodeLimits,
 }
 
@@ -76,22 +74,22 @@ impl Engine {
     /// of time [`MIX_START`] decodes to the first samples of the mix; the one before it is the encoder's
     /// priming. The process can read the files of the parts and no other.
     ///
-    /// Errors, as the last item: [`Impossible`](EngineError::Impossible),
+    /// Errors, as the last item: [`InvalidSpec`](EngineError::InvalidSpec),
     /// [`MissingFilter`](EngineError::MissingFilter), [`Failed`](EngineError::Failed) where a part does not
     /// decode, and those of every run.
-    pub fn mix(&self, spec: &Mix) -> Encoding {
+    pub fn mix(&self, spec: &Mix) -> OutputStream {
         match self.mix_job(spec) {
-            Ok(job) => self.runner().start(job, stream::empty(), Pace::Progress),
-            Err(error) => Encoding::refused(error),
+            Ok(job) => self.runner().start(job, stream::empty(), TimeoutKind::Idle),
+            Err(error) => OutputStream::failed(error),
         }
     }
 
     fn mix_job(&self, spec: &Mix) -> Result<Job, EngineError> {
         let is_possible = (1..=SAMPLES_MAX).contains(&spec.len)
             && (1..=MIX_PARTS_MAX).contains(&spec.parts.len())
-            && spec.parts.iter().all(MixPart::is_possible);
+            && spec.parts.iter().all(MixPart::is_valid);
         if !is_possible {
-            return Err(EngineError::Impossible("the sounds to mix"));
+            return Err(EngineError::InvalidSpec("the sounds to mix"));
         }
         self.require_encoder("aac")?;
         FILTERS.iter().try_for_each(|filter| self.require_filter(filter))?;
@@ -102,13 +100,13 @@ impl Engine {
             files: Files { read: spec.parts.iter().map(|part| part.file.clone()).collect(), write: None },
             limits: spec.limits.of_job(),
             priority: spec.priority,
-            is_try: false,
+            is_probe: false,
         })
     }
 }
 
 impl MixPart {
-    fn is_possible(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let is_named = self.file.is_absolute() && self.file.to_str().is_some();
         let times = [self.start, self.len, self.at, self.fade_in, self.fade_out];
         is_named && 0 < self.len && times.iter().all(|time| *time <= SAMPLES_MAX)
@@ -123,7 +121,7 @@ fn arguments(spec: &Mix) -> Vec<OsString> {
         if arguments.is_empty() {
             arguments = read(&from, part.container.demuxer(), 1, &[]);
         } else {
-            read_also(&mut arguments, &from, part.container.demuxer(), 1, &[]);
+            push_input(&mut arguments, &from, part.container.demuxer(), 1, &[]);
         }
     }
     push(
@@ -139,16 +137,16 @@ fn arguments(spec: &Mix) -> Vec<OsString> {
     arguments
 }
 
-/// Silence as long as the mix, and each part on it at its time.
+/// Silence of the length of the mix, with each part added at its time.
 fn graph(spec: &Mix) -> String {
     let mut graph =
         format!("anullsrc=r={AUDIO_SAMPLE_RATE}:cl=stereo,atrim=end_sample={}[silence]", spec.len);
     let mut mixed = String::from("[silence]");
     for (number, part) in spec.parts.iter().enumerate() {
         let MixPart { start, len, at, fade_in, fade_out, .. } = *part;
-        let settled = from_grid(start, SETTLE_SAMPLES, part.downmix);
+        let resample = resample_filters(start, WARM_UP_SAMPLES, part.downmix);
         let end = start + len;
-        let _ = write!(graph, ";[{number}:a:0]{settled},apad,atrim=start_pts={start}:end_pts={end}");
+        let _ = write!(graph, ";[{number}:a:0]{resample},apad,atrim=start_pts={start}:end_pts={end}");
         graph += ",asetpts=PTS-STARTPTS";
         if fade_in > 0 {
             let _ = write!(graph, ",afade=t=in:ss=0:ns={}", fade_in.min(len));
@@ -163,7 +161,7 @@ fn graph(spec: &Mix) -> String {
         let _ = write!(graph, "[part{number}]");
         let _ = write!(mixed, "[part{number}]");
     }
-    // Without `normalize=0` every part would be quieter for the others.
+    // Without `normalize=0` every part would be attenuated by the number of parts.
     let _ = write!(
         graph,
         ";{mixed}amix=inputs={}:duration=first:dropout_transition=0:normalize=0,asetpts=PTS+{MIX_START}[mix]",
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_cut_faded_and_put_in_its_place() {
+    fn mix_parts_are_trimmed_faded_and_delayed() {
         let over = MixPart { at: 48_000, fade_in: 200_000, fade_out: 24_000, ..part() };
         assert_eq!(
             graph(&mix(vec![part(), over], 960_000)),
@@ -215,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_cannot_be_are_refused() {
+    fn invalid_mix_part_is_rejected() {
         let possible = [part(), MixPart { at: SAMPLES_MAX, ..part() }];
         let impossible = [
             MixPart { len: 0, ..part() },
@@ -223,7 +221,7 @@ mod tests {
             MixPart { start: SAMPLES_MAX + 1, ..part() },
             MixPart { fade_in: u64::MAX, ..part() },
         ];
-        assert!(possible.iter().all(MixPart::is_possible));
-        assert!(!impossible.iter().any(MixPart::is_possible));
+        assert!(possible.iter().all(MixPart::is_valid));
+        assert!(!impossible.iter().any(MixPart::is_valid));
     }
 }

@@ -1,20 +1,20 @@
-//! Who waits for a result, and so who goes first.
+//! Priorities of runs.
 
-/// Who waits for the result of a run, the most urgent first.
+/// The urgency of a run, the most urgent first.
 ///
-/// A waiting run gets the next place before every one of a lower priority. The server itself always goes
-/// before all.
+/// A waiting run gets the next permit before every one of a lower priority. The server itself always has the
+/// highest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Somebody looks at a page or a player that has nothing to show.
+    /// A viewer waits with nothing to show on a page or player.
     Viewer,
-    /// Somebody will need it in a few seconds: what follows the segment being watched; and thumbnails,
-    /// without which a page stays a page.
+    /// A viewer needs it in a few seconds: the segments after the watched one, and thumbnails, without which
+    /// a page still works.
     Prefetch,
-    /// Somebody may need it soon: first segments, sheets and clips, checks of a new source.
+    /// A viewer may need it soon: first segments, sheets and clips, checks of a new source.
     Prepare,
-    /// Nobody waits: filling a ladder. Such runs get half of the cores at most, and are stopped, not ended,
-    /// while anybody else needs their place.
+    /// No request waits: backfill of a ladder. Such runs get half of the cores at most, and are paused, not
+    /// ended, while another run needs their permit.
     Background,
 }
 

@@ -1,4 +1,4 @@
-//! Foreign containers made into ones our own readers know, without touching what is inside.
+//! Remuxes foreign containers into those that our own readers parse, without decoding.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,33 +12,37 @@ use tokio::sync::mpsc;
 use tracing::Instrument;
 
 use crate::encode::EncodeLimits;
-use crate::encoding::{CHUNKS_AHEAD, Encoding, Said};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::read;
 use crate::job::{Files, Job, Limits, push};
+use crate::output_stream::{CHUNKS_AHEAD, OutputChunk, OutputStream};
 use crate::priority::Priority;
-use crate::run::Pace;
+use crate::run::TimeoutKind;
 
-/// Bytes read at once of a finished file.
+/// Bytes of a finished file that are read at once.
 const READ_BYTES: usize = 256 << 10;
 
-/// How a source is read: presentation times are made where there are none (AVI), and tracks are searched for
-/// in its first 32 MB or 30 s, for those of transport streams begin anywhere.
-const SEARCH: [&str; 6] = ["-fflags", "+genpts", "-probesize", "33554432", "-analyzeduration", "30000000"];
+/// Options for reading a source: missing presentation times are generated (AVI), and tracks are searched for
+/// in its first 32 MB or 30 s, because those of transport streams begin anywhere.
+const PROBE_OPTIONS: [&str; 6] =
+    ["-fflags", "+genpts", "-probesize", "33554432", "-analyzeduration", "30000000"];
 
-/// Filter that corrects the time of the first picture of MPEG-1 video without a container.
+/// Filter that corrects the time of the first frame of MPEG-1 video without a container.
 ///
-/// ffmpeg 5.1 shows each picture one frame after its time of decoding, because B-frames may need that, but
-/// not the first one, which would last two frames.
-const FIRST_PICTURE: &str = r"setts=pts=if(eq(N\,0)*eq(PTS\,DTS)*gt(NEXT_PTS\,NEXT_DTS)\,DTS+DURATION\,PTS)";
+/// ffmpeg 5.1 shows each frame one frame after its decoding time, because B-frames may need that, but not
+/// the first one, which would last two frames.
+const FIRST_FRAME_FILTER: &str =
+    r"setts=pts=if(eq(N\,0)*eq(PTS\,DTS)*gt(NEXT_PTS\,NEXT_DTS)\,DTS+DURATION\,PTS)";
 
-/// What a source is wrapped in. The demuxer is forced: a file that is something else fails.
+/// Container of a source. The demuxer is forced: a file of another format fails.
 ///
-/// Nearly all can be read from a stream. What cannot needs [`Engine::remux_file`]: MP4 of more than a few
-/// megabytes whose `moov` is at the end, which as a stream gives an empty output without an error; AVI whose
-/// tracks are not interleaved, of which one would be kept in memory; MXF that wraps whole clips, which is
-/// read with its index.
+/// Nearly all can be read from a stream. Exceptions need [`Engine::remux_file`]:
+///
+/// - MP4 of more than a few megabytes with `moov` at the end, which as a stream gives an empty output
+///   without an error;
+/// - AVI without interleaved tracks, because one track would be buffered in memory;
+/// - MXF that wraps whole clips, which is read with its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemuxInput {
     /// MPEG transport stream.
@@ -129,33 +133,33 @@ impl RemuxInput {
     }
 }
 
-/// What comes out.
+/// Container of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemuxOutput {
-    /// Fragmented MP4, while the source is read. Times keep the source's resolution. Holds H.264, HEVC, AV1,
-    /// VP9, MPEG-1, -2 and -4 video, AAC, MP1 to MP3, AC-3, E-AC-3, Opus, Vorbis, FLAC, ALAC; for others, as
-    /// PCM, it fails at once.
+    /// Fragmented MP4, streamed while the source is read. Times have the source's resolution. Can contain
+    /// H.264, HEVC, AV1, VP9, MPEG-1, -2 and -4 video, AAC, MP1 to MP3, AC-3, E-AC-3, Opus, Vorbis, FLAC,
+    /// ALAC; for others, such as PCM, it fails at once.
     Mp4,
-    /// The same for a source whose sound is all AAC in ADTS, as in transport streams; with other sound it
-    /// fails at once, as does [`Mp4`](Self::Mp4) with ADTS.
+    /// As [`Mp4`](Self::Mp4), for a source whose audio is all AAC in ADTS, as in transport streams. With
+    /// other audio it fails at once, as does `Mp4` with ADTS.
     Mp4FromAdts,
-    /// AVI, written while the source is read. Packets of MPEG-4 Visual with two pictures are split into two.
+    /// AVI, streamed while the source is read. Packets of MPEG-4 Visual with two frames are split into two.
     /// Fails with any other video.
     ///
-    /// It has no presentation times: ffmpeg makes them from the types of pictures when it reads this file.
+    /// It has no presentation times: ffmpeg derives them from the frame types when it reads this file.
     UnpackedAvi,
-    /// Matroska, after the whole source was read. Times are whole milliseconds. Holds everything, a mixture
-    /// of AAC and other sound, too.
+    /// Matroska, after the whole source was read. Times are whole milliseconds. Can contain every codec,
+    /// also a mixture of AAC and other audio.
     Matroska,
-    /// Matroska with the sound decoded to PCM of 32-bit floats, for sound that neither container holds: PCM
-    /// of 8 bits or of the other byte order, old ADPCM.
+    /// Matroska with the audio decoded to PCM of 32-bit floats, for audio that neither container supports:
+    /// PCM of 8 bits or of the other byte order, old ADPCM.
     Pcm,
 }
 
-/// Which tracks of the source are copied. A track without packets fails a copy of all.
+/// The tracks of the source to copy. A track without packets fails a copy of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemuxTracks {
-    /// The first video track (no cover pictures) and all audio tracks.
+    /// The first video track (no cover art) and all audio tracks.
     All,
     /// The first video track, and the audio track of this number, from 0.
     VideoAnd(u8),
@@ -166,10 +170,10 @@ pub enum RemuxTracks {
 }
 
 impl RemuxTracks {
-    /// Options that choose them.
+    /// Options that select them.
     fn options(self) -> Vec<String> {
         let audio = |number: u8| format!("0:a:{number}");
-        // `V` is video without cover pictures.
+        // `V` is video without cover art.
         let maps = match self {
             Self::All => vec!["0:V:0?".to_owned(), "0:a?".to_owned()],
             Self::VideoAnd(number) => vec!["0:V:0".to_owned(), audio(number)],
@@ -183,44 +187,44 @@ impl RemuxTracks {
 /// One remux.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remux {
-    /// What the source is wrapped in.
+    /// Container of the source.
     pub input: RemuxInput,
-    /// What comes out.
+    /// Container of the output.
     pub output: RemuxOutput,
-    /// Which tracks.
+    /// The tracks to copy.
     pub tracks: RemuxTracks,
-    /// A folder with room for the whole output: Matroska is finished there before it is read. Nothing stays
-    /// in it.
+    /// A folder with disk space for the whole output: Matroska is finished there before it is read. It
+    /// leaves no file there.
     pub scratch: PathBuf,
-    /// Who waits for it.
+    /// Priority in the queue.
     pub priority: Priority,
-    /// What it may use. Copying takes about a second of processor time for 200 MB.
+    /// Limits of the run. Copying takes about a second of processor time for 200 MB.
     pub limits: EncodeLimits,
 }
 
 impl Engine {
     /// Copies tracks of the source that `input` streams into another container.
     ///
-    /// Nothing is decoded. Missing presentation times are made from the order of decoding. Times begin at
-    /// zero or a little later, the same for all tracks; in MP4 by the edit lists, too. A source without such
+    /// Nothing is decoded. Missing presentation times are derived from the order of decoding. Times begin at
+    /// zero or a little later, the same for all tracks; in MP4 also by the edit lists. A source without such
     /// tracks may give an output without samples, and no error.
     ///
-    /// Errors, as the last item: [`Failed`](EngineError::Failed) when the source cannot be read as what it is
-    /// said to be, or the output does not hold its codecs; [`Busy`](EngineError::Busy),
+    /// Errors, as the last item: [`Failed`](EngineError::Failed) if the source is not of the stated format,
+    /// or the output does not support its codecs; [`Busy`](EngineError::Busy),
     /// [`Input`](EngineError::Input), and those of every run.
     pub fn remux(
         &self,
         spec: Remux,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-    ) -> Encoding {
+    ) -> OutputStream {
         self.start_remux(spec, "pipe:0", None, input)
     }
 
     /// As [`remux`](Self::remux), from the file at `path`, which is absolute: for sources that cannot be read
     /// from front to back. The process can read this file and no other.
-    pub fn remux_file(&self, spec: Remux, path: &Path) -> Encoding {
+    pub fn remux_file(&self, spec: Remux, path: &Path) -> OutputStream {
         let Some(text) = path.to_str().filter(|_| path.is_absolute()) else {
-            return Encoding::refused(EngineError::Impossible("the path of the source"));
+            return OutputStream::failed(EngineError::InvalidSpec("the path of the source"));
         };
         self.start_remux(spec, &format!("file:{text}"), Some(path.to_owned()), stream::empty())
     }
@@ -231,7 +235,7 @@ impl Engine {
         from: &str,
         file: Option<PathBuf>,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-    ) -> Encoding {
+    ) -> OutputStream {
         let mut arguments = copy(&spec, from);
         if spec.output == RemuxOutput::Pcm {
             push(&mut arguments, ["-c:a", "pcm_f32le"]);
@@ -243,84 +247,84 @@ impl Engine {
             files: Files { read: file.into_iter().collect(), write: None },
             limits: spec.limits.of_job(),
             priority: spec.priority,
-            is_try: true,
+            is_probe: true,
         };
         match spec.output {
             RemuxOutput::Mp4 | RemuxOutput::Mp4FromAdts => {
                 push(&mut job.arguments, fragments(spec.output));
-                self.runner().start(job, input, Pace::Progress)
+                self.runner().start(job, input, TimeoutKind::Idle)
             }
             RemuxOutput::UnpackedAvi => {
                 push(&mut job.arguments, ["-bsf:v", "mpeg4_unpack_bframes", "-f", "avi", "pipe:1"]);
-                self.runner().start(job, input, Pace::Progress)
+                self.runner().start(job, input, TimeoutKind::Idle)
             }
             RemuxOutput::Matroska | RemuxOutput::Pcm => match NamedTempFile::new_in(&spec.scratch) {
-                Ok(scratch) => self.through_a_file(job, scratch, input),
-                Err(error) => Encoding::refused(EngineError::Spawn(error)),
+                Ok(scratch) => self.remux_via_file(job, scratch, input),
+                Err(error) => OutputStream::failed(EngineError::Spawn(error)),
             },
         }
     }
 
-    /// Lets `job` write Matroska into `scratch`, and then gives out what it wrote.
-    fn through_a_file(
+    /// Makes `job` write Matroska into `scratch`, and then streams the file.
+    fn remux_via_file(
         &self,
         mut job: Job,
         scratch: NamedTempFile,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-    ) -> Encoding {
+    ) -> OutputStream {
         let path = scratch.path().to_string_lossy().into_owned();
-        // What it says about its progress keeps it alive while it reads a file, when nothing else moves.
+        // Its progress output prevents a timeout while it reads a file and moves no other byte.
         push(&mut job.arguments, ["-progress", "pipe:1", "-stats_period", "1", "-f", "matroska"]);
         push(&mut job.arguments, [&*format!("file:{path}")]);
         job.files.write = Some(path.into());
         job.limits = Limits { file_max: job.limits.output_max, ..job.limits };
-        let mut run = self.runner().start(job, input, Pace::Progress);
-        let (say, said) = mpsc::channel(CHUNKS_AHEAD);
-        let give_out = async move {
+        let mut run = self.runner().start(job, input, TimeoutKind::Idle);
+        let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
+        let forward = async move {
             let end = async {
                 while let Some(progress) = run.chunk().await {
                     progress?;
                 }
-                read_out(&scratch, &say).await.map_err(EngineError::Spawn)
+                stream_file(&scratch, &sender).await.map_err(EngineError::Spawn)
             };
             let end = end.await;
-            // A caller that has left wants to know nothing.
-            let _ = say.send(end.map(|()| None)).await;
+            // A caller that left needs no result.
+            let _ = sender.send(end.map(|()| None)).await;
         };
-        Encoding::new(said, tokio::spawn(give_out.in_current_span()).abort_handle())
+        OutputStream::new(chunks, tokio::spawn(forward.in_current_span()).abort_handle())
     }
 }
 
-/// Says all that is in `file`.
-async fn read_out(file: &NamedTempFile, say: &mpsc::Sender<Said>) -> io::Result<()> {
+/// Sends the content of `file`.
+async fn stream_file(file: &NamedTempFile, sender: &mpsc::Sender<OutputChunk>) -> io::Result<()> {
     let mut file = tokio::fs::File::from_std(file.reopen()?);
     loop {
         let mut bytes = BytesMut::with_capacity(READ_BYTES);
         if file.read_buf(&mut bytes).await? == 0 {
             return Ok(());
         }
-        if say.send(Ok(Some(bytes.freeze()))).await.is_err() {
+        if sender.send(Ok(Some(bytes.freeze()))).await.is_err() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
     }
 }
 
-/// The command line up to the output: copies what we want of the source at `from`.
+/// The command line up to the output: copies the selected tracks of the source at `from`.
 fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
-    let mut arguments = read(from, spec.input.demuxer(), 1, &SEARCH);
+    let mut arguments = read(from, spec.input.demuxer(), 1, &PROBE_OPTIONS);
     push(&mut arguments, spec.tracks.options().iter().map(String::as_str));
     push(&mut arguments, ["-dn", "-sn", "-c", "copy"]);
     if spec.input == RemuxInput::MpegVideo {
-        push(&mut arguments, ["-bsf:v", FIRST_PICTURE]);
+        push(&mut arguments, ["-bsf:v", FIRST_FRAME_FILTER]);
     }
-    // Titles and the like are no business of a player; languages, which belong to tracks, are.
+    // A player needs no titles and the like, but it needs languages, which belong to tracks.
     push(&mut arguments, ["-map_metadata:g", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-y"]);
     arguments
 }
 
 fn fragments(output: RemuxOutput) -> impl Iterator<Item = &'static str> {
-    // With edit lists: without them every track is said to begin at zero, its first packet lasting as long as
-    // it begins late. And from zero on: a `tfdt` has no sign (ffmpeg 5.1.9).
+    // With edit lists: without them every track would begin at zero, and its first packet would last for the
+    // delay of the track. And from zero on, because `tfdt` is unsigned (ffmpeg 5.1.9).
     const FRAGMENTS: [&str; 11] = [
         "-avoid_negative_ts",
         "make_zero",
@@ -328,7 +332,7 @@ fn fragments(output: RemuxOutput) -> impl Iterator<Item = &'static str> {
         "2000000",
         "-movflags",
         "+frag_keyframe+delay_moov+default_base_moof+frag_discont+skip_trailer",
-        // FLAC, among others, is called experimental there.
+        // ffmpeg calls FLAC in MP4, among others, experimental.
         "-strict",
         "experimental",
         "-f",

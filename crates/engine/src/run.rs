@@ -1,4 +1,4 @@
-//! One run of the program, from waiting for a place to the bytes it wrote.
+//! One run of the program, from waiting for a permit to its output.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,87 +19,88 @@ use tracing::Instrument;
 
 use crate::admission::Admission;
 use crate::child::{Child, Streams};
-use crate::confine::Cage;
-use crate::encoding::{CHUNKS_AHEAD, Encoding, Said};
+use crate::confine::Sandbox;
 use crate::error::EngineError;
 use crate::input::DECODERS;
 use crate::job::{Job, Limits};
+use crate::output_stream::{CHUNKS_AHEAD, OutputChunk, OutputStream};
 use crate::stdio;
 
-/// Runs jobs of one program. Clones share its places.
+/// Runs jobs of one program. Clones share its permits.
 #[derive(Debug, Clone)]
 pub(crate) struct Runner {
-    pub cage: Cage,
+    pub cage: Sandbox,
     pub admission: Admission,
-    /// The decoders that runs may open, with a comma between.
+    /// The decoders that runs may open, separated by commas.
     pub decoders: Arc<str>,
 }
 
 impl Runner {
-    /// A runner whose runs may open no decoder, as is enough to ask ffmpeg what it has.
-    pub(crate) fn new(cage: Cage, admission: Admission) -> Self {
+    /// A runner whose runs may open no decoder, which is enough to query ffmpeg for its capabilities.
+    pub(crate) fn new(cage: Sandbox, admission: Admission) -> Self {
         Self { cage, admission, decoders: "".into() }
     }
 }
 
-/// What the deadline of a run is for.
+/// The meaning of the deadline of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum TimeoutKind {
     /// The whole run.
-    Whole,
-    /// The time between two bytes that go in or come out.
-    Progress,
+    Total,
+    /// The time between two bytes of input or output.
+    Idle,
 }
 
 impl Runner {
-    /// Runs `job` and returns what it wrote to standard output.
+    /// Runs `job` and returns its standard output.
     ///
-    /// When this returns, the process and everything it started are gone. When it is dropped, they are killed
-    /// at once. The deadline begins when the process does; waiting for a place before that has no limit but
-    /// the caller's patience.
+    /// When this returns, the process and all its children are gone. When it is dropped, they are killed at
+    /// once. The deadline begins with the process; waiting for a permit before that has no limit except the
+    /// caller's timeout.
     pub(crate) async fn run(&self, job: Job) -> Result<Bytes, EngineError> {
-        self.start(job, stream::empty(), Pace::Whole).whole().await
+        self.start(job, stream::empty(), TimeoutKind::Total).collect().await
     }
 
-    /// Begins `job`, feeds it with `feed` after its own input, and returns its output as it comes.
+    /// Starts `job`, feeds it with `feed` after its own input, and streams its output.
     pub(crate) fn start(
         &self,
         job: Job,
         feed: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-        pace: Pace,
-    ) -> Encoding {
-        let (say, said) = mpsc::channel(CHUNKS_AHEAD);
+        timeout_kind: TimeoutKind,
+    ) -> OutputStream {
+        let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
         let runner = self.clone();
         let run = async move {
-            let end = runner.drive(job, feed, pace, &say).await;
-            // A caller that has left wants to know nothing.
-            let _ = say.send(end.map(|()| None)).await;
+            let end = runner.drive(job, feed, timeout_kind, &sender).await;
+            // A caller that left needs no result.
+            let _ = sender.send(end.map(|()| None)).await;
         };
-        Encoding::new(said, tokio::spawn(run.in_current_span()).abort_handle())
+        OutputStream::new(chunks, tokio::spawn(run.in_current_span()).abort_handle())
     }
 
     async fn drive(
         &self,
         mut job: Job,
         feed: impl Stream<Item = io::Result<Bytes>>,
-        pace: Pace,
-        say: &mpsc::Sender<Said>,
+        timeout_kind: TimeoutKind,
+        sender: &mpsc::Sender<OutputChunk>,
     ) -> Result<(), EngineError> {
         job.limits.memory_bytes = job.limits.memory_bytes.min(self.admission.memory_max());
         for argument in job.arguments.iter_mut().filter(|argument| *argument == DECODERS) {
             *argument = OsString::from(&*self.decoders);
         }
-        let permit = self.admission.enter(job.priority, job.limits.memory_bytes).await?;
+        let permit = self.admission.acquire(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.cage, &job, permit).await.map_err(EngineError::Spawn)?;
-        let Job { kind, input, limits, is_try, .. } = job;
+        let Job { kind, input, limits, is_probe, .. } = job;
         let (stopwatch, started) = (child.stopwatch.clone(), Instant::now());
-        let meter = stdio::Meter { stopwatch: stopwatch.clone(), renews: pace == Pace::Progress };
+        let meter =
+            stdio::DeadlineTimer { stopwatch: stopwatch.clone(), renews: timeout_kind == TimeoutKind::Idle };
         let ended = tokio::select! {
-            ended = converse(&mut child, input, feed, &limits, &meter, say) => ended,
+            ended = pump_pipes(&mut child, input, feed, &limits, &meter, sender) => ended,
             () = stopwatch.expired(limits.deadline) => Err(EngineError::TimedOut(limits.deadline)),
         };
         match ended {
-            Ok(ended) => ended.judge(&self.cage.program, kind, &limits, started.elapsed(), is_try),
+            Ok(ended) => ended.classify_end(&self.cage.program, kind, &limits, started.elapsed(), is_probe),
             Err(error) => {
                 end(&mut child).await;
                 if let EngineError::TimedOut(deadline) = error {
@@ -112,14 +113,14 @@ impl Runner {
     }
 }
 
-struct Ended {
+struct ProcessEnd {
     status: ExitStatus,
-    last_words: String,
+    stderr_tail: String,
 }
 
-impl Ended {
-    /// What its end means. It took `elapsed` at most.
-    fn judge(
+impl ProcessEnd {
+    /// Maps the end of the process to a result. It took `elapsed` at most.
+    fn classify_end(
         self,
         program: &Path,
         kind: &'static str,
@@ -127,7 +128,7 @@ impl Ended {
         elapsed: Duration,
         is_try: bool,
     ) -> Result<(), EngineError> {
-        let Self { status, last_words } = self;
+        let Self { status, stderr_tail } = self;
         if status.success() {
             return Ok(());
         }
@@ -137,7 +138,7 @@ impl Ended {
                 job.kind = kind,
                 engine.exit = exit,
                 engine.signal = signal,
-                engine.stderr = last_words,
+                engine.stderr = stderr_tail,
                 "the engine failed"
             );
         } else {
@@ -145,15 +146,15 @@ impl Ended {
                 job.kind = kind,
                 engine.exit = exit,
                 engine.signal = signal,
-                engine.stderr = last_words,
+                engine.stderr = stderr_tail,
                 "the engine failed"
             );
         }
         if status.code() == Some(EXIT_WITHOUT_START) {
             return Err(EngineError::NotUsable(program.to_owned()));
         }
-        // Nobody but the kernel sends it this one: where it has no memory left, and to a process that goes on
-        // behind its processor time.
+        // Only the kernel sends this signal: when it has no memory left, and to a process that continues
+        // past its processor time.
         if status.signal() == Some(Signal::KILL.as_raw()) {
             let is_over = limits.cpu <= processor_time_max(elapsed);
             return Err(if is_over { EngineError::CpuExhausted(limits.cpu) } else { EngineError::Killed });
@@ -161,21 +162,21 @@ impl Ended {
         if status.signal() == Some(Signal::XCPU.as_raw()) || status.code() == Some(EXIT_BY_SIGNAL) {
             return Err(EngineError::CpuExhausted(limits.cpu));
         }
-        // setrlimit(2): a file that grows over its limit.
+        // setrlimit(2): a file that exceeds its limit.
         if status.signal() == Some(Signal::XFSZ.as_raw()) {
             return Err(EngineError::OutputTooLarge { max_bytes: limits.file_max });
         }
-        if OUT_OF_MEMORY.iter().any(|words| last_words.contains(words)) {
+        if OUT_OF_MEMORY.iter().any(|words| stderr_tail.contains(words)) {
             return Err(EngineError::MemoryExhausted { max_bytes: limits.memory_bytes });
         }
-        if OUT_OF_ROOM.iter().any(|words| last_words.contains(words)) {
-            return Err(EngineError::NoRoom);
+        if DISK_FULL_TEXTS.iter().any(|words| stderr_tail.contains(words)) {
+            return Err(EngineError::DiskFull);
         }
         Err(EngineError::Failed { exit: status.code() })
     }
 }
 
-/// What the loader exits with where a library of the program is missing, and a shell where there is no such
+/// Exit code of the loader if a library of the program is missing, and of a shell if there is no such
 /// program.
 const EXIT_WITHOUT_START: i32 = 127;
 
@@ -185,50 +186,50 @@ fn processor_time_max(elapsed: Duration) -> Duration {
     elapsed.saturating_mul(u32::try_from(cores).unwrap_or(u32::MAX))
 }
 
-/// What is said where a file cannot grow: the C library's texts for ENOSPC and EDQUOT.
-const OUT_OF_ROOM: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+/// Messages when a file cannot grow: the C library's texts for ENOSPC and EDQUOT.
+const DISK_FULL_TEXTS: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
-/// What ffmpeg exits with when a signal asked it to end (fftools, `exit_program`). Nobody sends it another
-/// one.
+/// Exit code of ffmpeg after a signal that asked it to end (fftools, `exit_program`). SIGXCPU is the only
+/// such signal that it gets.
 const EXIT_BY_SIGNAL: i32 = 255;
 
-/// What is said where memory is refused: the C library's text for ENOMEM, that for a thread without a stack
+/// Messages when an allocation fails: the C library's text for ENOMEM, that for a thread without a stack
 /// (EAGAIN), x264's own, and that of the C++ library.
 const OUT_OF_MEMORY: [&str; 4] =
     ["Cannot allocate memory", "Resource temporarily unavailable", "malloc of size", "bad_alloc"];
 
-/// Feeds the child, passes on what it says, waits for its end.
-async fn converse(
+/// Feeds the child, passes on its output, waits for its end.
+async fn pump_pipes(
     child: &mut Child,
     input: Bytes,
     feed: impl Stream<Item = io::Result<Bytes>>,
     limits: &Limits,
-    meter: &stdio::Meter,
-    say: &mpsc::Sender<Said>,
-) -> Result<Ended, EngineError> {
+    meter: &stdio::DeadlineTimer,
+    sender: &mpsc::Sender<OutputChunk>,
+) -> Result<ProcessEnd, EngineError> {
     let pipes =
         child.streams.take().ok_or_else(|| io::Error::other("a pipe is missing")).and_then(Pipes::new);
     let Pipes { stdin, stdout, stderr } = pipes.map_err(EngineError::Spawn)?;
 
-    let output = stdio::pass_on(stdout, limits.output_max, meter, say);
-    let last_words = async { stdio::last_words(stderr).await.map_err(EngineError::Spawn) };
-    let fed = async {
+    let output = stdio::read_output(stdout, limits.output_max, meter, sender);
+    let read_stderr = async { stdio::stderr_tail(stderr).await.map_err(EngineError::Spawn) };
+    let write_input = async {
         tokio::select! {
-            // A process that ended wants no more, even if the feed would go on for ever.
+            // A process that ended needs no input, even if the feed never ends.
             status = child.ended() => return status.map_err(EngineError::Spawn),
             fed = stdio::feed(stdin, input, feed, meter) => fed?,
         }
         child.ended().await.map_err(EngineError::Spawn)
     };
-    // All at once: a pipe that nobody reads stops the process, and a process that has ended closes them all.
-    let ((), last_words, status) = tokio::try_join!(output, last_words, fed)?;
-    Ok(Ended { status, last_words })
+    // Concurrently: an unread pipe blocks the process, and a process that has ended closes them all.
+    let ((), stderr_tail, status) = tokio::try_join!(output, read_stderr, write_input)?;
+    Ok(ProcessEnd { status, stderr_tail })
 }
 
 /// Kills the child and waits until it has been reaped.
 async fn end(child: &mut Child) {
     child.kill();
-    // Its status tells nothing new: we ended it.
+    // Its status has no information: we ended it.
     let _ = child.ended().await;
 }
 

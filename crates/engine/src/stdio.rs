@@ -1,4 +1,4 @@
-//! The pipes of a child: feeding one, reading the other two, never more than is allowed.
+//! The pipes of a child: feeds one, reads the other two, within limits.
 
 use std::io;
 use std::pin::pin;
@@ -10,42 +10,42 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use crate::encoding::Said;
 use crate::error::EngineError;
+use crate::output_stream::OutputChunk;
 use crate::stopwatch::Stopwatch;
 
 /// Bytes read at once: the size of a pipe on Linux (pipe(7)).
 const READ_BYTES: usize = 64 << 10;
 
-/// What is kept of the last words of a process, for the log.
-const LAST_WORDS_MAX: usize = 4 << 10;
+/// Length of the last messages of a process that are stored for the log.
+const STDERR_TAIL_MAX: usize = 4 << 10;
 
-/// Measures the time a process has for its work, and may begin anew with every byte that moves.
+/// Measures the time a process has for its work, and may restart with every byte that moves.
 #[derive(Debug)]
-pub(crate) struct Meter {
+pub(crate) struct DeadlineTimer {
     pub stopwatch: Arc<Stopwatch>,
-    /// Whether each byte gives the whole time again.
+    /// Whether each byte restarts the deadline.
     pub renews: bool,
 }
 
-impl Meter {
-    fn moved(&self) {
+impl DeadlineTimer {
+    fn note_progress(&self) {
         if self.renews {
             self.stopwatch.restart();
         }
     }
 }
 
-/// Writes all of `input`, then all that `feed` gives, and closes the pipe. No time passes while `feed` has
-/// nothing.
+/// Writes all of `input`, then all of `feed`, and closes the pipe. The stopwatch is paused while `feed` is
+/// pending.
 ///
-/// A process that stops reading has its reasons: its exit code tells. Errors: [`EngineError::Input`] with the
-/// one of `feed`.
+/// A process that stops reading is no error here: its exit code counts. Errors: [`EngineError::Input`] with
+/// the one of `feed`.
 pub(crate) async fn feed(
     mut pipe: impl AsyncWrite + Unpin,
     input: Bytes,
     feed: impl Stream<Item = io::Result<Bytes>>,
-    meter: &Meter,
+    meter: &DeadlineTimer,
 ) -> Result<(), EngineError> {
     let mut feed = pin!(feed);
     let mut next = Some(Ok(input));
@@ -55,7 +55,7 @@ pub(crate) async fn feed(
             match pipe.write_buf(&mut chunk).await {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 Err(error) => return Err(EngineError::Spawn(error)),
-                Ok(_) => meter.moved(),
+                Ok(_) => meter.note_progress(),
             }
         }
         next = match feed.next().now_or_never() {
@@ -69,14 +69,14 @@ pub(crate) async fn feed(
     Ok(())
 }
 
-/// Reads to the end and says what it reads. No time passes while nobody takes it.
+/// Reads to the end and passes on the bytes. The stopwatch is paused while the caller does not take them.
 ///
-/// Errors: [`EngineError::OutputTooLarge`] as soon as there is more than `max` bytes.
-pub(crate) async fn pass_on(
+/// Errors: [`EngineError::OutputTooLarge`] as soon as there are more than `max` bytes.
+pub(crate) async fn read_output(
     mut pipe: impl AsyncRead + Unpin,
     max: u64,
-    meter: &Meter,
-    say: &mpsc::Sender<Said>,
+    meter: &DeadlineTimer,
+    sender: &mpsc::Sender<OutputChunk>,
 ) -> Result<(), EngineError> {
     let mut size_bytes = 0_u64;
     let mut bytes = BytesMut::new();
@@ -90,31 +90,31 @@ pub(crate) async fn pass_on(
         if max < size_bytes {
             return Err(EngineError::OutputTooLarge { max_bytes: max });
         }
-        meter.moved();
-        let said = match say.try_send(Ok(Some(bytes.split().freeze()))) {
-            Err(TrySendError::Full(said)) => {
+        meter.note_progress();
+        let is_sent = match sender.try_send(Ok(Some(bytes.split().freeze()))) {
+            Err(TrySendError::Full(chunk)) => {
                 let _hold = meter.stopwatch.hold();
-                say.send(said).await.is_ok()
+                sender.send(chunk).await.is_ok()
             }
             other => other.is_ok(),
         };
-        if !said {
-            // Whoever left ends this run by that; until then there is nobody to tell.
+        if !is_sent {
+            // The caller that left ends this run; until then there is no receiver.
             return Err(EngineError::Spawn(io::ErrorKind::BrokenPipe.into()));
         }
     }
 }
 
-/// Reads to the end and keeps the last few kilobytes, as one line of text without control characters.
-pub(crate) async fn last_words(mut pipe: impl AsyncRead + Unpin) -> io::Result<String> {
-    let mut kept = BytesMut::with_capacity(2 * LAST_WORDS_MAX);
+/// Reads to the end and returns the last few kilobytes, as one line of text without control characters.
+pub(crate) async fn stderr_tail(mut pipe: impl AsyncRead + Unpin) -> io::Result<String> {
+    let mut tail = BytesMut::with_capacity(2 * STDERR_TAIL_MAX);
     loop {
-        kept.reserve(LAST_WORDS_MAX);
-        if pipe.read_buf(&mut kept).await? == 0 {
-            return Ok(String::from_utf8_lossy(&kept).trim().escape_debug().to_string());
+        tail.reserve(STDERR_TAIL_MAX);
+        if pipe.read_buf(&mut tail).await? == 0 {
+            return Ok(String::from_utf8_lossy(&tail).trim().escape_debug().to_string());
         }
-        let surplus = kept.len().saturating_sub(LAST_WORDS_MAX);
-        let _ = kept.split_to(surplus);
+        let surplus = tail.len().saturating_sub(STDERR_TAIL_MAX);
+        let _ = tail.split_to(surplus);
     }
 }
 
@@ -124,38 +124,38 @@ mod tests {
 
     use super::*;
 
-    fn meter() -> Meter {
-        Meter { stopwatch: Stopwatch::start(), renews: false }
+    fn meter() -> DeadlineTimer {
+        DeadlineTimer { stopwatch: Stopwatch::start(), renews: false }
     }
 
-    /// What is said of an output that may have `max` bytes.
-    async fn said(pipe: impl AsyncRead + Unpin, max: u64) -> (Vec<u8>, Result<(), EngineError>) {
-        let (say, mut said) = mpsc::channel(1);
-        let pass_on = async move { pass_on(pipe, max, &meter(), &say).await };
+    /// The bytes and the result of an output that may have `max` bytes.
+    async fn read_all(pipe: impl AsyncRead + Unpin, max: u64) -> (Vec<u8>, Result<(), EngineError>) {
+        let (sender, mut chunks) = mpsc::channel(1);
+        let forward = async move { read_output(pipe, max, &meter(), &sender).await };
         let listen = async {
             let mut all = Vec::new();
-            while let Some(Ok(Some(bytes))) = said.recv().await {
+            while let Some(Ok(Some(bytes))) = chunks.recv().await {
                 all.extend_from_slice(&bytes);
             }
             all
         };
-        let (end, all) = tokio::join!(pass_on, listen);
+        let (end, all) = tokio::join!(forward, listen);
         (all, end)
     }
 
     #[tokio::test]
-    async fn output_is_read_up_to_its_limit_and_not_a_byte_further() {
+    async fn output_is_limited_to_its_maximum_bytes() {
         for (output, max, fits) in [(&b"12345"[..], 5, true), (b"123456", 5, false), (b"", 0, true)] {
-            let (all, end) = said(output, max).await;
+            let (all, end) = read_all(output, max).await;
             assert_eq!((all.len(), end.is_ok()), (if fits { output.len() } else { 0 }, fits));
         }
-        let (all, end) = said(tokio::io::repeat(7), 1 << 20).await;
+        let (all, end) = read_all(tokio::io::repeat(7), 1 << 20).await;
         assert!(matches!(end, Err(EngineError::OutputTooLarge { max_bytes: 1_048_576 })));
         assert!(all.len() <= 1 << 20);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_time_passes_while_the_feed_has_nothing_or_the_output_is_not_taken() {
+    async fn deadline_pauses_while_feed_or_output_waits() {
         let hour = Duration::from_secs(3600);
         let slow = |bytes| async move {
             tokio::time::sleep(hour).await;
@@ -167,42 +167,42 @@ mod tests {
         feed(&mut pipe, Bytes::from_static(b"a"), chunks, &measured).await.unwrap();
         assert_eq!(pipe, b"abc");
 
-        let (say, mut said) = mpsc::channel(1);
+        let (sender, mut output_chunks) = mpsc::channel(1);
         let listen = async {
             tokio::time::sleep(hour).await;
-            while said.recv().await.is_some() {}
+            while output_chunks.recv().await.is_some() {}
         };
         let output = tokio::io::repeat(7).take(8 * READ_BYTES as u64);
-        let pass_on = async {
-            pass_on(output, u64::MAX, &measured, &say).await.unwrap();
-            drop(say);
+        let forward = async {
+            read_output(output, u64::MAX, &measured, &sender).await.unwrap();
+            drop(sender);
         };
-        tokio::join!(pass_on, listen);
+        tokio::join!(forward, listen);
         let spent = tokio::time::timeout(Duration::from_secs(1), measured.stopwatch.expired(hour));
         assert!(spent.await.is_err());
     }
 
     #[tokio::test]
-    async fn a_feed_that_fails_ends_the_run() {
+    async fn source_error_is_input_error() {
         let chunks = [Ok(Bytes::from_static(b"a")), Err(io::Error::other("the source is gone"))];
         let end = feed(tokio::io::sink(), Bytes::new(), futures_util::stream::iter(chunks), &meter()).await;
         assert!(matches!(end, Err(EngineError::Input(cause)) if cause.to_string() == "the source is gone"));
     }
 
     #[tokio::test]
-    async fn only_the_last_words_are_kept_and_they_are_one_line() {
+    async fn stderr_tail_is_one_limited_line() {
         assert_eq!(
-            last_words(&b" two\nlines\x1b[31m\xff \n"[..]).await.unwrap(),
+            stderr_tail(&b" two\nlines\x1b[31m\xff \n"[..]).await.unwrap(),
             "two\\nlines\\u{1b}[31m\u{fffd}"
         );
         let long = "a".repeat(3 << 20) + "end";
-        let words = last_words(long.as_bytes()).await.unwrap();
-        assert_eq!(words.len(), LAST_WORDS_MAX);
-        assert!(words.ends_with("aend"));
+        let tail = stderr_tail(long.as_bytes()).await.unwrap();
+        assert_eq!(tail.len(), STDERR_TAIL_MAX);
+        assert!(tail.ends_with("aend"));
     }
 
     #[tokio::test]
-    async fn a_reader_that_leaves_early_is_no_error() {
+    async fn broken_pipe_of_the_reader_is_no_error() {
         let (ours, theirs) = tokio::io::duplex(4);
         drop(theirs);
         let endless = futures_util::stream::repeat_with(|| Ok(Bytes::from_static(b"more")));

@@ -1,4 +1,4 @@
-//! Time a child had for its work: not the time it waited for us.
+//! Time a child had for its work, without the time it waited for us.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// Measures while nothing holds it. Any number of reasons may hold it at once.
+/// Runs while no hold pauses it. Any number of holds may exist at once.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     state: Mutex<State>,
-    /// Wakes the one that waits in [`expired`](Self::expired).
+    /// Wakes the task that waits in [`expired`](Self::expired).
     released: Notify,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Stopwatch {
 struct State {
     /// Measured before `since`.
     spent: Duration,
-    /// When it last began to run. Meaningless while held.
+    /// Start of the current measurement. Meaningless while paused.
     since: Instant,
     holds: u32,
 }
@@ -29,7 +29,7 @@ impl State {
     }
 }
 
-/// A reason for which no time passes. Dropping it lets time pass again.
+/// A hold, during which no time passes. Dropping it resumes the stopwatch.
 #[derive(Debug)]
 pub(crate) struct Hold(Arc<Stopwatch>);
 
@@ -45,20 +45,20 @@ impl Stopwatch {
         Arc::new(Self { state: Mutex::new(state), released: Notify::new() })
     }
 
-    /// Holds it until the answer is dropped.
+    /// Pauses it until the returned hold is dropped.
     pub(crate) fn hold(self: &Arc<Self>) -> Hold {
         self.stop();
         Hold(Arc::clone(self))
     }
 
-    /// Holds it until one [`release`](Self::release) more.
+    /// Pauses it until one more [`release`](Self::release).
     pub(crate) fn stop(&self) {
         let mut state = self.lock();
         state.spent = state.spent();
         state.holds += 1;
     }
 
-    /// Takes back one [`stop`](Self::stop).
+    /// Reverts one [`stop`](Self::stop).
     pub(crate) fn release(&self) {
         let mut state = self.lock();
         state.holds -= 1;
@@ -68,23 +68,23 @@ impl Stopwatch {
         }
     }
 
-    /// Begins again at nothing.
+    /// Restarts at zero.
     pub(crate) fn restart(&self) {
         let mut state = self.lock();
         state.spent = Duration::ZERO;
         state.since = Instant::now();
     }
 
-    /// Waits until `limit` has been spent. Only one may wait.
+    /// Waits until `limit` has been spent. Only one task may wait.
     pub(crate) async fn expired(&self, limit: Duration) {
         loop {
-            let (left, held) = {
+            let (left, is_held) = {
                 let state = self.lock();
                 (limit.saturating_sub(state.spent()), 0 < state.holds)
             };
-            match (left.is_zero(), held) {
+            match (left.is_zero(), is_held) {
                 (true, _) => return,
-                // Held or begun anew meanwhile, there is more left afterwards.
+                // If it was paused or restarted meanwhile, more time is left afterwards.
                 (false, false) => sleep(left).await,
                 (false, true) => self.released.notified().await,
             }
@@ -104,47 +104,47 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    async fn is_expired(watch: &Stopwatch, limit: Duration) -> bool {
-        tokio::time::timeout(Duration::ZERO, watch.expired(limit)).await.is_ok()
+    async fn is_expired(stopwatch: &Stopwatch, limit: Duration) -> bool {
+        tokio::time::timeout(Duration::ZERO, stopwatch.expired(limit)).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn time_passes_only_while_nothing_holds_it() {
-        let watch = Stopwatch::start();
+    async fn time_is_paused_until_every_hold_is_dropped() {
+        let stopwatch = Stopwatch::start();
         advance(SECOND).await;
-        let (first, second) = (watch.hold(), watch.hold());
+        let (first, second) = (stopwatch.hold(), stopwatch.hold());
         advance(100 * SECOND).await;
         drop(first);
         advance(100 * SECOND).await;
-        assert!(!is_expired(&watch, 2 * SECOND).await);
+        assert!(!is_expired(&stopwatch, 2 * SECOND).await);
         drop(second);
         advance(SECOND / 2).await;
-        assert!(!is_expired(&watch, 2 * SECOND).await);
+        assert!(!is_expired(&stopwatch, 2 * SECOND).await);
         advance(SECOND / 2).await;
-        assert!(is_expired(&watch, 2 * SECOND).await);
+        assert!(is_expired(&stopwatch, 2 * SECOND).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn beginning_again_gives_the_whole_time_again() {
-        let watch = Stopwatch::start();
+    async fn restart_resets_the_stopwatch() {
+        let stopwatch = Stopwatch::start();
         advance(9 * SECOND).await;
-        watch.restart();
+        stopwatch.restart();
         advance(9 * SECOND).await;
-        assert!(!is_expired(&watch, 10 * SECOND).await);
+        assert!(!is_expired(&stopwatch, 10 * SECOND).await);
         advance(SECOND).await;
-        assert!(is_expired(&watch, 10 * SECOND).await);
+        assert!(is_expired(&stopwatch, 10 * SECOND).await);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_sees_a_hold_that_came_and_went() {
-        let watch = Stopwatch::start();
+    async fn expiry_accounts_for_a_short_pause() {
+        let stopwatch = Stopwatch::start();
         let began = Instant::now();
         let waiting = tokio::spawn({
-            let watch = Arc::clone(&watch);
+            let watch = Arc::clone(&stopwatch);
             async move { watch.expired(3 * SECOND).await }
         });
         sleep(2 * SECOND).await;
-        let hold = watch.hold();
+        let hold = stopwatch.hold();
         sleep(10 * SECOND).await;
         assert!(!waiting.is_finished());
         drop(hold);

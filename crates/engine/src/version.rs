@@ -1,17 +1,17 @@
-//! Which ffmpeg this is.
+//! The version of ffmpeg.
 
 use std::fmt;
 
-/// The oldest libavutil that will do: the one of ffmpeg 5.1, Debian 12's.
+/// The oldest supported libavutil: the one of ffmpeg 5.1, Debian 12's.
 ///
-/// The library's number decides because builds from git (`N-110072-g...`) and of distributions (`n6.0`) spell
-/// their own version freely, while this one is always two numbers that only grow.
+/// The library's number decides because builds from git (`N-110072-g...`) and of distributions (`n6.0`)
+/// spell their own version freely, while this one is always two numbers that only grow.
 const LIBAVUTIL_MIN: (u32, u32) = (57, 28);
 
-/// Longest version string kept, for the people who read it.
+/// Longest version string that is stored, for display.
 const NAME_CHARS_MAX: usize = 64;
 
-/// What a program says about itself.
+/// The version output of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     name: String,
@@ -19,7 +19,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads the output of `ffmpeg -version`. `None` when this is not ffmpeg's.
+    /// Parses the output of `ffmpeg -version`. `None` if it is not ffmpeg's.
     pub(crate) fn parse(output: &str) -> Option<Self> {
         let name = output.lines().next()?.strip_prefix("ffmpeg version ")?.split_whitespace().next()?;
         let name = name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS_MAX).collect();
@@ -30,8 +30,8 @@ impl Version {
         Some(Self { name, libavutil })
     }
 
-    /// Whether this one is new enough for us (5.1).
-    pub(crate) fn is_enough(&self) -> bool {
+    /// Whether this version is supported (5.1 or newer).
+    pub(crate) fn is_supported(&self) -> bool {
         LIBAVUTIL_MIN <= self.libavutil
     }
 }
@@ -64,7 +64,8 @@ pub(crate) fn decoders(output: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// Names of the filters in the output of `ffmpeg -filters`.
 pub(crate) fn filters(output: &str) -> impl Iterator<Item = &str> {
-    // " TSC scale             V->V       Scale the input video size ...", below a legend of lines such as "  T.. = Timeline".
+    // " TSC scale             V->V       Scale the input video size ...", below a legend of lines such as
+    // "  T.. = Timeline".
     let fields = output.lines().map(|line| line.split_whitespace());
     fields.filter_map(|mut fields| {
         let name = fields.nth(1)?;
@@ -77,12 +78,12 @@ mod tests {
     use super::*;
 
     fn check(output: &str, expected: Option<(&str, bool)>) {
-        let found = Version::parse(output).map(|version| (version.to_string(), version.is_enough()));
+        let found = Version::parse(output).map(|version| (version.to_string(), version.is_supported()));
         assert_eq!(found, expected.map(|(name, enough)| (name.to_owned(), enough)), "{output}");
     }
 
     #[test]
-    fn the_version_is_read_from_releases_distributions_and_builds_from_git() {
+    fn version_is_parsed_from_release_distribution_and_git_builds() {
         check(
             "ffmpeg version 5.1.9-0+deb12u1 Copyright (c) 2000-2026 the FFmpeg developers\nbuilt with gcc\n\
              libavutil      57. 28.100 / 57. 28.100\nlibavcodec     59. 37.100 / 59. 37.100\n",
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ffmpeg_has_no_version() {
+    fn output_of_other_programs_has_no_version() {
         check("", None);
         check("ffprobe version 5.1 Copyright\nlibavutil 57. 28.100 / 57. 28.100\n", None);
         check("ffmpeg version 5.1\n", None);
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_are_told_from_their_legend() {
+    fn filter_list_is_parsed_without_its_legend() {
         let output = "Filters:\n  T.. = Timeline support\n  | = Source or sink filter\n ... acopy             A->A       Copy\n \
                       .SC zscale            V->V       Apply\n ..C amix              N->A       Mix\n";
         assert_eq!(filters(output).collect::<Vec<_>>(), ["acopy", "zscale", "amix"]);

@@ -1,4 +1,4 @@
-//! Async admission to a fixed number of places, fair between claimants.
+//! Async admission to a fixed number of slots, fair between claimants.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -6,24 +6,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
 
-use crate::{Due, Places, Share};
+use crate::{Due, FairSlots, Share};
 
-/// A fixed number of places. Tasks wait in a queue; [`Places`] chooses the next claimant. Clones share state.
+/// A fixed number of slots. Tasks wait in a queue; [`FairSlots`] chooses the next claimant. Clones share
+/// state.
 #[derive(Debug)]
 pub struct Admission<K: Copy + Eq + Hash>(Arc<Shared<K>>);
 
 #[derive(Debug)]
 struct Shared<K: Copy + Eq + Hash> {
     state: Mutex<State<K>>,
-    /// In led mode only [`Admission::admit`] grants places; otherwise a free place is granted at once.
-    is_led: bool,
-    /// Signalled when a task begins to wait or releases a place.
+    /// With manual grants only [`Admission::admit`] grants slots; otherwise a free slot is granted at once.
+    is_manual: bool,
+    /// Signalled when a task begins to wait or releases a slot.
     changed: Notify,
 }
 
 #[derive(Debug)]
 struct State<K: Copy + Eq + Hash> {
-    places: Places<K>,
+    slots: FairSlots<K>,
     waiting: VecDeque<Waiting<K>>,
 }
 
@@ -33,7 +34,7 @@ struct Waiting<K> {
     admit: oneshot::Sender<()>,
 }
 
-/// A granted place. Dropping it releases the place.
+/// A granted slot. Dropping it releases the slot.
 #[derive(Debug)]
 pub struct Permit<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
@@ -47,60 +48,61 @@ impl<K: Copy + Eq + Hash> Clone for Admission<K> {
 }
 
 impl<K: Copy + Eq + Hash> Admission<K> {
-    /// Grants `capacity` places to waiting tasks as soon as they are free.
+    /// Grants `capacity` slots to waiting tasks as soon as they are free.
     pub fn new(capacity: usize) -> Self {
         Self::with(capacity, false)
     }
 
-    /// Led mode: `capacity` places that [`Admission::admit`] shares between waiting tasks and jobs in a
-    /// queue.
-    pub fn led(capacity: usize) -> Self {
+    /// Manual grants: `capacity` slots that [`Admission::admit`] shares between waiting tasks and queued
+    /// jobs.
+    pub fn with_manual_grants(capacity: usize) -> Self {
         Self::with(capacity, true)
     }
 
-    fn with(capacity: usize, is_led: bool) -> Self {
-        let state = Mutex::new(State { places: Places::new(capacity), waiting: VecDeque::new() });
-        Self(Arc::new(Shared { state, is_led, changed: Notify::new() }))
+    fn with(capacity: usize, is_manual: bool) -> Self {
+        let state = Mutex::new(State { slots: FairSlots::new(capacity), waiting: VecDeque::new() });
+        Self(Arc::new(Shared { state, is_manual, changed: Notify::new() }))
     }
 
-    /// Waits for a place. Cancel safe.
+    /// Waits for a slot. Cancel safe.
     pub async fn acquire(&self, claimant: K) -> Permit<K> {
         let (admit, admitted) = oneshot::channel();
         self.0.lock().waiting.push_back(Waiting { claimant, admit });
         let wait = Wait { shared: Arc::clone(&self.0), claimant, admitted };
-        self.0.look();
+        self.0.wake_waiting();
         wait.admitted().await
     }
 
-    /// Returns a place if this claimant can have one now.
+    /// Returns a slot if this claimant can have one now.
     pub fn try_acquire(&self, claimant: K) -> Option<Permit<K>> {
         let due = Due { claimant, rank: u8::MAX };
         let mut state = self.0.lock();
         if state.admit(&[due]).is_empty() {
             return None;
         }
-        state.places.enter(claimant);
+        state.slots.take(claimant);
         Some(Permit { shared: Arc::clone(&self.0), claimant })
     }
 
-    /// Shares the free places between waiting tasks and the claimants in `due`. A waiting task is admitted
-    /// before other work of its claimant. Returns the places left for `due`; [`Admission::enter`] takes them.
+    /// Shares the free slots between waiting tasks and the claimants in `due`. A waiting task is admitted
+    /// before other work of its claimant. Returns the slots left for `due`; [`Admission::force_acquire`]
+    /// takes them.
     pub fn admit(&self, due: &[Due<K>]) -> Vec<Share<K>> {
         self.0.lock().admit(due)
     }
 
-    /// Takes a place, even if none is free.
-    pub fn enter(&self, claimant: K) -> Permit<K> {
-        self.0.lock().places.enter(claimant);
+    /// Takes a slot, even if none is free.
+    pub fn force_acquire(&self, claimant: K) -> Permit<K> {
+        self.0.lock().slots.take(claimant);
         Permit { shared: Arc::clone(&self.0), claimant }
     }
 
-    /// Whether a place is free.
-    pub fn has_free(&self) -> bool {
-        self.0.lock().places.free() > 0
+    /// Whether a slot is free.
+    pub fn has_free_slot(&self) -> bool {
+        self.0.lock().slots.free() > 0
     }
 
-    /// Waits until a task begins to wait or releases a place.
+    /// Waits until a task begins to wait or releases a slot.
     pub async fn changed(&self) {
         self.0.changed.notified().await;
     }
@@ -111,9 +113,9 @@ impl<K: Copy + Eq + Hash> Shared<K> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits waiting tasks, or in led mode wakes the caller of [`Admission::changed`].
-    fn look(&self) {
-        if self.is_led {
+    /// Admits waiting tasks, or with manual grants wakes the caller of [`Admission::changed`].
+    fn wake_waiting(&self) {
+        if self.is_manual {
             self.changed.notify_one();
         } else {
             self.lock().admit(&[]);
@@ -124,36 +126,35 @@ impl<K: Copy + Eq + Hash> Shared<K> {
 impl<K: Copy + Eq + Hash> State<K> {
     fn admit(&mut self, due: &[Due<K>]) -> Vec<Share<K>> {
         self.waiting.retain(|waiting| !waiting.admit.is_closed());
-        let mut wanted = due.to_vec();
+        let mut all_due = due.to_vec();
         for waiting in &self.waiting {
-            if !wanted.iter().any(|wanted| wanted.claimant == waiting.claimant) {
-                wanted.push(Due { claimant: waiting.claimant, rank: 0 });
+            if !all_due.iter().any(|other| other.claimant == waiting.claimant) {
+                all_due.push(Due { claimant: waiting.claimant, rank: 0 });
             }
         }
-        self.places.forget_idle(&wanted);
-        let mut shares = self.places.share_out(&wanted);
+        self.slots.remove_idle(&all_due);
+        let mut shares = self.slots.distribute(&all_due);
         let mut still_waiting = VecDeque::new();
         for waiting in self.waiting.drain(..) {
-            let share =
-                shares.iter_mut().find(|share| share.claimant == waiting.claimant && share.places > 0);
+            let share = shares.iter_mut().find(|share| share.claimant == waiting.claimant && share.slots > 0);
             let Some(share) = share else {
                 still_waiting.push_back(waiting);
                 continue;
             };
-            // A cancelled task takes no place.
+            // A cancelled task takes no slot.
             if waiting.admit.send(()).is_ok() {
-                share.places -= 1;
-                self.places.enter(waiting.claimant);
+                share.slots -= 1;
+                self.slots.take(waiting.claimant);
             }
         }
         self.waiting = still_waiting;
         let is_due = |share: &Share<K>| due.iter().any(|due| due.claimant == share.claimant);
-        shares.retain(|share| share.places > 0 && is_due(share));
+        shares.retain(|share| share.slots > 0 && is_due(share));
         shares
     }
 }
 
-/// A task in the queue. Dropping it releases a place that was granted in the meantime.
+/// A task in the queue. Dropping it releases a slot that was granted in the meantime.
 struct Wait<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
     claimant: K,
@@ -178,8 +179,8 @@ impl<K: Copy + Eq + Hash> Drop for Wait<K> {
 
 impl<K: Copy + Eq + Hash> Drop for Permit<K> {
     fn drop(&mut self) {
-        self.shared.lock().places.leave(self.claimant);
-        self.shared.look();
+        self.shared.lock().slots.release(self.claimant);
+        self.shared.wake_waiting();
     }
 }
 
@@ -194,25 +195,26 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_given_back_goes_to_the_claimant_that_holds_fewest() {
-        let places = Admission::new(4);
-        let held: Vec<_> = (0..3).map(|_| places.acquire(1).now_or_never().expect("a free place")).collect();
-        let other = places.acquire(2).now_or_never().expect("the last place is kept for another");
-        let mut fourth = Box::pin(places.acquire(1));
-        let mut second = Box::pin(places.acquire(2));
+    fn claimant_with_fewest_slots_gets_the_released_slot() {
+        let admission = Admission::new(4);
+        let permits: Vec<_> =
+            (0..3).map(|_| admission.acquire(1).now_or_never().expect("a free place")).collect();
+        let other = admission.acquire(2).now_or_never().expect("the last place is kept for another");
+        let mut fourth = Box::pin(admission.acquire(1));
+        let mut second = Box::pin(admission.acquire(2));
         assert!((&mut fourth).now_or_never().is_none() && (&mut second).now_or_never().is_none());
-        drop(held);
+        drop(permits);
         assert!((&mut fourth).now_or_never().is_some() && (&mut second).now_or_never().is_some());
         drop(other);
     }
 
     #[test]
-    fn whoever_leaves_takes_no_place_and_gives_back_the_one_it_has_just_got() {
-        let places = Admission::new(1);
-        let first = places.acquire(1).now_or_never().unwrap();
-        let mut leaves = Box::pin(places.acquire(1));
-        let mut granted = Box::pin(places.acquire(1));
-        let mut last = Box::pin(places.acquire(1));
+    fn cancelled_wait_takes_no_slot() {
+        let admission = Admission::new(1);
+        let first = admission.acquire(1).now_or_never().unwrap();
+        let mut leaves = Box::pin(admission.acquire(1));
+        let mut granted = Box::pin(admission.acquire(1));
+        let mut last = Box::pin(admission.acquire(1));
         for waits in [&mut leaves, &mut granted, &mut last] {
             assert!(waits.now_or_never().is_none());
         }
@@ -224,18 +226,18 @@ mod tests {
     }
 
     #[test]
-    fn places_that_are_led_are_shared_out_between_those_who_wait_and_those_who_are_due() {
-        let places = Admission::led(5);
-        let held: Vec<_> = (0..3).map(|_| places.enter(1)).collect();
-        let mut back = Box::pin(places.acquire(1));
+    fn manual_grants_share_slots_between_waiting_and_due() {
+        let admission = Admission::with_manual_grants(5);
+        let permits: Vec<_> = (0..3).map(|_| admission.force_acquire(1)).collect();
+        let mut back = Box::pin(admission.acquire(1));
         assert!((&mut back).now_or_never().is_none(), "nobody has given places out");
-        assert_eq!(places.admit(&[due(2)]), [Share { claimant: 2, places: 2 }]);
-        let _others = [places.enter(2), places.enter(2)];
+        assert_eq!(admission.admit(&[due(2)]), [Share { claimant: 2, slots: 2 }]);
+        let _others = [admission.force_acquire(2), admission.force_acquire(2)];
         assert!((&mut back).now_or_never().is_none());
-        assert!(!places.has_free());
-        drop(held);
-        let one = |claimant| Share { claimant, places: 1 };
-        assert_eq!(places.admit(&[due(1), due(2)]), [one(1), one(2)]);
+        assert!(!admission.has_free_slot());
+        drop(permits);
+        let one = |claimant| Share { claimant, slots: 1 };
+        assert_eq!(admission.admit(&[due(1), due(2)]), [one(1), one(2)]);
         assert!((&mut back).now_or_never().is_some(), "before the claimant's other work");
     }
 }

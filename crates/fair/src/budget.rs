@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 /// A fixed number of units. Clones share state.
 ///
 /// Free units go to the claimant that holds the fewest; requests of one claimant are served in order. A
-/// single claimant cannot take the reserve. A request that does not fit yet blocks the claimants behind it,
-/// except those that hold nothing, of whose requests [`PASSED_MAX`] may be granted before it.
+/// single claimant cannot take the reserve. A request that does not fit yet blocks later claimants, except
+/// those that hold nothing: up to [`OVERTAKEN_MAX`] of their requests may be granted before it.
 #[derive(Debug)]
 pub struct Budget<K: Copy + Eq + Hash>(Arc<Shared<K>>);
 
@@ -25,7 +25,7 @@ struct Shared<K> {
 #[derive(Debug)]
 struct State<K> {
     free: u64,
-    held: HashMap<K, u64>,
+    in_use: HashMap<K, u64>,
     waiting: VecDeque<Waiting<K>>,
 }
 
@@ -34,16 +34,16 @@ struct Waiting<K> {
     claimant: K,
     units: u64,
     /// Later requests that were granted before this one, for which too few units were free.
-    passed: u32,
+    overtaken_by: u32,
     grant: oneshot::Sender<()>,
 }
 
 /// Later requests that are granted before one that does not fit yet. Then it is served next.
-const PASSED_MAX: u32 = 64;
+const OVERTAKEN_MAX: u32 = 64;
 
 /// Granted units. Dropping this releases them.
 #[derive(Debug)]
-pub struct Units<K: Copy + Eq + Hash> {
+pub struct UnitsPermit<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
     claimant: K,
     units: u64,
@@ -58,24 +58,24 @@ impl<K: Copy + Eq + Hash> Clone for Budget<K> {
 impl<K: Copy + Eq + Hash> Budget<K> {
     /// `capacity` units. A single claimant can hold at most `capacity - reserve` of them.
     pub fn new(capacity: u64, reserve: u64) -> Self {
-        let state = State { free: capacity, held: HashMap::new(), waiting: VecDeque::new() };
+        let state = State { free: capacity, in_use: HashMap::new(), waiting: VecDeque::new() };
         Self(Arc::new(Shared { capacity, reserve: reserve.min(capacity), state: Mutex::new(state) }))
     }
 
     /// Units that are granted now.
-    pub fn held(&self) -> u64 {
+    pub fn in_use(&self) -> u64 {
         self.0.capacity - self.0.lock().free
     }
 
     /// Waits for `units`, at most the capacity. Cancel safe.
-    pub async fn acquire(&self, claimant: K, units: u64) -> Units<K> {
+    pub async fn acquire(&self, claimant: K, units: u64) -> UnitsPermit<K> {
         let units = units.min(self.0.capacity);
         let (grant, granted) = oneshot::channel();
-        self.0.lock().waiting.push_back(Waiting { claimant, units, passed: 0, grant });
+        self.0.lock().waiting.push_back(Waiting { claimant, units, overtaken_by: 0, grant });
         self.0.grant();
         let mut wait = Wait { shared: Arc::clone(&self.0), claimant, units, granted };
         (&mut wait.granted).await.expect("those who wait are granted or leave");
-        Units { shared: Arc::clone(&self.0), claimant, units }
+        UnitsPermit { shared: Arc::clone(&self.0), claimant, units }
     }
 }
 
@@ -92,20 +92,20 @@ impl<K: Copy + Eq + Hash> Shared<K> {
             let Some(waiting) = state.waiting.remove(next) else { break };
             // A cancelled request takes nothing.
             if waiting.grant.send(()).is_ok() {
-                state.note_passed(next);
+                state.count_overtaken(next);
                 state.free -= waiting.units;
-                *state.held.entry(waiting.claimant).or_default() += waiting.units;
+                *state.in_use.entry(waiting.claimant).or_default() += waiting.units;
             }
         }
     }
 
-    fn give_back(&self, claimant: K, units: u64) {
+    fn release(&self, claimant: K, units: u64) {
         let mut state = self.lock();
         state.free += units;
-        if let Some(held) = state.held.get_mut(&claimant) {
-            *held -= units;
-            if *held == 0 {
-                state.held.remove(&claimant);
+        if let Some(units_in_use) = state.in_use.get_mut(&claimant) {
+            *units_in_use -= units;
+            if *units_in_use == 0 {
+                state.in_use.remove(&claimant);
             }
         }
         drop(state);
@@ -119,28 +119,28 @@ impl<K: Copy + Eq + Hash> State<K> {
     fn next(&self, most: u64) -> Option<usize> {
         let mut seen = HashSet::new();
         let first = self.waiting.iter().enumerate().filter(|(_, waiting)| seen.insert(waiting.claimant));
-        let held = |claimant: &K| self.held.get(claimant).copied().unwrap_or_default();
-        let mut turns: Vec<_> = first
-            .map(|(n, waiting)| (held(&waiting.claimant), n, waiting.units))
-            .filter(|(held, _, units)| *held == 0 || held + units <= most)
+        let in_use_by = |claimant: &K| self.in_use.get(claimant).copied().unwrap_or_default();
+        let mut candidates: Vec<_> = first
+            .map(|(n, waiting)| (in_use_by(&waiting.claimant), n, waiting.units))
+            .filter(|(in_use, _, units)| *in_use == 0 || in_use + units <= most)
             .collect();
-        turns.sort_unstable();
+        candidates.sort_unstable();
         let is_passed = |(held, _, units): &&(u64, usize, u64)| *held == 0 && *units > self.free;
-        let blocked = turns.iter().any(|turn| is_passed(&turn));
-        let has_waited = |turn: &&(u64, usize, u64)| self.waiting[turn.1].passed >= PASSED_MAX;
-        if turns.iter().filter(is_passed).any(|turn| has_waited(&turn)) {
+        let blocked = candidates.iter().any(|candidate| is_passed(&candidate));
+        let has_waited = |turn: &&(u64, usize, u64)| self.waiting[turn.1].overtaken_by >= OVERTAKEN_MAX;
+        if candidates.iter().filter(is_passed).any(|turn| has_waited(&turn)) {
             return None;
         }
-        let next = turns.iter().find(|turn| !is_passed(turn)).filter(|(held, ..)| !blocked || *held == 0)?;
+        let next =
+            candidates.iter().find(|turn| !is_passed(turn)).filter(|(held, ..)| !blocked || *held == 0)?;
         (next.2 <= self.free).then_some(next.1)
     }
 
-    /// Counts a grant for the requests in front of the one at this index that were too large for the free
-    /// units.
-    fn note_passed(&mut self, index: usize) {
+    /// Counts a grant for the earlier requests that were too large for the free units.
+    fn count_overtaken(&mut self, index: usize) {
         let free = self.free;
         for waiting in self.waiting.iter_mut().take(index).filter(|waiting| waiting.units > free) {
-            waiting.passed += 1;
+            waiting.overtaken_by += 1;
         }
     }
 }
@@ -157,14 +157,14 @@ impl<K: Copy + Eq + Hash> Drop for Wait<K> {
     fn drop(&mut self) {
         self.granted.close();
         if self.granted.try_recv().is_ok() {
-            self.shared.give_back(self.claimant, self.units);
+            self.shared.release(self.claimant, self.units);
         }
     }
 }
 
-impl<K: Copy + Eq + Hash> Drop for Units<K> {
+impl<K: Copy + Eq + Hash> Drop for UnitsPermit<K> {
     fn drop(&mut self) {
-        self.shared.give_back(self.claimant, self.units);
+        self.shared.release(self.claimant, self.units);
     }
 }
 
@@ -175,55 +175,55 @@ mod tests {
     use super::*;
 
     /// Acquires without waiting.
-    fn take(budget: &Budget<u8>, claimant: u8, units: u64) -> Option<Units<u8>> {
+    fn take(budget: &Budget<u8>, claimant: u8, units: u64) -> Option<UnitsPermit<u8>> {
         budget.acquire(claimant, units).now_or_never()
     }
 
     #[test]
-    fn a_lone_claimant_leaves_the_reserve_and_another_one_finds_it() {
+    fn single_claimant_cannot_take_the_reserve() {
         let budget = Budget::new(64, 8);
-        let held: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).expect("56 of 64")).collect();
+        let permits: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).expect("56 of 64")).collect();
         assert!(take(&budget, 1, 8).is_none());
         assert!(take(&budget, 1, 1).is_none());
         let other = take(&budget, 2, 8).expect("the reserve");
-        assert_eq!(budget.held(), 64);
-        drop((held, other));
-        assert_eq!(budget.held(), 0);
+        assert_eq!(budget.in_use(), 64);
+        drop((permits, other));
+        assert_eq!(budget.in_use(), 0);
     }
 
     #[test]
-    fn what_is_given_back_goes_to_the_claimant_that_holds_least_whatever_came_first() {
+    fn claimant_with_fewest_units_gets_the_released_units() {
         let budget = Budget::new(64, 8);
-        let mut held: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).unwrap()).collect();
+        let mut permits: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).unwrap()).collect();
         let _other = take(&budget, 2, 8).unwrap();
         let mut first = Box::pin(budget.acquire(1, 8));
         let mut second = Box::pin(budget.acquire(2, 8));
         assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
-        held.pop();
+        permits.pop();
         let second = second.now_or_never();
         assert!(second.is_some() && (&mut first).now_or_never().is_none());
-        held.pop();
+        permits.pop();
         assert!(first.now_or_never().is_some());
     }
 
     #[test]
-    fn a_large_request_is_passed_a_limited_number_of_times() {
+    fn large_request_is_overtaken_a_limited_number_of_times() {
         let budget = Budget::new(64, 8);
-        let held = take(&budget, 1, 40).unwrap();
+        let permit = take(&budget, 1, 40).unwrap();
         let mut large = Box::pin(budget.acquire(2, 32));
         assert!((&mut large).now_or_never().is_none());
         // Each claimant holds nothing.
-        for passed in 0..PASSED_MAX {
+        for passed in 0..OVERTAKEN_MAX {
             assert!(take(&budget, 3, 8).is_some(), "{passed}");
         }
         assert!(take(&budget, 3, 8).is_none());
-        drop(held);
+        drop(permit);
         assert!(large.now_or_never().is_some());
         assert!(take(&budget, 3, 8).is_some());
     }
 
     #[test]
-    fn a_large_amount_waits_for_its_turn_and_is_not_passed() {
+    fn busier_claimant_does_not_overtake_large_request() {
         let budget = Budget::new(10, 0);
         let small: Vec<_> = (0..5).map(|_| take(&budget, 1, 2).unwrap()).collect();
         let mut large = Box::pin(budget.acquire(2, 9));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claimant_that_holds_nothing_passes_one_for_whom_there_is_not_enough() {
+    fn idle_claimant_overtakes_request_that_does_not_fit() {
         let budget = Budget::new(64, 8);
         let _held: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).unwrap()).collect();
         let mut large = Box::pin(budget.acquire(2, 30));
@@ -251,13 +251,13 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_counts_as_all_of_it_and_a_reserve_does_not_stop_it() {
+    fn request_above_capacity_takes_whole_capacity() {
         let budget = Budget::new(10, 8);
         assert!(take(&budget, 1, 20).is_some_and(|all| all.units == 10));
     }
 
     #[test]
-    fn a_task_that_leaves_takes_nothing_and_gives_back_what_it_has_just_got() {
+    fn cancelled_wait_takes_no_units() {
         let budget = Budget::new(1, 0);
         let first = take(&budget, 1, 1).unwrap();
         let mut leaves = Box::pin(budget.acquire(1, 1));
@@ -271,6 +271,6 @@ mod tests {
         assert!((&mut last).now_or_never().is_none());
         drop(granted);
         assert!(last.now_or_never().is_some());
-        assert_eq!(budget.held(), 0);
+        assert_eq!(budget.in_use(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The HTTP client behind both directions: how it is set up, and what its errors mean.
+//! The HTTP client of both directions: its configuration, and the mapping of its errors.
 
 use std::error::Error;
 use std::io;
@@ -8,21 +8,21 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder};
 
-use crate::error::{FetchError, Phase, StartError, Unreachable};
+use crate::error::{ClientBuildError, FetchError, TimeoutPhase, Unreachable};
 use crate::guard::Forbidden;
 use crate::resolve::{LookupError, Network};
 
-/// Header fields taken from an answer. Together they may have some 400 KiB, the limit of the HTTP library's
-/// read buffer (hyper, `http1_max_buf_size`); both end in [`Unreachable::Broken`].
+/// Most header fields of a response. Together they may have some 400 KiB, the limit of the HTTP library's
+/// read buffer (hyper, `http1_max_buf_size`). Exceeding either is [`Unreachable::Broken`].
 const HEADERS_MAX: usize = 100;
 
-/// A client that resolves through `network`, follows nothing, and takes nothing from the environment.
-/// HTTP/1.1 only.
+/// A client that resolves through `network`, follows no redirects, and ignores the environment. HTTP/1.1
+/// only.
 pub(crate) fn build(
     network: &Network,
     connect: Duration,
     tune: impl FnOnce(ClientBuilder) -> ClientBuilder,
-) -> Result<Client, StartError> {
+) -> Result<Client, ClientBuildError> {
     let builder = Client::builder()
         .dns_resolver(network.clone())
         .no_proxy()
@@ -32,24 +32,24 @@ pub(crate) fn build(
         .http1_only()
         .http1_max_headers(HEADERS_MAX)
         .connect_timeout(connect);
-    tune(builder).build().map_err(|error| StartError(error.into()))
+    tune(builder).build().map_err(|error| ClientBuildError(error.into()))
 }
 
-/// What went wrong before there was an answer, or while it was read.
+/// An error before the response, or while it was read.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum TransportError {
     Forbidden(Forbidden),
     ConnectTimeout,
     Unreachable { why: Unreachable, cause: Box<dyn Error + Send + Sync> },
 }
 
-/// Sorts an error of a request that has no answer yet.
-pub(crate) fn trouble(error: reqwest::Error) -> Trouble {
+/// Classifies an error of a request without a response.
+pub(crate) fn transport_error(error: reqwest::Error) -> TransportError {
     if let Some(LookupError::Forbidden(forbidden)) = find::<LookupError>(&error) {
-        return Trouble::Forbidden(*forbidden);
+        return TransportError::Forbidden(*forbidden);
     }
     if error.is_connect() && error.is_timeout() {
-        return Trouble::ConnectTimeout;
+        return TransportError::ConnectTimeout;
     }
     let why = if find::<LookupError>(&error).is_some() {
         Unreachable::Name
@@ -61,10 +61,10 @@ pub(crate) fn trouble(error: reqwest::Error) -> Trouble {
         Unreachable::Connect
     };
     // The URL may be signed, and causes are logged.
-    Trouble::Unreachable { why, cause: error.without_url().into() }
+    TransportError::Unreachable { why, cause: error.without_url().into() }
 }
 
-/// Whether the connection ended before there was an answer: closed, or reset.
+/// Whether the connection was closed or reset before the response.
 pub(crate) fn is_closed(error: &reqwest::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
 
@@ -77,22 +77,22 @@ pub(crate) fn is_closed(error: &reqwest::Error) -> bool {
             || find::<io::Error>(error).is_some_and(|error| is_end(error.kind())))
 }
 
-/// The connection broke while a body was read.
-pub(crate) fn cut(error: reqwest::Error) -> FetchError {
+/// The error for a connection that broke while a body was read.
+pub(crate) fn cut_error(error: reqwest::Error) -> FetchError {
     FetchError::Unreachable { why: Unreachable::Cut, cause: Some(error.without_url().into()) }
 }
 
-impl From<Trouble> for FetchError {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Forbidden(forbidden) => Self::ForbiddenAddress(forbidden),
-            Trouble::ConnectTimeout => Self::Timeout(Phase::Connect),
-            Trouble::Unreachable { why, cause } => Self::Unreachable { why, cause: Some(cause) },
+impl From<TransportError> for FetchError {
+    fn from(error: TransportError) -> Self {
+        match error {
+            TransportError::Forbidden(forbidden) => Self::ForbiddenAddress(forbidden),
+            TransportError::ConnectTimeout => Self::Timeout(TimeoutPhase::Connect),
+            TransportError::Unreachable { why, cause } => Self::Unreachable { why, cause: Some(cause) },
         }
     }
 }
 
-/// The TLS library reports all its refusals, a bad certificate among them, as invalid data.
+/// The TLS library reports all its errors, a bad certificate among them, as invalid data.
 fn is_tls(error: &reqwest::Error) -> bool {
     causes(error)
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
@@ -103,8 +103,8 @@ fn find<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 
-/// All errors below this one. An I/O error hides the error it was made from; its `source` is one further
-/// down.
+/// The chain of causes of this error. An I/O error hides the error it was made from; its `source` is one
+/// level deeper.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     iter::successors(error.source(), |&cause| {
         let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

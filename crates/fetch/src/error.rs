@@ -1,103 +1,104 @@
-//! Why a source could not be read: variants by what a caller can do, texts a client may read.
+//! Errors of reading a source: variants by the possible reaction of a caller, texts for clients.
 
 use std::error::Error;
 use std::time::Duration;
 
 use kinora_domain::{Failure, FailureCode};
 
-use crate::guard::{Forbidden, Refused};
+use crate::guard::{Forbidden, UrlRejected};
 use crate::url_rules::UrlProblem;
 
 /// Why a source was not read.
 ///
-/// The text is for the client: it holds nothing but what the client or the server of the source said, so no
-/// address a name resolves to and no URL. The cause below ([`Error::source`]) is for the log.
+/// The text is for the client: it contains only data from the client or from the server of the source. So it
+/// has no resolved IP address and no URL. The cause ([`Error::source`]) is for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// The URL, or one it redirects to, is of a form we do not request.
-    #[error("the address of the source, or one it redirects to, {0}")]
+    /// The URL, or a redirect target, has a form that is not allowed.
+    #[error("the source URL, or one it redirects to, {0}")]
     Url(UrlProblem),
-    /// The address, or one it redirects to, lies in a network that must not be reached. Nothing was sent
-    /// there.
-    #[error("the source, or an address it redirects to, is not on the public internet")]
+    /// The address, or a redirect target, is in a forbidden network. No request was sent there.
+    #[error("the source URL, or one it redirects to, is not on the public internet")]
     ForbiddenAddress(#[source] Forbidden),
-    /// The server will not give the source: 401, 403, 404 or 410.
-    #[error("the server of the source answered {status}")]
+    /// The server does not provide the source: 401, 403, 404 or 410.
+    #[error("the source server responded with status {status}")]
     NotFound {
         /// The status.
         status: u16,
     },
-    /// Another status that is no success.
-    #[error("the server of the source answered {status}")]
+    /// Another status without success.
+    #[error("the source server responded with status {status}")]
     Refused {
         /// The status.
         status: u16,
         /// `Retry-After`, as sent: callers cap it.
         retry_after: Option<Duration>,
     },
-    /// No answer, or none that can be used.
+    /// No response, or an unusable one.
     #[error("{why}")]
     Unreachable {
-        /// What happened.
+        /// The kind of failure.
         why: Unreachable,
         /// For the log.
         #[source]
         cause: Option<Box<dyn Error + Send + Sync>>,
     },
-    /// A limit of time was reached.
+    /// A timeout expired.
     #[error("{0}")]
-    Timeout(Phase),
-    /// The source is larger than allowed, or says so.
+    Timeout(TimeoutPhase),
+    /// The source exceeds the size limit, or its server announces that.
     #[error("the source is larger than {bytes_max} bytes")]
     TooLarge {
         /// The limit.
         bytes_max: u64,
     },
-    /// More redirects than allowed, or one we do not follow.
-    #[error("the server of the source redirects too often or from https to http")]
+    /// More redirects than allowed, or a forbidden one.
+    #[error("the source server redirects too often or from https to http; use the final URL")]
     Redirects,
-    /// The server compressed the bytes although asked not to.
-    #[error("the server of the source answered with a content coding although none was accepted")]
+    /// The server compressed the bytes although the request disallows it.
+    #[error("the source server sent a Content-Encoding, although none was accepted")]
     Encoded,
-    /// The bytes asked for no longer belong to what came before, or the server cannot say.
-    #[error("the source changed while it was read, or its server does not answer ranges correctly")]
+    /// The requested bytes do not continue the bytes before, or the server cannot prove that they do.
+    #[error(
+        "the source changed during the download, or its server does not support range requests correctly"
+    )]
     Changed,
 }
 
-/// Why there was no usable answer.
+/// Why there was no usable response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unreachable {
     /// The name has no address.
-    #[error("the name of the source's server does not resolve")]
+    #[error("the host name of the source does not resolve")]
     Name,
-    /// Nobody accepts connections there.
-    #[error("the server of the source does not accept connections")]
+    /// The server accepts no connections.
+    #[error("the source server does not accept connections")]
     Connect,
-    /// No secure connection, as with a certificate that cannot be verified.
-    #[error("no secure connection to the server of the source could be made")]
+    /// The secure connection failed, for example because a certificate cannot be verified.
+    #[error("the secure connection (TLS) to the source server failed")]
     Tls,
-    /// What came is not HTTP, or has more or longer headers than allowed.
-    #[error("the server of the source does not answer with correct HTTP")]
+    /// The response is not HTTP, or has more or longer headers than allowed.
+    #[error("the source server does not send valid HTTP")]
     Broken,
     /// The connection ended before the source did.
-    #[error("the connection to the server of the source ended too early")]
+    #[error("the connection to the source server ended early")]
     Cut,
 }
 
-/// Which limit of time was reached.
+/// The timeout that expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Phase {
-    /// No connection.
-    #[error("the server of the source could not be connected to in time")]
+pub enum TimeoutPhase {
+    /// The connection was not established.
+    #[error("the connection to the source server timed out")]
     Connect,
-    /// No headers.
-    #[error("the server of the source did not answer in time")]
+    /// The headers did not arrive.
+    #[error("the source server did not respond in time")]
     Headers,
-    /// Too few bytes.
-    #[error("the server of the source sends too slowly")]
+    /// Too few bytes arrived.
+    #[error("the source server sends too slowly")]
     Stalled,
-    /// The whole download.
-    #[error("the source could not be read in the time allowed for all attempts")]
+    /// The whole download took too long.
+    #[error("the source could not be downloaded within the time limit for all attempts")]
     Total,
 }
 
@@ -118,29 +119,29 @@ impl FetchError {
         }
     }
 
-    /// Code and sentence, as the client gets them.
+    /// Code and message for the client.
     pub fn failure(&self) -> Failure {
         Failure::new(self.code(), self.to_string())
     }
 
-    /// Whether another attempt cannot help.
+    /// Whether further attempts are useless.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Url(_)
             | Self::ForbiddenAddress(_)
             | Self::NotFound { .. }
-            | Self::Timeout(Phase::Total)
+            | Self::Timeout(TimeoutPhase::Total)
             | Self::TooLarge { .. }
             | Self::Redirects
             | Self::Encoded => true,
             Self::Refused { .. }
             | Self::Unreachable { .. }
-            | Self::Timeout(Phase::Connect | Phase::Headers | Phase::Stalled)
+            | Self::Timeout(TimeoutPhase::Connect | TimeoutPhase::Headers | TimeoutPhase::Stalled)
             | Self::Changed => false,
         }
     }
 
-    /// How long the server asked to wait before the next attempt.
+    /// The delay before the next attempt that the server requested.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Refused { retry_after, .. } => *retry_after,
@@ -153,17 +154,16 @@ impl FetchError {
     }
 }
 
-impl From<Refused> for FetchError {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Url(problem) => Self::Url(problem),
-            Refused::Address(forbidden) => Self::ForbiddenAddress(forbidden),
+impl From<UrlRejected> for FetchError {
+    fn from(rejected: UrlRejected) -> Self {
+        match rejected {
+            UrlRejected::Url(problem) => Self::Url(problem),
+            UrlRejected::Address(forbidden) => Self::ForbiddenAddress(forbidden),
         }
     }
 }
 
-/// Why no client could be made when the program started: as a rule, the system has no certificates of
-/// authorities.
+/// Why no client could be created at startup: usually the system has no CA certificates.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot set up outbound HTTPS; is the package ca-certificates installed?")]
-pub struct StartError(#[source] pub(crate) Box<dyn Error + Send + Sync>);
+pub struct ClientBuildError(#[source] pub(crate) Box<dyn Error + Send + Sync>);

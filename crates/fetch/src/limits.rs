@@ -1,28 +1,28 @@
-//! Every limit of the outside, with its default and where that comes from.
+//! All limits of outbound requests, with their defaults and sources.
 
 use std::time::Duration;
 
 /// Limits of a source download. The default is C-41.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// To a connection, TLS included.
+    /// Timeout for a connection, TLS included.
     pub connect: Duration,
-    /// From the start of a request to the end of the answer's headers, once for each redirect.
+    /// Timeout from the start of a request to the end of the response headers, for each redirect separately.
     pub headers: Duration,
-    /// An attempt that brings less than [`stall_bytes`](Self::stall_bytes) in this time is cut. Only waiting
-    /// for the network counts, not the time the sink takes.
+    /// Window in which an attempt must receive [`stall_bytes`](Self::stall_bytes), or it is aborted. Only
+    /// the wait for the network counts, not the time in the sink.
     pub stall: Duration,
     /// See [`stall`](Self::stall).
     pub stall_bytes: u64,
-    /// The whole download with all its attempts.
+    /// Timeout of the whole download with all its attempts.
     pub total: Duration,
     /// Largest source, in bytes.
     pub bytes_max: u64,
-    /// Redirects followed in one attempt.
+    /// Most redirects in one attempt.
     pub redirects_max: usize,
-    /// What is waited before the second attempt, the third and so on; one attempt more than there are delays.
+    /// Delays before the second attempt, the third and so on; there is one attempt more than delays.
     pub retry_delays: Vec<Duration>,
-    /// Longest `Retry-After` that is obeyed; a longer one is shortened to this.
+    /// Longest accepted `Retry-After`; a longer one is shortened to this.
     pub retry_after_max: Duration,
 }
 
@@ -35,11 +35,12 @@ impl Default for Limits {
             stall_bytes: 64 << 10,
             total: Duration::from_secs(24 * 60 * 60),
             bytes_max: 1 << 40,
-            // C-41. Five are more than any storage service needs.
+            // C-41. Five exceed the need of any storage service.
             redirects_max: 5,
-            // Six attempts spread over five minutes. The first comes soon, for most cuts are gone by then.
+            // Six attempts within five minutes. The first retry is early, because most interruptions are
+            // short.
             retry_delays: [1, 9, 30, 80, 180].map(Duration::from_secs).to_vec(),
-            // As long as all attempts together: a server cannot hold a worker for a day.
+            // As long as all attempts together: a server cannot block a worker for a day.
             retry_after_max: Duration::from_secs(300),
         }
     }
@@ -48,13 +49,13 @@ impl Default for Limits {
 /// Limits of a webhook post. The default is C-9.
 #[derive(Debug, Clone)]
 pub struct PostLimits {
-    /// To a connection, TLS included.
+    /// Timeout for a connection, TLS included.
     pub connect: Duration,
-    /// The whole post.
+    /// Timeout of the whole post.
     pub total: Duration,
-    /// Connections to one host that are kept for the next post. More may be open at once.
+    /// Idle connections per host that are reused. More may be open at once.
     pub idle_per_host: usize,
-    /// How long an unused connection is kept.
+    /// Timeout of an idle connection.
     pub idle: Duration,
 }
 

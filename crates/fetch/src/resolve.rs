@@ -1,7 +1,7 @@
-//! From a name to addresses that may be reached.
+//! Resolves names to allowed IP addresses.
 //!
 //! The HTTP client gets its addresses only from here, right before it connects, and connects to exactly
-//! these: a name that means something else a moment later gains nothing.
+//! these. So a name that resolves differently later (DNS rebinding) gains nothing.
 
 use std::fmt;
 use std::io;
@@ -13,27 +13,26 @@ use tokio::sync::Semaphore;
 
 use crate::guard::{Forbidden, Guard};
 
-/// Addresses of one name that are looked at. A client tries them one after the other within its connect
-/// limit.
+/// Most addresses of one name that are used. A client tries them one after the other within its connect
+/// timeout.
 const ADDRESSES_MAX: usize = 16;
 
-/// What [`Resolve::resolve`] hands back.
-pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+/// The future of [`Resolve::resolve`].
+pub type ResolveFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Turns names into addresses. The system's resolver in the binary, a scripted one in tests.
+/// Resolves names to IP addresses. The system resolver in the server, a scripted one in tests.
 pub trait Resolve: Send + Sync {
     /// All addresses of `host`, in the order they should be tried. They need not be checked.
-    fn resolve(&self, host: &str) -> Resolving;
+    fn resolve(&self, host: &str) -> ResolveFuture;
 }
 
-/// Names asked of the operating system at once.
+/// Concurrent lookups by the operating system.
 ///
-/// A question holds a thread until the system gives up, long after nobody waits for it any more, and the
-/// threads (512 by tokio's default) are those that files are read with. Dead names may take a quarter of
-/// them.
+/// A lookup blocks a thread until the system gives up, even after the request was cancelled. The threads
+/// (512 by tokio's default) are shared with file reads. Lookups of dead names may use a quarter of them.
 const LOOKUPS_MAX: usize = 128;
 
-/// Asks the operating system.
+/// Resolves through the operating system.
 #[derive(Debug, Clone)]
 pub struct SystemResolver {
     lookups: Arc<Semaphore>,
@@ -46,7 +45,7 @@ impl Default for SystemResolver {
 }
 
 impl Resolve for SystemResolver {
-    fn resolve(&self, host: &str) -> Resolving {
+    fn resolve(&self, host: &str) -> ResolveFuture {
         let (host, lookups) = (host.to_owned(), self.lookups.clone());
         Box::pin(async move {
             let permit = lookups.acquire_owned().await.map_err(io::Error::other)?;
@@ -60,7 +59,7 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// The outside as we may see it: which names mean what, and which addresses may be reached.
+/// Name resolution and allowed IP addresses.
 #[derive(Clone)]
 pub struct Network {
     pub(crate) guard: Guard,
@@ -68,12 +67,12 @@ pub struct Network {
 }
 
 impl Network {
-    /// The internet through the system's resolver, behind `guard`.
+    /// The internet through the system resolver, restricted by `guard`.
     pub fn new(guard: Guard) -> Self {
         Self::with_resolver(guard, SystemResolver::default())
     }
 
-    /// The same with another source of addresses.
+    /// The same with another resolver.
     pub fn with_resolver(guard: Guard, resolver: impl Resolve + 'static) -> Self {
         Self { guard, resolver: Arc::new(resolver) }
     }
@@ -85,7 +84,7 @@ impl fmt::Debug for Network {
     }
 }
 
-/// Why a name gave no address to connect to.
+/// Why a name has no address to connect to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LookupError {
     #[error("name does not resolve")]
@@ -101,19 +100,19 @@ impl reqwest::dns::Resolve for Network {
         let network = self.clone();
         Box::pin(async move {
             let found = network.resolver.resolve(name.as_str()).await.map_err(LookupError::Failed)?;
-            let reachable = reachable(&network.guard, found)?;
-            // Port 0: the client puts in the port of the URL.
+            let reachable = allowed_addresses(&network.guard, found)?;
+            // Port 0: the client sets the port of the URL.
             let addresses = reachable.into_iter().map(|ip| SocketAddr::new(ip, 0));
             Ok(Box::new(addresses) as reqwest::dns::Addrs)
         })
     }
 }
 
-/// Keeps the addresses that may be reached; an error if there is none.
+/// The allowed addresses; an error if there is none.
 ///
-/// A name with public and private addresses stays usable by its public ones: the others are never connected
-/// to, so refusing the name as a whole would protect nothing more.
-fn reachable(guard: &Guard, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, LookupError> {
+/// A name with public and private addresses stays usable through its public ones. The others are never
+/// connected to, so rejecting the whole name would add no protection.
+fn allowed_addresses(guard: &Guard, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, LookupError> {
     let mut refusal = None;
     let mut reachable = Vec::new();
     for ip in found.into_iter().take(ADDRESSES_MAX) {

@@ -1,25 +1,25 @@
-//! How long a server asks us to wait.
+//! Parses the delay that a server requests.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 
-/// Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date.
+/// Parses `Retry-After` (RFC 9110, 10.2.3): seconds, or a date.
 ///
-/// A date is measured against the server's own `Date`: we read no clock here, and the two come from the same
-/// one. `None` for what cannot be read, and for a date in the past.
+/// A date is compared with the server's own `Date`: both come from the same clock, and this crate reads
+/// none. `None` for an invalid value, and for a date in the past.
 pub(crate) fn parse(retry_after: &str, date: Option<&str>) -> Option<Duration> {
     let text = retry_after.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit mean a very long time; callers cap it.
+        // A number that does not fit is a very long delay; callers cap it.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let wait = http_date(text)?.duration_since(http_date(date?)?);
     Duration::try_from(wait).ok()
 }
 
-/// Reads an HTTP date in the one form servers may write (RFC 9110, 5.6.7).
+/// Parses an HTTP date in the only form that servers may write (RFC 9110, 5.6.7).
 pub(crate) fn http_date(text: &str) -> Option<Timestamp> {
     DateTimeParser::new().parse_timestamp(text.trim()).ok()
 }
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_ignored() {
+    fn malformed_retry_after_is_ignored() {
         check("", None, None);
         check("-5", None, None);
         check("1.5", None, None);

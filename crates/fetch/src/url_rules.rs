@@ -1,11 +1,11 @@
-//! The form of the URLs we request: syntax only, no address is judged here.
+//! The allowed form of URLs: syntax only, without any check of IP addresses.
 
 use url::Url;
 
-/// Longest URL taken, in bytes. RFC 9110, 4.1 asks everyone to support at least 8000.
+/// Longest accepted URL in bytes. RFC 9110, 4.1 recommends support for at least 8000.
 pub const URL_BYTES_MAX: usize = 8000;
 
-/// What is wrong with a URL, as a sentence for the field it came in: `url` + this text.
+/// The error of a URL, as a sentence about its field: `url` + this text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlProblem {
     /// Longer than [`URL_BYTES_MAX`].
@@ -20,17 +20,17 @@ pub enum UrlProblem {
     /// No host to connect to.
     #[error("must name a host")]
     NoHost,
-    /// A user name or a password in front of the host. They would end up in logs and in answers.
+    /// A user name or a password before the host. They would appear in logs and API responses.
     #[error("must not contain a user name or a password")]
     Credentials,
 }
 
-/// Reads the address of a source. The guard judges the host later, when it is requested.
+/// Parses the URL of a source. The guard checks the host later, when it is requested.
 pub fn parse_source_url(text: &str) -> Result<Url, UrlProblem> {
     parse(text)
 }
 
-/// Reads the address of a webhook. http is allowed; the guard judges the host at every delivery.
+/// Parses the URL of a webhook. http is allowed; the guard checks the host at every delivery.
 pub fn parse_webhook_url(text: &str) -> Result<Url, UrlProblem> {
     parse(text)
 }
@@ -39,7 +39,7 @@ fn parse(text: &str) -> Result<Url, UrlProblem> {
     if URL_BYTES_MAX < text.len() {
         return Err(UrlProblem::TooLong);
     }
-    // The parser would drop line breaks and tabs silently; nobody means them.
+    // The parser would drop line breaks and tabs silently; they are always a mistake.
     if text.contains(|c: char| c.is_control()) {
         return Err(UrlProblem::Syntax);
     }
@@ -51,7 +51,7 @@ fn parse(text: &str) -> Result<Url, UrlProblem> {
     Ok(url)
 }
 
-/// Checks a parsed URL: what a redirect names, or what a row held.
+/// Checks a parsed URL: a redirect target, or a URL from a row.
 pub(crate) fn check(url: &Url) -> Result<(), UrlProblem> {
     if URL_BYTES_MAX < url.as_str().len() {
         return Err(UrlProblem::TooLong);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn http_and_https_are_taken_with_any_port_and_query() {
+    fn http_and_https_are_accepted_with_any_port_and_query() {
         check("https://example.com/a.mp4", Ok("https://example.com/a.mp4"));
         check("http://example.com:8080/a?b=c&d", Ok("http://example.com:8080/a?b=c&d"));
         check("HTTPS://EXAMPLE.com", Ok("https://example.com/"));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_requested_is_refused_with_its_reason() {
+    fn invalid_url_is_rejected_with_reason() {
         check("", Err(UrlProblem::Syntax));
         check("video.mp4", Err(UrlProblem::Syntax));
         check("//example.com/video.mp4", Err(UrlProblem::Syntax));
@@ -110,12 +110,12 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_limited_as_written_and_as_sent() {
+    fn url_length_limit_counts_percent_encoding() {
         let head = "https://example.com/";
         let longest = format!("{head}{}", "a".repeat(URL_BYTES_MAX - head.len()));
         check(&longest, Ok(&longest));
         check(&format!("{longest}a"), Err(UrlProblem::TooLong));
-        // One character that is sent as six bytes.
+        // One character with six bytes in percent-encoding.
         check(&format!("{head}{}", "ä".repeat(URL_BYTES_MAX / 4)), Err(UrlProblem::TooLong));
     }
 }

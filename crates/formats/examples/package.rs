@@ -1,4 +1,4 @@
-//! Packages a source into a folder of playlists and segments, as the server does it request by request.
+//! Packages a source into a folder of playlists and segments; the server does the same for each request.
 //!
 //! `cargo run -p kinora-formats --example package -- clip.mp4 folder`, then play `folder/index.m3u8`.
 
@@ -58,7 +58,8 @@ fn package(
     let segments = index.segments(track);
     let init_uri = format!("{name}-init.mp4");
     fs::write(folder.join(&init_uri), init_segment(index, track, 0)?)?;
-    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: &init_uri, breaks: &[] };
+    let playlist =
+        MediaPlaylist { timescale: track.timescale, segments, init_uri: &init_uri, discontinuities: &[] };
     let text = playlist.render(|text, number| {
         let _ = write!(text, "{name}-{number}.m4s");
     });
@@ -70,14 +71,14 @@ fn package(
     Ok(())
 }
 
-/// The head and its ranges of the source in one piece.
+/// The head and its ranges of the source, concatenated.
 fn segment(head: &SegmentHead, source: &mut File) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut segment = head.bytes.clone();
     for read in read_plan(&head.ranges, READ_GAP_MAX) {
         let mut bytes = vec![0; usize::try_from(read.range.len)?];
         source.seek(SeekFrom::Start(read.range.offset))?;
         source.read_exact(&mut bytes)?;
-        for keep in read.keep {
+        for keep in read.pieces {
             segment.extend_from_slice(&bytes[usize::try_from(keep.start)?..usize::try_from(keep.end)?]);
         }
     }

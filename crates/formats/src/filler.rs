@@ -1,41 +1,40 @@
-//! Black pictures and silence, for those stretches of several sources in a row in which one has no picture,
-//! or no sound.
+//! Black video and silence, for sources in a sequence that have no video, or no audio.
 //!
-//! Both lie on the grid of encoded sound: a segment is named by its first frame and how many it has, and
-//! follows from those alone.
+//! Both use the grid of encoded audio. The first frame and the number of frames name a segment, and
+//! determine its bytes.
 
 use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment, plan::silent_stereo};
-use kinora_isobmff::write::{Entry, FLAGS_SYNC, IDENTITY, InitKind, InitTrack, write_head, write_init};
+use kinora_isobmff::write::{FLAGS_SYNC, IDENTITY, InitKind, InitTrack, TrunEntry, write_head, write_init};
 
 use crate::encode::{avc_sample_entry, encoded_sample_entry, frames_segment};
 
-/// What fills a stretch.
+/// The kind of a filler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filler {
-    /// A black picture that stands still: H.264, 256x144.
+    /// A still black frame: H.264, 256x144.
     Black,
     /// Silence: AAC-LC, 48 kHz, two channels.
     Silence,
 }
 
-/// Frames of a filler segment that is not the last of its stretch: 4 s, as other segments have, and four
-/// pictures.
-pub const FILLER_FRAMES_MAX: u32 = 4 * PICTURE_FRAMES;
-/// No stretch reaches that far: 99 h.
+/// Frames of a filler segment that is not the last of its sequence: 4 s, as other segments have, and four
+/// video frames.
+pub const FILLER_FRAMES_MAX: u32 = 4 * BLACK_GOP_FRAMES;
+/// Maximum end of a filler in frames: 99 h.
 pub const FILLER_FRAME_END_MAX: u32 = 1 << 24;
 /// RFC 6381 string of [`Filler::Black`]: Constrained Baseline, level 1.1.
 pub const BLACK_CODEC: &str = "avc1.42c00b";
 
-/// Frames that a black picture lasts: a second. Players wait for pictures that come more rarely.
-const PICTURE_FRAMES: u32 = 47;
+/// Duration of a black frame in audio frames: a second. Players stall if video frames are rarer.
+const BLACK_GOP_FRAMES: u32 = 47;
 const BLACK_SIZE: (u16, u16) = (256, 144);
-// Two black pictures, as x264 writes them: `ffmpeg -f lavfi -i color=black:s=256x144:r=1:d=2 -c:v libx264
-// -profile:v baseline -level 1.1 -x264-params keyint=1`. They differ in `idr_pic_id`, as pictures in a row
-// must (ITU-T H.264, 7.4.3).
+// Two black frames, as x264 writes them: `ffmpeg -f lavfi -i color=black:s=256x144:r=1:d=2 -c:v libx264
+// -profile:v baseline -level 1.1 -x264-params keyint=1`. They differ in `idr_pic_id`, as consecutive IDR
+// frames must (ITU-T H.264, 7.4.3).
 const SPS: [u8; 23] =
     *b"\x67\x42\xc0\x0b\xdc\x10\x13\xb0\x11\x00\x00\x03\x00\x01\x00\x00\x03\x00\x02\x0f\x14\x2b\x80";
 const PPS: [u8; 5] = *b"\x68\xce\x0f\x2c\x80";
-const PICTURES: [&[u8]; 2] = [
+const BLACK_SLICES: [&[u8]; 2] = [
     b"\x65\x88\x84\x04\xbc\x98\xa0\x00\x38\xa3\x27\x27\x27\x27\x27\x27\x27\x27\x27\x27\x27\x27\x27\x27\x27\x5d\x75\xd7\x5d\x75\xd7\x5d\
         \x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\
         \x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\xd7\x5d\x75\
@@ -66,7 +65,7 @@ impl Filler {
         })
     }
 
-    /// The segment of `count` frames from `first` on; `None` beyond the bounds.
+    /// The segment of `count` frames from `first` on; `None` beyond the limits.
     pub fn segment(self, first: u32, count: u32) -> Option<Vec<u8>> {
         let end = first.checked_add(count)?;
         if count == 0 || FILLER_FRAMES_MAX < count || FILLER_FRAME_END_MAX < end {
@@ -75,7 +74,7 @@ impl Filler {
         Some(match self {
             Self::Black => black(first, count),
             Self::Silence => {
-                // A stretch that begins with its source begins with the priming that the edit list takes off.
+                // A filler at the start of its source begins with the priming that the edit list removes.
                 let priming = u32::from(first == 0);
                 let packets = vec![silent_stereo(); (count + priming) as usize];
                 frames_segment(first, i64::from(first) - i64::from(priming), &packets)
@@ -83,7 +82,7 @@ impl Filler {
         })
     }
 
-    /// The segments of the frames `first..end`, in ticks of [`ENCODED_AUDIO_RATE`]; none beyond the bounds.
+    /// The segments of the frames `first..end`, in ticks of [`ENCODED_AUDIO_RATE`]; none beyond the limits.
     pub fn segments(first: u64, end: u64) -> Vec<Segment> {
         if u64::from(FILLER_FRAME_END_MAX) < end {
             return Vec::new();
@@ -96,7 +95,7 @@ impl Filler {
             .collect()
     }
 
-    /// The name of its segment of these times, as [`Filler::segments`] gives them: first frame and count.
+    /// The name of a segment from [`Filler::segments`]: first frame and number of frames.
     pub fn frames(segment: &Segment) -> (u32, u32) {
         let frame = i64::from(ENCODED_AUDIO_FRAME);
         let number = |ticks: i64| u32::try_from(ticks / frame).unwrap_or(u32::MAX);
@@ -105,21 +104,21 @@ impl Filler {
 }
 
 fn black(first: u32, count: u32) -> Vec<u8> {
-    let frames = (0..).map(|number| number * PICTURE_FRAMES).take_while(|start| *start < count);
-    let pictures: Vec<(u32, &[u8])> = frames
-        .zip(PICTURES.into_iter().cycle())
-        .map(|(start, picture)| (PICTURE_FRAMES.min(count - start) * ENCODED_AUDIO_FRAME, picture))
+    let frames = (0..).map(|number| number * BLACK_GOP_FRAMES).take_while(|start| *start < count);
+    let slices: Vec<(u32, &[u8])> = frames
+        .zip(BLACK_SLICES.into_iter().cycle())
+        .map(|(start, slice)| (BLACK_GOP_FRAMES.min(count - start) * ENCODED_AUDIO_FRAME, slice))
         .collect();
     let mut bytes = Vec::new();
-    let mut entries = Vec::with_capacity(pictures.len());
-    for (duration, picture) in pictures {
+    let mut entries = Vec::with_capacity(slices.len());
+    for (duration, picture) in slices {
         let size = u32::try_from(picture.len()).expect("some hundred bytes");
         bytes.extend_from_slice(&size.to_be_bytes());
         bytes.extend_from_slice(picture);
-        entries.push(Entry { duration, size: size + 4, flags: FLAGS_SYNC, composition_offset: 0 });
+        entries.push(TrunEntry { duration, size: size + 4, flags: FLAGS_SYNC, composition_offset: 0 });
     }
-    let begun = u64::from(first) * u64::from(ENCODED_AUDIO_FRAME);
-    let mut segment = write_head(first, begun, &entries, bytes.len() as u64);
+    let decode_time = u64::from(first) * u64::from(ENCODED_AUDIO_FRAME);
+    let mut segment = write_head(first, decode_time, &entries, bytes.len() as u64);
     segment.extend_from_slice(&bytes);
     segment
 }
@@ -141,7 +140,7 @@ mod tests {
     use kinora_index::codec::h264::AvcConfig;
 
     #[test]
-    fn black_is_what_it_says_it_is() {
+    fn black_filler_codec_string_matches_sps() {
         let config = AvcConfig::parse(&avcc()).unwrap();
         assert_eq!(config.codec_string(), BLACK_CODEC);
         let sps = &config.parameter_sets[0];
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_cover_a_stretch_and_are_made_by_their_names() {
+    fn filler_segments_cover_the_gap() {
         let check = |first, end, expected: &[(u32, u32)]| {
             let segments = Filler::segments(first, end);
             let names: Vec<_> = segments.iter().map(Filler::frames).collect();

@@ -1,14 +1,14 @@
-//! What joins the formats: a source of any kind becomes an index, and an index what an encoder reads.
+//! Joins the formats: converts a source of any kind to an index, and an index to the input of an encoder.
 //!
 //! Uses the crates of single formats (`kinora-isobmff`, `kinora-matroska`) and `kinora-index`. Knows no
-//! workspace, does no I/O, reads no clock, draws no randomness. Bytes come in, plain data goes out.
+//! workspace, does no I/O, reads no clock, draws no randomness. Its input is bytes, its output plain data.
 //!
-//! Begin with [`Scanner`], which tells from the first bytes ([`sniff`]) what a source is and builds its
-//! index. What an encoder is given, and what becomes of its answer, is in [`encode`].
+//! Begin with [`Scanner`], which detects the format from the first bytes ([`sniff`]) and builds the index.
+//! Input and output of encoders are in [`encode`].
 
 pub mod encode;
 mod filler;
-pub mod foreign;
+pub mod remux_source;
 mod scan;
 pub mod sniff;
 

@@ -1,10 +1,10 @@
-//! Reads a source of any kind from its passing bytes.
+//! Reads a source of any kind from its bytes in order.
 
 use kinora_index::{
     Container, Index, SampleObject,
     checkpoint::{self, CheckpointError, byte_string},
 };
-use kinora_isobmff::{Aside, PushError, ReadError, read::Playable, walk::Walk};
+use kinora_isobmff::{BoxSpool, PushError, ReadError, read::Playable, walk::BoxWalker};
 use kinora_matroska::Reader;
 use serde::{Deserialize, Serialize};
 use sha2::{
@@ -13,80 +13,79 @@ use sha2::{
 };
 
 use crate::{
-    foreign::{ForeignFacts, Observer},
+    remux_source::{Observer, RemuxFacts},
     sniff::{Family, HEAD_LEN, sniff},
 };
 
-/// Builds an [`Index`] from the bytes of one source, fed in order and in pieces of any size.
+/// Builds an [`Index`] from the bytes of one source, pushed in order and in pieces of any size.
 ///
-/// Tells from the first bytes what they are packed in. Of ISO base media files it keeps the `moov` and each
-/// `moof` while it is incomplete, of Matroska what stands in front of the frames, and the packed sample
-/// tables after; everything else passes by. Where a `moov` lies in front, tables and plan are there before
-/// the last byte. The result does not depend on how the bytes are cut.
+/// Detects the container from the first bytes. Of ISO base media files it buffers the `moov` and each `moof`
+/// until they are complete; of Matroska the bytes before the frames. After that it stores the packed sample
+/// tables, and skips all other bytes. If a `moov` comes first, tables and plan are available before the last
+/// byte. The result does not depend on how the bytes are cut.
 ///
-/// A large `moov` or `moof` may be kept elsewhere while it comes: see [`Scanner::push_beside`].
+/// A large `moov` or `moof` may be spooled outside while it arrives: see [`Scanner::push_spooled`].
 #[derive(Debug)]
 pub struct Scanner {
     len: u64,
     hash: Sha256,
     expected_len: Option<u64>,
     state: Result<State, ReadError>,
-    /// Length and hash of what came in front of the body that is laid aside now: a checkpoint is as old as
-    /// that.
-    in_front: Option<(u64, Sha256)>,
-    /// The large box that comes now, where nobody else keeps it.
+    /// Length and hash of the bytes before the body that is being spooled: a checkpoint covers only these.
+    before_spooled: Option<(u64, Sha256)>,
+    /// The large box that is arriving, if the caller does not spool it.
     own: Vec<u8>,
 }
 
-/// What a source turned out to be.
+/// The result of a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scanned {
-    /// Its samples can be told from one another and read where they lie.
+    /// Its samples are indexed and can be read at their positions.
     Index(Index),
-    /// Media in a container that is not read here, a damaged or packed Matroska, or an MP4 whose times or
-    /// edits are not followed here: it must be brought into another container first.
-    Foreign {
-        /// What the bytes are packed in.
+    /// Media in a container that is not read here, a damaged or compressed Matroska, or an MP4 with
+    /// unsupported times or edits: it must be remuxed into another container first.
+    NeedsRemux {
+        /// The container of the source.
         container: Container,
         /// Length of the source in bytes.
         len: u64,
         /// SHA-256 of the source.
         sha256: [u8; 32],
-        /// What our own reader does not follow of it, for where nobody else does either: a sentence. `None`
-        /// without a reader.
+        /// The unsupported feature, if our own reader rejected the source: a sentence, reported if a remux
+        /// also fails. `None` without a reader.
         refusal: Option<String>,
-        /// What a copy in another container cannot say.
-        facts: ForeignFacts,
+        /// Information that a remuxed copy loses.
+        facts: RemuxFacts,
     },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 enum State {
-    /// The first bytes, until they are enough to tell what this is.
+    /// The first bytes, until they are enough to detect the format.
     Head(#[serde(with = "byte_string")] Vec<u8>),
-    Boxes(Box<Walk>),
+    Boxes(Box<BoxWalker>),
     Matroska(Container, Box<Reader>),
-    /// Passes by.
-    Foreign(Box<Passing>),
+    /// Bytes are skipped.
+    NeedsRemux(Box<RemuxSource>),
 }
 
 /// A source that is not read here.
 #[derive(Debug, Serialize, Deserialize)]
-struct Passing {
+struct RemuxSource {
     container: Container,
     refusal: Option<String>,
     observer: Observer,
 }
 
-impl Passing {
-    /// What our reader refused, whose beginning has passed.
+impl RemuxSource {
+    /// A source that our reader rejected after it took the first bytes.
     fn refused(container: Container, refusal: Option<String>) -> Box<Self> {
-        Box::new(Self { container, refusal, observer: Observer::Blind })
+        Box::new(Self { container, refusal, observer: Observer::Ignored })
     }
 }
 
 impl State {
-    /// What the source is, from its first bytes, which it takes. Errors: `NotMedia` and `Unsupported`.
+    /// Detects the source from its first bytes, and takes them. Errors: `NotMedia` and `Unsupported`.
     fn of(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
         let kind = sniff(head);
         Ok(match kind.family() {
@@ -101,12 +100,12 @@ impl State {
                 )));
             }
             Family::Media(container @ (Container::Mp4 | Container::Mov)) => {
-                State::Boxes(Box::new(Walk::new(container, expected_len)))
+                State::Boxes(Box::new(BoxWalker::new(container, expected_len)))
             }
             Family::Media(container @ (Container::Matroska | Container::WebM)) => {
                 State::Matroska(container, Box::default())
             }
-            Family::Media(container) => State::Foreign(Box::new(Passing {
+            Family::Media(container) => State::NeedsRemux(Box::new(RemuxSource {
                 container,
                 refusal: None,
                 observer: Observer::new(container),
@@ -114,45 +113,45 @@ impl State {
         })
     }
 
-    /// Takes the next bytes, once the first have come, but none behind a large box that is due. Returns how
-    /// many it took.
-    fn push(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
+    /// Takes the next bytes, after the first ones, but none after a large box that is due. Returns how many
+    /// it took.
+    fn push(&mut self, bytes: &[u8], aside: &mut dyn BoxSpool) -> Result<usize, PushError> {
         match self {
             State::Head(_) => {}
-            State::Foreign(passing) => passing.observer.push(bytes),
+            State::NeedsRemux(passing) => passing.observer.push(bytes),
             State::Boxes(walk) => match walk.push(bytes, aside) {
-                // All other bytes pass by.
+                // All further bytes are skipped.
                 Err(PushError::Read(ReadError::NeedsRemux(refusal))) => self.refuse(refusal),
                 result => return result,
             },
             State::Matroska(container, reader) => {
                 if !reader.push(bytes)? {
-                    *self = State::Foreign(Passing::refused(*container, None));
+                    *self = State::NeedsRemux(RemuxSource::refused(*container, None));
                 }
             }
         }
         Ok(bytes.len())
     }
 
-    /// What our reader does not follow passes by from now on.
+    /// Skips the rest of a source that our reader does not support.
     fn refuse(&mut self, refusal: String) {
         if let State::Boxes(walk) = self {
-            *self = State::Foreign(Passing::refused(walk.container(), Some(refusal)));
+            *self = State::NeedsRemux(RemuxSource::refused(walk.container(), Some(refusal)));
         }
     }
 
-    /// The length of the large box that is due.
-    fn due(&self) -> Option<u64> {
+    /// The length of the large box that is due, in bytes.
+    fn spooled_len(&self) -> Option<u64> {
         if let State::Boxes(walk) = self { walk.due() } else { None }
     }
 
-    /// Where the body begins that is laid aside now.
+    /// Start position of the body that is being spooled.
     fn aside_from(&self) -> Option<u64> {
-        if let State::Boxes(walk) = self { walk.aside_from() } else { None }
+        if let State::Boxes(walk) = self { walk.spool_start() } else { None }
     }
 
     /// Reads the large box that is due.
-    fn read_due(&mut self, body: &[u8]) -> Result<(), ReadError> {
+    fn read_spooled(&mut self, body: &[u8]) -> Result<(), ReadError> {
         let State::Boxes(walk) = self else { return Ok(()) };
         match walk.read_due(body) {
             Err(ReadError::NeedsRemux(refusal)) => {
@@ -163,70 +162,70 @@ impl State {
         }
     }
 
-    /// No more bytes come.
+    /// Ends the input.
     fn end(&mut self) -> Result<(), ReadError> {
         if let State::Boxes(walk) = self { walk.end() } else { Ok(()) }
     }
 
-    /// Whether what came back from a checkpoint of a scanner that took `len` bytes can go on.
-    fn is_sound(&self, len: u64) -> bool {
+    /// Whether a state that was read from a checkpoint at `len` bytes is valid.
+    fn is_valid(&self, len: u64) -> bool {
         match self {
             State::Head(head) => head.len() < HEAD_LEN && head.len() as u64 == len,
-            State::Boxes(walk) => walk.is_sound(len),
-            State::Matroska(_, reader) => reader.is_sound(len),
-            State::Foreign(passing) => passing.observer.is_sound(len),
+            State::Boxes(walk) => walk.is_valid(len),
+            State::Matroska(_, reader) => reader.is_valid(len),
+            State::NeedsRemux(passing) => passing.observer.is_valid(len),
         }
     }
 
-    /// What is packed in what, once the last byte has come.
-    fn finish(self, len: u64) -> Result<(Container, Result<Playable, Box<Passing>>), ReadError> {
+    /// The container and its content, after the last byte.
+    fn finish(self, len: u64) -> Result<(Container, Result<Playable, Box<RemuxSource>>), ReadError> {
         match self {
             State::Head(head) => {
-                let (mut known, mut aside) = (State::of(&head, Some(len))?, Vec::new());
-                known.push(&head, &mut aside).map_err(PushError::into_read)?;
-                known.end()?;
-                known.read_due(&aside)?;
-                known.finish(len)
+                let (mut state, mut aside) = (State::of(&head, Some(len))?, Vec::new());
+                state.push(&head, &mut aside).map_err(PushError::into_read)?;
+                state.end()?;
+                state.read_spooled(&aside)?;
+                state.finish(len)
             }
-            State::Foreign(passing) => {
+            State::NeedsRemux(passing) => {
                 Ok((passing.observer.container().unwrap_or(passing.container), Err(passing)))
             }
             State::Boxes(walk) => {
                 let container = walk.container();
                 match walk.finish().and_then(|movie| movie.within(len)) {
                     Err(ReadError::NeedsRemux(refusal)) => {
-                        Ok((container, Err(Passing::refused(container, Some(refusal)))))
+                        Ok((container, Err(RemuxSource::refused(container, Some(refusal)))))
                     }
                     playable => Ok((container, Ok(playable?))),
                 }
             }
             State::Matroska(container, reader) => {
                 let playable = reader.finish(len)?;
-                Ok((container, playable.ok_or_else(|| Passing::refused(container, None))))
+                Ok((container, playable.ok_or_else(|| RemuxSource::refused(container, None))))
             }
         }
     }
 }
 
 impl Scanner {
-    /// A scanner that has seen no byte. `expected_len` may come from `Content-Length`; it is a hint for
-    /// memory and never decides anything.
+    /// A scanner at the first byte. `expected_len` may come from `Content-Length`; it is a hint for memory
+    /// and never changes the result.
     pub fn new(expected_len: Option<u64>) -> Self {
         let state = Ok(State::Head(Vec::new()));
-        Scanner { len: 0, hash: Sha256::new(), expected_len, state, in_front: None, own: Vec::new() }
+        Scanner { len: 0, hash: Sha256::new(), expected_len, state, before_spooled: None, own: Vec::new() }
     }
 
-    /// Takes the next bytes, and keeps a large box in memory while it comes.
+    /// Takes the next bytes, and buffers a large box in memory while it arrives.
     ///
-    /// An error is final and says early that the file is hopeless, so that a download can stop. Every later
-    /// call answers the same.
+    /// An error is final and comes early, so that a download can stop. Every later call returns the same
+    /// error.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
         let mut own = std::mem::take(&mut self.own);
         loop {
-            let taken = self.push_beside(bytes, &mut own).map_err(PushError::into_read)?;
-            bytes = &bytes[taken..];
-            if self.due().is_some() {
-                self.read_due(&std::mem::take(&mut own))?;
+            let consumed = self.push_spooled(bytes, &mut own).map_err(PushError::into_read)?;
+            bytes = &bytes[consumed..];
+            if self.spooled_len().is_some() {
+                self.read_spooled(&std::mem::take(&mut own))?;
             }
             if bytes.is_empty() {
                 self.own = own;
@@ -235,79 +234,81 @@ impl Scanner {
         }
     }
 
-    /// Takes the next bytes, and lays a `moov` or `moof` of more than 64 KiB `aside` while it comes. Takes
-    /// none behind such a box: that is [`due`](Scanner::due), and goes to [`Scanner::read_due`] first.
-    /// Returns how many bytes it took.
+    /// Takes the next bytes, and spools a `moov` or `moof` of more than 64 KiB to `aside` while it arrives.
+    /// Takes no bytes after such a box: the caller must first pass its body of [`Scanner::spooled_len`]
+    /// bytes to [`Scanner::read_spooled`]. Returns how many bytes it took.
     ///
-    /// Errors: as [`Scanner::push`]; [`PushError::Aside`] where laying aside failed, after which the scanner
-    /// is lost.
-    pub fn push_beside(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
+    /// Errors: as [`Scanner::push`]; [`PushError::Spool`] if the spool failed, after which the scanner is
+    /// unusable.
+    pub fn push_spooled(&mut self, bytes: &[u8], aside: &mut dyn BoxSpool) -> Result<usize, PushError> {
         let state = self.state.as_mut().map_err(|error| error.clone())?;
-        // Counted already, and yet a body may begin in them.
+        // The head is already counted, but a body may begin in it.
         let head = if let State::Head(head) = state { head.clone() } else { Vec::new() };
         let result = take(state, self.expected_len, bytes, aside);
         if let Err(PushError::Read(error)) = &result {
             self.state = Err(error.clone());
         }
-        let taken = result?;
-        self.count(&head, &bytes[..taken]);
-        Ok(taken)
+        let consumed = result?;
+        self.count(&head, &bytes[..consumed]);
+        Ok(consumed)
     }
 
-    /// Counts bytes that were taken, and remembers what was in front of a body that has begun in them to be
-    /// laid aside, or in the `head` that was only looked at with them.
+    /// Counts bytes that were taken. If a spooled body begins in them or in the `head`, stores the length
+    /// and hash before it.
     fn count(&mut self, head: &[u8], bytes: &[u8]) {
         let aside_from = self.state.as_ref().ok().and_then(State::aside_from);
-        let is_known = self.in_front.as_ref().map(|(at, _)| *at) == aside_from;
+        let is_known = self.before_spooled.as_ref().map(|(at, _)| *at) == aside_from;
         if let Some(at) = aside_from.filter(|at| !is_known && *at < self.len) {
             let in_front = &head[..usize::try_from(at).unwrap_or(usize::MAX).min(head.len())];
-            self.in_front = Some((at, Sha256::new_with_prefix(in_front)));
+            self.before_spooled = Some((at, Sha256::new_with_prefix(in_front)));
             self.hash.update(bytes);
             self.len += bytes.len() as u64;
             return;
         }
-        // A body begins where its header ends, which is in these bytes.
+        // A body begins after its header, which ends in these bytes.
         let in_front = aside_from.filter(|_| !is_known).map_or(0, |at| at.saturating_sub(self.len));
         let (front, rest) = bytes.split_at(usize::try_from(in_front).unwrap_or(usize::MAX).min(bytes.len()));
         self.hash.update(front);
         self.len += front.len() as u64;
         if !is_known {
-            self.in_front = aside_from.map(|_| (self.len, self.hash.clone()));
+            self.before_spooled = aside_from.map(|_| (self.len, self.hash.clone()));
         }
         self.hash.update(rest);
         self.len += rest.len() as u64;
     }
 
-    /// The length of the body of the large box that was laid aside whole.
-    pub fn due(&self) -> Option<u64> {
-        self.state.as_ref().ok().and_then(State::due)
+    /// The length of the body of the large box that was spooled completely, in bytes.
+    pub fn spooled_len(&self) -> Option<u64> {
+        self.state.as_ref().ok().and_then(State::spooled_len)
     }
 
-    /// Reads the box that is due, as it was laid aside.
+    /// Reads the box that is due; `body` is the spooled body.
     ///
     /// Errors: as [`Scanner::push`].
-    pub fn read_due(&mut self, body: &[u8]) -> Result<(), ReadError> {
+    pub fn read_spooled(&mut self, body: &[u8]) -> Result<(), ReadError> {
         let state = self.state.as_mut().map_err(|error| error.clone())?;
-        let result = state.read_due(body);
-        self.in_front = None;
+        let result = state.read_spooled(body);
+        self.before_spooled = None;
         if let Err(error) = &result {
             self.state = Err(error.clone());
         }
         result
     }
 
-    /// Hands out the sample tables and the plan of a movie that is whole, as bytes, if those are more than
-    /// `len_min`. They come back by [`Scanner::put_tables`] before a checkpoint and before the end.
-    pub fn take_tables(&mut self, len_min: usize) -> Option<Vec<u8>> {
-        if let Ok(State::Boxes(walk)) = &mut self.state { walk.take_movie(len_min) } else { None }
+    /// Takes the sample tables and the plan of a complete movie out as bytes, if they are more than
+    /// `len_min`. The caller must restore them with [`Scanner::restore_tables`] before a checkpoint and
+    /// before the end.
+    pub fn offload_tables(&mut self, len_min: usize) -> Option<Vec<u8>> {
+        if let Ok(State::Boxes(walk)) = &mut self.state { walk.offload_movie(len_min) } else { None }
     }
 
-    /// Takes back what [`Scanner::take_tables`] handed out.
-    pub fn put_tables(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
-        if let Ok(State::Boxes(walk)) = &mut self.state { walk.put_movie(bytes) } else { Ok(()) }
+    /// Restores the bytes from [`Scanner::offload_tables`].
+    pub fn restore_tables(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        if let Ok(State::Boxes(walk)) = &mut self.state { walk.restore_movie(bytes) } else { Ok(()) }
     }
 
-    /// No more bytes come: a large box that lasts up to the end of the file is [`due`](Scanner::due) now.
+    /// Ends the input: completes a large box that lasts to the end of the file. If it was spooled, the caller
+    /// must now pass it to [`Scanner::read_spooled`].
     ///
     /// Errors: as [`Scanner::push`].
     pub fn end(&mut self) -> Result<(), ReadError> {
@@ -324,77 +325,83 @@ impl Scanner {
         self.len == 0
     }
 
-    /// Bytes in memory of the sample tables so far, and of a box that is not whole yet.
+    /// Bytes in memory of the sample tables so far, and of an incomplete box.
     pub fn memory_len(&self) -> usize {
         match &self.state {
             Ok(State::Boxes(walk)) => walk.memory_len(),
             Ok(State::Matroska(_, reader)) => reader.memory_len(),
             // A few hundred bytes.
-            Ok(State::Head(_) | State::Foreign(_)) | Err(_) => 0,
+            Ok(State::Head(_) | State::NeedsRemux(_)) | Err(_) => 0,
         }
     }
 
-    /// Whether the sample tables are read and planned already, so that hardly anything is left for
-    /// [`Scanner::finish`].
+    /// Whether the sample tables are already read and planned, so that [`Scanner::finish`] is fast.
     pub fn has_sample_tables(&self) -> bool {
         matches!(&self.state, Ok(State::Boxes(walk)) if walk.is_planned())
     }
 
-    /// All that the scanner has come to, as bytes: one that [`Scanner::from_checkpoint`] makes of them goes
-    /// on as this one does, wherever it runs.
+    /// The state of the scanner as bytes: [`Scanner::from_checkpoint`] restores a scanner that continues in
+    /// the same way, on any machine.
     ///
-    /// It holds what a scanner holds: of the first 4 KiB what has come, a `moov` or `moof` that is not whole
-    /// yet, else the packed tables and the plan. The same state always has the same bytes.
+    /// It contains the first bytes of up to 4 KiB, an incomplete `moov` or `moof`, or else the packed tables
+    /// and the plan. The same state always has the same bytes.
     ///
-    /// Measured: of 2 h at 30 frames a second with sound, 1.2 MB behind a `moov` of 4.1 MB (and half of that
-    /// in the middle of it), 0.9 MB behind the last fragment and 1.9 MB behind the last cluster of Matroska,
-    /// growing with what has come. Written in about 1 ms a MB, and read in 7 ms, in which every sample is
-    /// decoded once.
+    /// Measured with 2 h at 30 frames per second with audio: 1.2 MB after a `moov` of 4.1 MB (and half of
+    /// that in the middle of it), 0.9 MB after the last fragment and 1.9 MB after the last cluster of
+    /// Matroska. It grows with the bytes so far. Writing takes about 1 ms per MB. Reading takes 7 ms,
+    /// because it decodes every sample once.
     ///
-    /// While a large box is laid aside, it is that of the scanner as it was in front of its body: see
+    /// While a large box is being spooled, the checkpoint is that of the scanner before its body: see
     /// [`Scanner::checkpoint_len`].
     pub fn to_checkpoint(&mut self) -> Vec<u8> {
-        let stepped = if let Ok(State::Boxes(walk)) = &mut self.state { walk.step_back() } else { None };
-        let (len, hash) = self.in_front.as_ref().map_or((self.len, &self.hash), |(len, hash)| (*len, hash));
-        let sealed = checkpoint::sealed(&(len, &hash.serialize()[..], self.expected_len, &self.state));
+        let stepped = if let Ok(State::Boxes(walk)) = &mut self.state { walk.rewind() } else { None };
+        let (len, hash) =
+            self.before_spooled.as_ref().map_or((self.len, &self.hash), |(len, hash)| (*len, hash));
+        let sealed = checkpoint::encode(&(len, &hash.serialize()[..], self.expected_len, &self.state));
         if let (Ok(State::Boxes(walk)), Some(stepped)) = (&mut self.state, stepped) {
-            walk.step_forth(stepped);
+            walk.undo_rewind(stepped);
         }
         sealed
     }
 
-    /// How many bytes lie in front of what [`Scanner::to_checkpoint`] answers now.
+    /// The number of bytes of the source that the result of [`Scanner::to_checkpoint`] covers now.
     pub fn checkpoint_len(&self) -> u64 {
-        self.in_front.as_ref().map_or(self.len, |(len, _)| *len)
+        self.before_spooled.as_ref().map_or(self.len, |(len, _)| *len)
     }
 
-    /// Reads what [`Scanner::to_checkpoint`] wrote, in this version. Bytes of any other origin are refused,
-    /// or give some scanner; neither they nor it panic. Takes memory in proportion to the bytes, whatever
-    /// they say.
+    /// Reads the output of [`Scanner::to_checkpoint`] of this version. Bytes of any other origin are
+    /// rejected, or give an arbitrary scanner; neither panics. Memory use is proportional to the length of
+    /// the bytes, independent of their content.
     pub fn from_checkpoint(bytes: &[u8]) -> Result<Self, CheckpointError> {
         let (len, hash, expected_len, state): (u64, &[u8], Option<u64>, Result<State, ReadError>) =
-            checkpoint::opened(bytes)?;
-        let is_sound = state.as_ref().map_or(true, |state| state.is_sound(len));
-        let hash = hash_after(len, hash).filter(|_| is_sound).ok_or(CheckpointError::Damaged)?;
-        Ok(Scanner { len, hash, expected_len, state, in_front: None, own: Vec::new() })
+            checkpoint::decode(bytes)?;
+        let is_valid = state.as_ref().map_or(true, |state| state.is_valid(len));
+        let hash = hash_after(len, hash).filter(|_| is_valid).ok_or(CheckpointError::Damaged)?;
+        Ok(Scanner { len, hash, expected_len, state, before_spooled: None, own: Vec::new() })
     }
 
-    /// Ends the source and makes its index: checks that the samples lie inside it.
+    /// Ends the source and builds its index: checks that the samples are inside it.
     ///
-    /// Errors: as [`ReadError`] says; `Truncated` also when the file was cut before its `moov`.
+    /// Errors: as [`ReadError`] says; `Truncated` also if the file was cut before its `moov`.
     pub fn finish(mut self) -> Result<Scanned, ReadError> {
         self.end()?;
-        if self.due().is_some() {
+        if self.spooled_len().is_some() {
             let own = std::mem::take(&mut self.own);
-            self.read_due(&own)?;
+            self.read_spooled(&own)?;
         }
         let (container, playable) = self.state?.finish(self.len)?;
         let (len, sha256) = (self.len, self.hash.finalize().into());
         let Playable { tracks, plan, is_truncated, left_out } = match playable {
             Ok(playable) => playable,
             Err(passing) => {
-                let Passing { refusal, observer, .. } = *passing;
-                return Ok(Scanned::Foreign { container, len, sha256, refusal, facts: observer.finish(len) });
+                let RemuxSource { refusal, observer, .. } = *passing;
+                return Ok(Scanned::NeedsRemux {
+                    container,
+                    len,
+                    sha256,
+                    refusal,
+                    facts: observer.finish(len),
+                });
             }
         };
         Ok(Scanned::Index(Index {
@@ -412,14 +419,14 @@ impl Scanner {
 }
 
 impl Scanned {
-    /// The index, for callers that cannot bring a source into another container.
+    /// The index, for callers that cannot remux a source.
     ///
-    /// Errors: `Unsupported` for what is [`Scanned::Foreign`].
+    /// Errors: `Unsupported` for [`Scanned::NeedsRemux`].
     pub fn into_index(self) -> Result<Index, ReadError> {
         match self {
             Scanned::Index(index) => Ok(index),
-            Scanned::Foreign { refusal: Some(refusal), .. } => Err(ReadError::NeedsRemux(refusal)),
-            Scanned::Foreign { container, .. } => Err(ReadError::Unsupported(format!(
+            Scanned::NeedsRemux { refusal: Some(refusal), .. } => Err(ReadError::NeedsRemux(refusal)),
+            Scanned::NeedsRemux { container, .. } => Err(ReadError::Unsupported(format!(
                 "the source is a file of the kind {}; only MP4, QuickTime, Matroska and WebM files are supported so far",
                 container.name()
             ))),
@@ -427,13 +434,14 @@ impl Scanned {
     }
 }
 
-/// A longer source would be one that nobody can store; keeps sums of places in range.
+/// Maximum length of a source, more than any storage holds; sums of positions stay in range.
 const LEN_MAX: u64 = i64::MAX as u64;
 
-/// The hash of `len` bytes from its state in the middle. `None` where it is not that of so many.
+/// Restores the hash of `len` bytes from its intermediate state. `None` if the state belongs to another
+/// length.
 fn hash_after(len: u64, state: &[u8]) -> Option<Sha256> {
-    /// The state holds the eight words, and how many blocks they are made of; behind it, how much of the next
-    /// block has come. sha2 0.11.
+    /// The state contains the eight words and the number of hashed blocks; after it, the bytes of the next
+    /// block so far. sha2 0.11.
     const WORDS_LEN: usize = 32;
     const BLOCK_LEN: u64 = 64;
     let (blocks, rest) = state.get(WORDS_LEN..)?.split_first_chunk::<8>()?;
@@ -449,7 +457,7 @@ fn take(
     state: &mut State,
     expected_len: Option<u64>,
     bytes: &[u8],
-    aside: &mut dyn Aside,
+    aside: &mut dyn BoxSpool,
 ) -> Result<usize, PushError> {
     let State::Head(head) = state else { return state.push(bytes, aside) };
     let missing = HEAD_LEN - head.len();
@@ -460,15 +468,15 @@ fn take(
     }
     let head = std::mem::take(head);
     *state = State::of(&head, expected_len)?;
-    // No large box ends in so few bytes.
-    let taken = state.push(&head, aside)?;
-    debug_assert_eq!(taken, head.len());
+    // No large box ends in these few bytes.
+    let consumed = state.push(&head, aside)?;
+    debug_assert_eq!(consumed, head.len());
     Ok(start.len() + state.push(rest, aside)?)
 }
 
 impl Scanner {
-    /// Whether what came is in a container that is not read here, as far as it is known.
+    /// Whether the source is in a container that is not read here, as far as detected.
     pub fn is_foreign(&self) -> bool {
-        matches!(&self.state, Ok(State::Foreign(_)))
+        matches!(&self.state, Ok(State::NeedsRemux(_)))
     }
 }

@@ -1,15 +1,15 @@
-//! What kind of file some first bytes belong to.
+//! Detects the kind of a file from its first bytes.
 //!
-//! Decides by content alone: names and media types of a source are claims of a stranger.
+//! Only the content counts: names and media types of a source are untrusted.
 
 use kinora_index::Container;
 
-/// First bytes that are enough to decide. Longer heads are cut to it, so that the answer never depends on how
-/// bytes arrive.
+/// First bytes that are enough for detection. Longer heads are cut to it, so that the result never depends
+/// on how bytes arrive.
 pub const HEAD_LEN: usize = 4096;
-/// Bytes of a transport stream packet, and of one with a time code in front. ISO/IEC 13818-1, 2.4.3; BDAV.
+/// Bytes of a transport stream packet, and of one with a time code before it. ISO/IEC 13818-1, 2.4.3; BDAV.
 const TS_PACKET_LENS: [usize; 2] = [188, 192];
-/// Sync bytes in a row that make a transport stream.
+/// Minimum number of consecutive sync bytes in a transport stream.
 const TS_PACKETS: usize = 3;
 
 /// A kind of file.
@@ -47,20 +47,19 @@ pub enum FileKind {
     Unknown,
 }
 
-/// What can be done with a kind of file.
+/// How a kind of file is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Holds video or audio, in a container of this kind.
+    /// Contains video or audio, in a container of this kind.
     Media(Container),
-    /// Holds video or audio in a way that is not taken in.
+    /// Contains video or audio in an unsupported form.
     Unsupported,
-    /// Everything else; also playlists and scripts that only point at media.
+    /// Everything else; also playlists and scripts that only refer to media.
     NotMedia,
 }
 
 impl FileKind {
-    /// What a person calls it, with its article: "an HLS playlist"; of media the name of the container:
-    /// "mp4".
+    /// Its common name with its article: "an HLS playlist"; for media the name of the container: "mp4".
     pub fn name(self) -> &'static str {
         match self {
             FileKind::Media(container) => container.name(),
@@ -80,12 +79,12 @@ impl FileKind {
             FileKind::Xml => "an XML document",
             FileKind::Json => "a JSON document",
             FileKind::Subtitles => "a subtitle file",
-            FileKind::Jpeg => "a JPEG picture",
-            FileKind::Png => "a PNG picture",
-            FileKind::Gif => "a GIF picture",
-            FileKind::Webp => "a WebP picture",
-            FileKind::Heif => "a HEIF or AVIF picture",
-            FileKind::Svg => "an SVG picture",
+            FileKind::Jpeg => "a JPEG image",
+            FileKind::Png => "a PNG image",
+            FileKind::Gif => "a GIF image",
+            FileKind::Webp => "a WebP image",
+            FileKind::Heif => "a HEIF or AVIF image",
+            FileKind::Svg => "an SVG image",
             FileKind::Pdf => "a PDF document",
             FileKind::Zip => "a ZIP archive",
             FileKind::Gzip => "a gzip archive",
@@ -95,7 +94,7 @@ impl FileKind {
         }
     }
 
-    /// What can be done with it.
+    /// How it is handled.
     pub fn family(self) -> Family {
         match self {
             FileKind::Media(container) => Family::Media(container),
@@ -112,26 +111,26 @@ impl FileKind {
     }
 }
 
-/// Tells the kind of a file from its first bytes: all of a short file, or at least [`HEAD_LEN`] of a longer
-/// one.
+/// Detects the kind of a file from its first bytes: all of a short file, or at least [`HEAD_LEN`] of a
+/// longer one.
 pub fn sniff(head: &[u8]) -> FileKind {
     let head = &head[..head.len().min(HEAD_LEN)];
     if head.is_empty() {
         return FileKind::Empty;
     }
-    // Text first where it has a magic of its own: a playlist stays one, however its bytes go on.
+    // Text with its own magic comes first: a playlist stays one, independent of its further bytes.
     text_with_magic(text_start(head))
         .or_else(|| iso_media(head))
         .or_else(|| binary(head))
-        .or_else(|| audio_frames(behind_id3(head)))
+        .or_else(|| audio_frames(after_id3(head)))
         .or_else(|| head.starts_with(b"ID3").then_some(FileKind::Media(Container::Mp3)))
         .or_else(|| elementary_video(head))
         .or_else(|| plain_text(head))
-        .or_else(|| begins_inside(head))
+        .or_else(|| starts_mid_packet(head))
         .unwrap_or(FileKind::Unknown)
 }
 
-/// The text behind a byte order mark and white space.
+/// The text after a byte order mark and white space.
 fn text_start(head: &[u8]) -> &[u8] {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     text.trim_ascii_start()
@@ -187,7 +186,7 @@ fn binary(head: &[u8]) -> Option<FileKind> {
     Some(match () {
         () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => match kinora_matroska::doc_type(head) {
             Some("webm") => FileKind::Media(Container::WebM),
-            // Writers that say nothing mean Matroska; other formats of EBML are no media.
+            // A missing type means Matroska; other formats of EBML are no media.
             Some("matroska") | None => FileKind::Media(Container::Matroska),
             Some(_) => FileKind::Unknown,
         },
@@ -204,7 +203,7 @@ fn binary(head: &[u8]) -> Option<FileKind> {
             FileKind::Media(Container::Mxf)
         }
         () if head.starts_with(b"OggS") => FileKind::Media(Container::Ogg),
-        () if behind_id3(head).starts_with(b"fLaC") => FileKind::Media(Container::Flac),
+        () if after_id3(head).starts_with(b"fLaC") => FileKind::Media(Container::Flac),
         () if form(b"AIFF") || form(b"AIFC") => FileKind::Media(Container::Aiff),
         () if head.starts_with(b"caff\0\x01") => FileKind::Media(Container::Caf),
         () if head.starts_with(b"#!AMR\n") || head.starts_with(b"#!AMR-WB\n") => {
@@ -236,7 +235,7 @@ fn binary(head: &[u8]) -> Option<FileKind> {
     })
 }
 
-/// The sync byte 0x47 in front of each of the first packets. A head too short for that is none.
+/// Checks the sync byte 0x47 of each of the first packets. A head that is too short is no match.
 fn is_transport_stream(head: &[u8]) -> bool {
     TS_PACKET_LENS.iter().any(|&len| {
         let first = len - TS_PACKET_LENS[0];
@@ -244,22 +243,23 @@ fn is_transport_stream(head: &[u8]) -> bool {
     })
 }
 
-/// The chunk that a Wave64 file begins with. Sonic Foundry, Wave64 1.0: `riff` as a GUID.
+/// The first chunk of a Wave64 file. Sonic Foundry, Wave64 1.0: `riff` as a GUID.
 const WAVE64: [u8; 12] = [b'r', b'i', b'f', b'f', 0x2e, 0x91, 0xcf, 0x11, 0xa5, 0xd6, 0x28, 0xdb];
 
-/// Sync words of DTS: in words of 16 and of 14 bits, of both byte orders. ETSI TS 102 114, 5.3.1 and annex A.
+/// Sync words of DTS: in words of 16 and of 14 bits, of both byte orders. ETSI TS 102 114, 5.3.1 and annex
+/// A.
 const DTS: [[u8; 4]; 4] =
     [[0x7f, 0xfe, 0x80, 0x01], [0xfe, 0x7f, 0x01, 0x80], [0x1f, 0xff, 0xe8, 0x00], [0xff, 0x1f, 0x00, 0xe8]];
 
-/// The length of the header, 24 bytes or more, behind the name; the encoding behind the length of the sound.
-/// Sun's audio(4) manual, `Audio_filehdr`.
+/// The length of the header, 24 bytes or more, follows the name; the encoding follows the length of the
+/// audio. Sun's audio(4) manual, `Audio_filehdr`.
 fn is_au(head: &[u8]) -> bool {
     const ENCODING_MAX: u32 = 27;
     let number = |at: usize| Some(u32::from_be_bytes(*head.get(at..)?.first_chunk()?));
     head.starts_with(b".snd") && matches!((number(4), number(12)), (Some(24..), Some(1..=ENCODING_MAX)))
 }
 
-/// The version of Monkey's Audio behind the name, in thousandths.
+/// The version of Monkey's Audio after the name, in thousandths.
 fn is_ape(head: &[u8]) -> bool {
     let version = head.strip_prefix(b"MAC ").and_then(|rest| rest.first_chunk());
     version.is_some_and(|&version| (3000..5000).contains(&u16::from_le_bytes(version)))
@@ -272,8 +272,8 @@ fn is_dv(head: &[u8]) -> bool {
     head.starts_with(&[0x1f, 0x07, 0x00]) && section(1) == Some(1) && section(3) == Some(2)
 }
 
-/// What lies behind an ID3v2 tag; nothing where the tag is longer than the head. ID3v2.4, 3.1.
-fn behind_id3(head: &[u8]) -> &[u8] {
+/// The bytes after an ID3v2 tag; empty if the tag is longer than the head. ID3v2.4, 3.1.
+fn after_id3(head: &[u8]) -> &[u8] {
     let Some(rest) = head.strip_prefix(b"ID3") else { return head };
     let Some(size) = rest.get(3..7) else { return &[] };
     let size = size.iter().fold(0, |size, byte| size << 7 | usize::from(byte & 0x7f));
@@ -318,13 +318,13 @@ fn layer_2_frame(head: &[u8]) -> Option<usize> {
     Some(144_000 * kbits / rate + usize::from(third >> 1 & 1))
 }
 
-/// Whether a frame of so many bytes is whole, and another lies behind it, as far as the head goes.
+/// Whether a frame of `len` bytes is complete and another follows it, as far as the head contains them.
 fn is_followed<T>(head: &[u8], len: usize, frame: impl Fn(&[u8]) -> Option<T>) -> bool {
     head.get(len..).is_some_and(|rest| rest.len() < 6 || frame(rest).is_some())
 }
 
-/// Video without a container, by its first start code. Only MPEG-1 and MPEG-2 are taken in: they begin with a
-/// sequence header (ISO/IEC 13818-2, 6.2.2.1), and ffmpeg makes their times.
+/// Video without a container, by its first start code. Only MPEG-1 and MPEG-2 are supported: they begin with
+/// a sequence header (ISO/IEC 13818-2, 6.2.2.1), and ffmpeg generates their times.
 fn elementary_video(head: &[u8]) -> Option<FileKind> {
     let unit = head.strip_prefix(&[0]).filter(|rest| rest.starts_with(&[0, 0, 1])).unwrap_or(head);
     match *unit.strip_prefix(&[0, 0, 1])?.first_chunk()? {
@@ -340,8 +340,8 @@ fn elementary_video(head: &[u8]) -> Option<FileKind> {
 }
 
 /// Streams that begin in the middle of a packet, as recordings of broadcasts do.
-fn begins_inside(head: &[u8]) -> Option<FileKind> {
-    /// Packets in a row that make a stream.
+fn starts_mid_packet(head: &[u8]) -> Option<FileKind> {
+    /// Minimum number of consecutive packets of a stream.
     const PACKETS: usize = 8;
 
     // Each has a payload, an adaptation field, or both.
@@ -351,8 +351,8 @@ fn begins_inside(head: &[u8]) -> Option<FileKind> {
     if TS_PACKET_LENS.iter().any(|&len| (1..len).any(|first| is_stream(first, len))) {
         return Some(FileKind::Media(Container::MpegTs));
     }
-    // A pack, and behind its header of 14 bytes or 12 another start code; or a packet of audio or video, and
-    // a start code behind it. ISO/IEC 13818-1, 2.5.3.3 and 2.4.3.6; ISO/IEC 11172-1, 2.4.3.2.
+    // A pack, and after its header of 14 bytes or 12 another start code; or a packet of audio or video, and
+    // a start code after it. ISO/IEC 13818-1, 2.5.3.3 and 2.4.3.6; ISO/IEC 11172-1, 2.4.3.2.
     let is_start = |at: usize| matches!(head.get(at..at + 4), Some([0, 0, 1, 0xba..=0xff]));
     let is_followed = |at: usize| match head[at..] {
         [0, 0, 1, 0xba, ..] => {
@@ -367,8 +367,8 @@ fn begins_inside(head: &[u8]) -> Option<FileKind> {
     (0..head.len()).any(is_followed).then_some(FileKind::Media(Container::MpegPs))
 }
 
-/// Audio without a container: frames with a sync word of 11 or 12 ones, or of AC-3. What lies behind an ID3
-/// tag that is longer than the head is taken for MP3.
+/// Audio without a container: frames with a sync word of 11 or 12 ones, or of AC-3. If an ID3 tag is longer
+/// than the head, the file is taken for MP3.
 fn audio_frames(head: &[u8]) -> Option<FileKind> {
     if head.is_empty() {
         return Some(FileKind::Media(Container::Mp3));

@@ -1,10 +1,10 @@
-//! What a viewer chooses by among several audio tracks: one name each, and no two the same.
+//! Names of several audio tracks in a player's menu, each one unique.
 
 use kinora_index::{Index, Track};
 
-use crate::language::{Language, language};
+use crate::language_names::{Language, language};
 
-/// Letters of the longest name: what a menu can show.
+/// Characters of the longest name: the capacity of a menu.
 const NAME_LEN_MAX: usize = 64;
 
 /// One audio track in a menu.
@@ -16,24 +16,23 @@ pub struct AudioName {
     pub name: String,
 }
 
-/// What players show of a track that a client added: the name that it gave, else that of the language, else
-/// `unknown`.
-pub(crate) fn given_name(given: &str, language: Option<&Language>, unknown: &str) -> String {
-    let given = Some(shown(given)).filter(|name| !name.is_empty());
+/// Display name of a track that a client added: its own name, else that of the language, else `unknown`.
+pub(crate) fn rendition_name(title: &str, language: Option<&Language>, unknown: &str) -> String {
+    let given = Some(sanitized_title(title)).filter(|name| !name.is_empty());
     given.or_else(|| language.map(|language| language.name.clone())).unwrap_or_else(|| unknown.to_owned())
 }
 
-/// Names the audio tracks of an index, in their order; `unknown` is said of one of which nothing is known.
+/// Names the audio tracks of an index, in their order. `unknown` names a track without any metadata.
 ///
-/// The name is that of the language. Where several tracks share one, their titles stand behind it, and
-/// numbers behind what is the same even then. A title alone names a track without a language.
+/// The name is that of the language. If several tracks share one, their titles are appended, and then
+/// numbers to those that are still equal. A track without a language has its title alone.
 pub fn audio_names(index: &Index, unknown: &str) -> Vec<AudioName> {
     let tracks: Vec<&Track> = index.audio_tracks().map(|(track, _)| track).collect();
     let languages: Vec<Option<Language>> = tracks.iter().map(|track| language(&track.language)).collect();
     let mut names: Vec<AudioName> = Vec::with_capacity(tracks.len());
     for (track, language) in tracks.iter().zip(&languages) {
         let is_shared = languages.iter().filter(|other| *other == language).count() > 1;
-        let title = track.label.title.as_deref().map(shown).filter(|title| !title.is_empty());
+        let title = track.label.title.as_deref().map(sanitized_title).filter(|title| !title.is_empty());
         let name = match (language, title) {
             (Some(language), Some(title)) if is_shared => format!("{} ({title})", language.name),
             (Some(language), _) => language.name.clone(),
@@ -46,17 +45,17 @@ pub fn audio_names(index: &Index, unknown: &str) -> Vec<AudioName> {
     names
 }
 
-/// The name, with a number behind it where it is not free.
+/// The name, with a number appended if it is not free.
 pub(crate) fn numbered(name: String, is_free: impl Fn(&String) -> bool) -> String {
     let numbered = (2..).map(|number: u32| format!("{name} ({number})"));
     std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
 }
 
-/// A title as one short line: what a quoted string cannot hold and what turns text around is replaced.
-pub(crate) fn shown(title: &str) -> String {
+/// A title as one short line. Replaces characters that a quoted string cannot contain, and direction marks.
+pub(crate) fn sanitized_title(title: &str) -> String {
     let letter = |letter: char| match letter {
         '"' => '\'',
-        // Marks that turn the text behind them around could hide what a menu says. Unicode, UAX 9.
+        // Marks that reverse the text after them could hide the content of a menu. Unicode, UAX 9.
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => ' ',
         letter if letter.is_control() => ' ',
         letter => letter,
@@ -89,7 +88,7 @@ mod tests {
             }),
             samples: [].into_iter().collect::<SampleTable>(),
             configurations: Vec::new(),
-            joints: Vec::new(),
+            edit_points: Vec::new(),
             shift: 0,
             end: 0,
             bitrate_average: 0,
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_track_is_named_by_its_language() {
+    fn audio_track_name_is_its_language() {
         check(&[("eng", None), ("deu", Some("Stereo"))], &[(Some("en"), "English"), (Some("de"), "German")]);
         check(
             &[("en-GB", None), ("en-US", None)],
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn tracks_of_one_language_are_told_apart_by_title_and_number() {
+    fn audio_names_of_one_language_are_unique() {
         check(
             &[("eng", Some("Stereo")), ("eng", Some("Commentary")), ("eng", None), ("ger", None)],
             &[

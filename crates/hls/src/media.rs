@@ -15,51 +15,51 @@ pub struct MediaPlaylist<'a> {
     pub segments: &'a [Segment],
     /// Address of the init segment of the first one.
     pub init_uri: &'a str,
-    /// Where another part begins, rising; none in most.
-    pub breaks: &'a [Break],
+    /// Discontinuities by rising segment number; most playlists have none.
+    pub discontinuities: &'a [Discontinuity],
 }
 
-/// A segment that does not go on where the one before it ends: the first of another part. RFC 8216, 4.3.2.3.
+/// A discontinuity: the first segment of another part. RFC 8216, 4.3.2.3.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Break {
-    /// Its number.
+pub struct Discontinuity {
+    /// Number of the segment.
     pub segment: u32,
-    /// Address of the init segment from here on, where it is another one than before.
+    /// Address of the init segment from here on, if it changes.
     pub init_uri: Option<String>,
 }
 
-/// How the files that a playlist names are encrypted: each as a whole with AES-128-CBC, under one key. RFC
-/// 8216, 4.3.2.4.
+/// Encryption of the files of a playlist: each one as a whole with AES-128-CBC, under one key. RFC 8216,
+/// 4.3.2.4.
 #[derive(Clone, Copy)]
 pub struct FileEncryption<'a> {
     /// Address of the key.
     pub key_uri: &'a str,
-    /// The initialisation vector of the file with this address; of init segments too, as 4.3.2.5 asks for.
+    /// The initialisation vector of the file with this address; of init segments too, as 4.3.2.5 requires.
     pub iv: &'a dyn Fn(&str) -> [u8; 16],
 }
 
-/// Room for one line pair, so that the text is allocated once.
+/// Capacity for one line pair, so that the text is allocated once.
 const SEGMENT_TEXT_LEN: usize = 96;
-/// Room for the line of a key.
+/// Capacity for the line of a key.
 const KEY_TEXT_LEN: usize = 96;
 const IFRAMES_ONLY: &str = "#EXT-X-I-FRAMES-ONLY\n";
 const MICROSECONDS: i128 = 1_000_000;
 
 impl MediaPlaylist<'_> {
-    /// The text. `segment_uri` appends the address of a segment, numbered from 0.
+    /// The text of the playlist. `segment_uri` appends the address of a segment, numbered from 0.
     ///
-    /// Durations have six decimals. Each is the difference of two rounded instants, so a line is off by at
-    /// most a microsecond and the sum of all lines is the length of the track.
+    /// Durations have six decimals. Each is the difference of two rounded times, so a line is off by at most
+    /// a microsecond and the sum of all lines is the length of the track.
     pub fn render(&self, segment_uri: impl FnMut(&mut String, u32)) -> String {
         self.render_as("", None, segment_uri)
     }
 
-    /// As [`Self::render`], of segments that are single keyframes. RFC 8216, 4.3.3.6.
+    /// As [`Self::render`], for segments that are single keyframes. RFC 8216, 4.3.3.6.
     pub fn render_iframes(&self, segment_uri: impl FnMut(&mut String, u32)) -> String {
         self.render_as(IFRAMES_ONLY, None, segment_uri)
     }
 
-    /// As [`Self::render`], of files that are encrypted.
+    /// As [`Self::render`], for encrypted files.
     pub fn render_encrypted(
         &self,
         encryption: FileEncryption<'_>,
@@ -68,7 +68,7 @@ impl MediaPlaylist<'_> {
         self.render_as("", Some(encryption), segment_uri)
     }
 
-    /// As [`Self::render_iframes`], of files that are encrypted.
+    /// As [`Self::render_iframes`], for encrypted files.
     pub fn render_encrypted_iframes(
         &self,
         encryption: FileEncryption<'_>,
@@ -90,7 +90,7 @@ impl MediaPlaylist<'_> {
             "#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-PLAYLIST-TYPE:VOD\n{kind}",
             self.target_duration_s(),
         );
-        // A key holds for what stands behind it, up to the next one.
+        // A key applies to the files after it, up to the next key.
         let write_key = |text: &mut String, uri: &str| {
             let Some(FileEncryption { key_uri, iv }) = encryption else { return };
             let _ = write!(text, "#EXT-X-KEY:METHOD=AES-128,URI=\"{key_uri}\",IV=0x");
@@ -104,10 +104,10 @@ impl MediaPlaylist<'_> {
             let _ = writeln!(text, "#EXT-X-MAP:URI=\"{uri}\"");
         };
         write_map(&mut text, self.init_uri);
-        let mut breaks = self.breaks.iter().peekable();
+        let mut breaks = self.discontinuities.iter().peekable();
         let mut uri = String::new();
         for (number, segment) in (0..).zip(self.segments) {
-            while let Some(Break { init_uri, .. }) = breaks.next_if(|next| next.segment <= number) {
+            while let Some(Discontinuity { init_uri, .. }) = breaks.next_if(|next| next.segment <= number) {
                 text.push_str("#EXT-X-DISCONTINUITY\n");
                 if let Some(uri) = init_uri {
                     write_map(&mut text, uri);
@@ -139,7 +139,7 @@ impl MediaPlaylist<'_> {
     }
 }
 
-/// An instant in microseconds, rounded to the nearest.
+/// A time in microseconds, rounded to the nearest.
 pub(crate) fn microseconds(ticks: i64, timescale: u32) -> i128 {
     let timescale = i128::from(timescale.max(1));
     (i128::from(ticks) * MICROSECONDS * 2 + timescale).div_euclid(2 * timescale)
@@ -155,8 +155,8 @@ mod tests {
 
     fn durations(timescale: u32, starts: &[i64]) -> Vec<String> {
         let segments = segments(starts);
-        let text =
-            MediaPlaylist { timescale, segments: &segments, init_uri: "i", breaks: &[] }.render(|_, _| {});
+        let text = MediaPlaylist { timescale, segments: &segments, init_uri: "i", discontinuities: &[] }
+            .render(|_, _| {});
         text.lines()
             .filter_map(|line| line.strip_prefix("#EXTINF:"))
             .map(|line| line.trim_end_matches(',').to_owned())
@@ -164,25 +164,25 @@ mod tests {
     }
 
     #[test]
-    fn durations_do_not_drift_where_a_tick_has_no_exact_decimals() {
+    fn extinf_rounding_does_not_drift() {
         assert_eq!(durations(3, &[0, 1, 2, 3]), ["0.333333", "0.333334", "0.333333"]);
     }
 
     #[test]
-    fn the_sum_of_the_lines_is_the_length_of_the_track() {
+    fn extinf_sum_is_track_duration() {
         let starts: Vec<i64> = (0..=1800).map(|number| number * 180_181).collect();
         let sum: f64 = durations(44_100, &starts).iter().map(|line| line.parse::<f64>().unwrap()).sum();
         assert!((sum - 1800.0 * 180_181.0 / 44_100.0).abs() < 1e-5, "{sum}");
     }
 
     #[test]
-    fn durations_are_exact_at_rates_of_broadcast() {
-        // Segments of 96 pictures at 24000/1001, of 240 at 60000/1001; two hours of them.
+    fn extinf_is_exact_at_broadcast_frame_rates() {
+        // Segments of 96 frames at 24000/1001, of 240 at 60000/1001; two hours of them.
         for (timescale, ticks, expected) in [(24_000, 96_096, "4.004000"), (60_000, 240_240, "4.004000")] {
             let starts: Vec<i64> = (0..=1800).map(|number| number * ticks).collect();
             assert!(durations(timescale, &starts).iter().all(|line| line == expected));
         }
-        // One picture: 1001/24000 s is 0.0417083333.
+        // One frame: 1001/24000 s is 0.0417083333.
         let starts: Vec<i64> = (0..=24_000).map(|number| number * 1001).collect();
         let lines = durations(24_000, &starts);
         assert!(lines.iter().all(|line| line == "0.041708" || line == "0.041709"));
@@ -191,10 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn keyframes_alone_are_said_to_be_so() {
+    fn iframe_playlist_has_i_frames_only_tag() {
         let segments = segments(&[0, 2000, 3500]);
-        let playlist =
-            MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4", breaks: &[] };
+        let playlist = MediaPlaylist {
+            timescale: 1000,
+            segments: &segments,
+            init_uri: "init.mp4",
+            discontinuities: &[],
+        };
         let text = playlist.render_iframes(|text, number| text.push_str(&format!("iframe/{number}.m4s")));
         assert_eq!(
             text,
@@ -205,10 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn every_file_that_is_encrypted_has_a_vector_of_its_own() {
+    fn each_encrypted_segment_has_its_own_iv() {
         let segments = segments(&[0, 2000, 3500]);
-        let playlist =
-            MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4", breaks: &[] };
+        let playlist = MediaPlaylist {
+            timescale: 1000,
+            segments: &segments,
+            init_uri: "init.mp4",
+            discontinuities: &[],
+        };
         let iv = |uri: &str| match uri {
             "init.mp4" => [0; 16],
             "0.m4s" => [0xab; 16],
@@ -225,20 +233,26 @@ mod tests {
         assert_eq!(playlist.render_encrypted(encryption, uri), expected);
         let iframes = expected.replacen("TYPE:VOD\n", "TYPE:VOD\n#EXT-X-I-FRAMES-ONLY\n", 1);
         assert_eq!(playlist.render_encrypted_iframes(encryption, uri), iframes);
-        // Without its keys it is the other playlist.
+        // Without its keys it equals the clear playlist.
         let clear: String =
             expected.split_inclusive('\n').filter(|line| !line.starts_with("#EXT-X-KEY")).collect();
         assert_eq!(playlist.render(uri), clear);
     }
 
     #[test]
-    fn another_part_begins_with_a_discontinuity() {
+    fn new_part_starts_with_discontinuity() {
         let segments = segments(&[0, 2000, 3500, 5000]);
-        let changed =
-            |segment, init_uri: Option<&str>| Break { segment, init_uri: init_uri.map(str::to_owned) };
+        let changed = |segment, init_uri: Option<&str>| Discontinuity {
+            segment,
+            init_uri: init_uri.map(str::to_owned),
+        };
         let breaks = [changed(1, Some("init-1.mp4")), changed(2, None)];
-        let playlist =
-            MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4", breaks: &breaks };
+        let playlist = MediaPlaylist {
+            timescale: 1000,
+            segments: &segments,
+            init_uri: "init.mp4",
+            discontinuities: &breaks,
+        };
         let uri = |text: &mut String, number| text.push_str(&format!("{number}.m4s"));
         let head = "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:2\n#EXT-X-PLAYLIST-TYPE:VOD\n";
         assert_eq!(
@@ -265,10 +279,11 @@ mod tests {
     }
 
     #[test]
-    fn the_target_duration_is_the_longest_one_rounded_to_the_nearest() {
+    fn target_duration_is_the_rounded_longest_segment() {
         for (end, expected) in [(400, 1), (1499, 1), (1500, 2), (4400, 4), (4500, 5)] {
             let segments = segments(&[0, end]);
-            let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "i", breaks: &[] };
+            let playlist =
+                MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "i", discontinuities: &[] };
             assert_eq!(playlist.target_duration_s(), expected, "{end} ms");
         }
     }

@@ -23,7 +23,7 @@ impl Writer {
         self.bytes.push(value as u8);
     }
 
-    /// A signed number: zigzag, so that small ones of either sign stay short.
+    /// A signed number in zigzag encoding, so that small numbers of either sign stay short.
     pub(crate) fn signed(&mut self, value: i64) {
         self.varint(((value << 1) ^ (value >> 63)) as u64);
     }
@@ -35,12 +35,12 @@ impl Writer {
     }
 }
 
-/// Bytes a number takes as [`Writer::varint`] writes it.
+/// Encoded length of a number in bytes, see [`Writer::varint`].
 pub(crate) fn varint_len(value: u64) -> u32 {
     (64 - (value | 1).leading_zeros()).div_ceil(7)
 }
 
-/// Takes numbers and byte strings off the front; `None` when there are too few bytes.
+/// Reads numbers and byte strings from the front; `None` when too few bytes are left.
 #[derive(Debug, Clone)]
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
             let byte = self.u8()?;
             value |= u64::from(byte & 0x7f) << (7 * position);
             if byte & 0x80 == 0 {
-                // The tenth byte holds one bit only.
+                // The tenth byte has only one bit of the number.
                 return (position + 1 < VARINT_LEN_MAX || byte <= 1).then_some(value);
             }
         }
@@ -107,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back_as_written(value: u64, signed: i64) {
+        fn varints_round_trip(value: u64, signed: i64) {
             let mut writer = Writer::default();
             writer.varint(value);
             prop_assert_eq!(writer.bytes.len(), varint_len(value) as usize);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_end_or_do_not_fit_are_refused() {
+    fn overlong_varint_is_rejected() {
         for bytes in [
             &[][..],
             &[0x80],

@@ -1,44 +1,44 @@
-//! The form of a checkpoint: little-endian, with a version and a checksum.
+//! The binary format of a checkpoint: little-endian, with a version and a checksum.
 //!
 //! ```text
 //! "KINORASC"   8 bytes
 //! version      4 bytes
-//! checksum     8 bytes: the first of SHA-256 over what follows
-//! body         the state, as postcard writes it
+//! checksum     8 bytes: the first of SHA-256 over the body
+//! body         the state, serialized with postcard
 //! ```
 //!
-//! Knows no state. Each type says beside itself how it is written (its fields, in order) and, in `is_sound`,
-//! what the code around it relies upon: bytes that a store of objects hands back are believed in nothing
-//! else.
+//! The format does not depend on the state. Each type declares its serialization (its fields, in order), and
+//! its `is_valid` checks the invariants of the code that uses it. Bytes from the object store are untrusted
+//! beyond those checks.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"KINORASC";
-/// Raised with every change of the body: of any type in it, or of what its numbers mean. Others are refused,
-/// for a source that is stored can always be scanned again.
+/// Increases with every change of the body: of any type in it, or of the meaning of its numbers. Other
+/// versions are rejected, because a stored source can always be scanned again.
 const VERSION: u32 = 5;
 const CHECKSUM_LEN: usize = 8;
 const HEAD_LEN: usize = MAGIC.len() + size_of::<u32>() + CHECKSUM_LEN;
 
-/// Why bytes are no checkpoint to go on from. All are final; the bytes of the source must be scanned from the
-/// first one.
+/// Why a scan cannot resume from these bytes. All are final; the source must be scanned again from its first
+/// byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// They do not begin like one.
+    /// The magic number is missing.
     #[error("the bytes are not the checkpoint of a scanner")]
     NotACheckpoint,
-    /// Another version wrote it.
+    /// Another version wrote the bytes.
     #[error("the checkpoint of a scanner has version {0}, expected {VERSION}")]
     UnknownVersion(u32),
-    /// They are not the bytes that were written.
+    /// The checksum does not match.
     #[error("the checkpoint of a scanner is damaged")]
     Damaged,
 }
 
-/// The bytes that [`opened`] reads. The same state always has the same bytes. They are written once, in their
-/// place.
-pub fn sealed(state: &impl Serialize) -> Vec<u8> {
+/// Serializes a state to the bytes that [`decode`] reads. Equal states have equal bytes. Writes into one
+/// buffer, without a copy.
+pub fn encode(state: &impl Serialize) -> Vec<u8> {
     let head = [MAGIC, &VERSION.to_le_bytes()[..], &[0; CHECKSUM_LEN]].concat();
     let mut bytes = postcard::to_extend(state, head)
         .expect("a vector takes any length, and every sequence of a state knows its own");
@@ -47,9 +47,9 @@ pub fn sealed(state: &impl Serialize) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`sealed`] wrote. What comes out takes memory in proportion to the bytes, and is to be looked
-/// over before it is used.
-pub fn opened<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, CheckpointError> {
+/// Reads the bytes of [`encode`]. The result takes memory in proportion to the bytes. The caller must
+/// validate it before use.
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, CheckpointError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(CheckpointError::NotACheckpoint)?;
     let (version, rest) = rest.split_first_chunk::<4>().ok_or(CheckpointError::NotACheckpoint)?;
     let version = u32::from_le_bytes(*version);
@@ -71,16 +71,16 @@ fn checksum(body: &[u8]) -> [u8; CHECKSUM_LEN] {
     std::array::from_fn(|n| digest[n])
 }
 
-/// Ticks that no time of a track in progress comes near, see `TICKS_MAX` of fragments; tables of a `moov` add
-/// up to less than 2^55. Sums of a few such times stay in range.
+/// Upper limit of every time of a track in progress, in ticks, see `TICKS_MAX` of fragments. Tables of a
+/// `moov` add up to less than 2^55. Sums of a few such times do not overflow.
 const TICKS_MAX: u64 = 1 << 56;
 
-/// Whether the code that reckons with the times of a track in progress can reckon with this one.
-pub fn is_time(ticks: i64) -> bool {
+/// Whether the arithmetic on times of a track in progress is safe with this time.
+pub fn is_valid_time(ticks: i64) -> bool {
     ticks.unsigned_abs() <= TICKS_MAX
 }
 
-/// Byte strings at once, not byte by byte: a `moov` that is not whole yet has many.
+/// Serializes byte strings as a whole, not byte by byte: an incomplete `moov` has many.
 pub mod byte_string {
     use std::fmt;
 

@@ -1,16 +1,16 @@
-//! One rung of the ladder: an encoded version of the video that a player may choose.
+//! A rung of the encoding ladder: one encoded rendition of the video.
 
 use std::{fmt, str::FromStr};
 
 use crate::{codec::colour::Colour, index::VideoTrack};
 
-/// Larger pictures are not decoded, and so have no rungs: the largest size of the formats of HEVC's level
-/// 6.2.
+/// Largest decoded frame in pixels; larger videos have no rungs. The largest size of the formats of HEVC
+/// level 6.2.
 pub const DECODED_PIXELS_MAX: u64 = 8192 * 4320;
-/// A picture is named up to so many hundredths more than the name says. C-32.
+/// Hundredths of the nominal size up to which a video gets the name. C-32.
 const NAME_HUNDREDTHS: u64 = 102;
 
-/// The name of a rung: the p-number of its pictures, up to the next name.
+/// The name of a rung: the p-number of its video, rounded up to the next name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RungName {
     /// 240p
@@ -32,10 +32,10 @@ pub enum RungName {
 /// No rung has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no rung is named {0:?}")]
-pub struct NoSuchRung(pub String);
+pub struct ParseRungNameError(pub String);
 
 impl RungName {
-    /// All of them, smallest first.
+    /// All names, smallest first.
     pub const ALL: [Self; 7] =
         [Self::P240, Self::P360, Self::P480, Self::P720, Self::P1080, Self::P1440, Self::P2160];
 
@@ -52,7 +52,7 @@ impl RungName {
         }
     }
 
-    /// The name as addresses have it, `720p`.
+    /// The name in URLs, `720p`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::P240 => "240p",
@@ -73,31 +73,30 @@ impl fmt::Display for RungName {
 }
 
 impl FromStr for RungName {
-    type Err = NoSuchRung;
+    type Err = ParseRungNameError;
 
-    fn from_str(text: &str) -> Result<Self, NoSuchRung> {
+    fn from_str(text: &str) -> Result<Self, ParseRungNameError> {
         let named = Self::ALL.into_iter().find(|name| name.as_str() == text);
-        named.ok_or_else(|| NoSuchRung(text.chars().take(16).collect()))
+        named.ok_or_else(|| ParseRungNameError(text.chars().take(16).collect()))
     }
 }
 
-/// The name of displayed pictures of this size; `None` where they are larger than every name.
-/// C-32.
-pub fn name_of_picture(width: u32, height: u32) -> Option<RungName> {
-    PictureSize::new(width, height).name()
+/// The name for a display size in pixels; `None` if it is larger than every name. C-32.
+pub fn rung_name_of_size(width: u32, height: u32) -> Option<RungName> {
+    FrameSize::new(width, height).name()
 }
 
-/// How large the pictures of a source are seen.
+/// The display size of a source.
 #[derive(Debug, Clone, Copy)]
-pub struct PictureSize {
+pub struct FrameSize {
     width: u64,
     height: u64,
     /// Sixteen times the p-number: max(shorter side, longer side × 9/16). C-32.
     sixteenths: u64,
 }
 
-impl PictureSize {
-    /// Of the pictures of this track.
+impl FrameSize {
+    /// The size of this track.
     pub fn of(video: &VideoTrack) -> Self {
         let (width, height) = video.display_size();
         Self::new(width, height)
@@ -108,24 +107,24 @@ impl PictureSize {
         Self { width, height, sixteenths: (width.min(height) * 16).max(width.max(height) * 9) }
     }
 
-    /// Whether this p-number is the source's, or a larger one.
+    /// Whether the p-number of the source is at most `lines`, with the tolerance of names.
     pub fn is_within(&self, lines: u32) -> bool {
         self.sixteenths * 100 <= u64::from(lines) * 16 * NAME_HUNDREDTHS
     }
 
-    /// The smallest name that the pictures fit in; `None` where they are larger than every name.
+    /// The smallest name that the video fits in; `None` if it is larger than every name.
     pub fn name(&self) -> Option<RungName> {
         RungName::ALL.into_iter().find(|name| self.is_within(name.lines()))
     }
 
-    /// Width and height of the pictures in a rung: their own where the name is theirs, else scaled down to
-    /// the name. Even.
-    pub fn shown(&self, name: RungName) -> (u32, u32) {
+    /// Width and height of the video in a rung: its own size if it fits the name, else scaled down to the
+    /// name. Even.
+    pub fn scaled_to(&self, name: RungName) -> (u32, u32) {
         let even = |side: u64| u32::try_from(side / 2 * 2).unwrap_or(u32::MAX - 1).max(2);
         if self.is_within(name.lines()) {
             return (even(self.width), even(self.height));
         }
-        // To the nearest even number.
+        // Rounded to the nearest even number.
         let scaled = |side: u64| {
             let sixteenths = side * u64::from(name.lines()) * 16;
             even((sixteenths + self.sixteenths) / self.sixteenths)
@@ -134,7 +133,7 @@ impl PictureSize {
     }
 }
 
-/// How pictures of high dynamic range are brought to standard range.
+/// Tone mapping from high dynamic range to standard range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToneMap {
     /// From the perceptual quantizer.
@@ -144,38 +143,38 @@ pub enum ToneMap {
 }
 
 /// One rung: H.264 High, 8 bits, progressive. A function of the index and the caps alone, so that every node
-/// makes the same.
+/// derives the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rung {
-    /// Its name in addresses.
+    /// Its name in URLs.
     pub name: RungName,
-    /// Width in square pixels as it is seen; even.
+    /// Display width in square pixels; even.
     pub width: u32,
-    /// Height in square pixels as it is seen; even.
+    /// Display height in square pixels; even.
     pub height: u32,
-    /// Bits a second it takes on average where the pictures are busy.
+    /// Average bits per second for complex video.
     pub bitrate: u32,
-    /// Bits a second with which the decoder's buffer fills.
+    /// Bits per second at which the decoder buffer fills.
     pub maxrate: u32,
-    /// Bits in that buffer.
+    /// Size of that buffer in bits.
     pub bufsize: u32,
     /// Constant rate factor: the quality where the rate allows it.
     pub crf: u8,
     /// Level of H.264, for instance `3.1`.
     pub level: String,
-    /// B-frames between two others. 0 where the clock of the source is too coarse for a reordering.
+    /// B-frames between two other frames. 0 if the clock of the source is too coarse for reordering.
     pub bframes: u8,
-    /// Every so many pictures one is encoded; 1 is all.
+    /// Encodes every n-th frame; 1 is all.
     pub frame_step: u32,
-    /// Pictures a second as a fraction, after leaving out; `None` where the source's is unknown.
+    /// Frames per second as a fraction, after frame dropping; `None` if that of the source is unknown.
     pub frame_rate: Option<(u32, u32)>,
-    /// RFC 6381 string, known before anything is encoded; what differs is refused.
+    /// RFC 6381 string, determined before encoding; an encoder output that differs is rejected.
     pub codec: String,
-    /// Description of colours of all its pictures; `None` if only a decoder can tell what the source has.
+    /// Colour description of all its frames; `None` if only decoding reveals that of the source.
     pub colour: Option<Colour>,
-    /// Set where the source has high dynamic range.
+    /// Set if the source has high dynamic range.
     pub tone_map: Option<ToneMap>,
-    /// Two fields of the source may make one picture.
+    /// Frames of the source may consist of two fields.
     pub deinterlace: bool,
 }
 
@@ -184,13 +183,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_read_back_from_its_text() {
+    fn names_round_trip() {
         for name in RungName::ALL {
             assert_eq!(name.to_string().parse(), Ok(name));
             assert_eq!(name.to_string(), format!("{}p", name.lines()));
         }
         for text in ["", "720", "720P", "4320p", "source", "720p/"] {
-            assert_eq!(text.parse::<RungName>(), Err(NoSuchRung(text.to_owned())));
+            assert_eq!(text.parse::<RungName>(), Err(ParseRungNameError(text.to_owned())));
         }
     }
 }

@@ -1,32 +1,30 @@
-//! How the times of the common timeline are written for one track.
+//! Maps the common timeline to the output times of one track.
 
 use crate::index::{Index, Track, TrackMedia};
 use crate::plan::{factor, packets, presented_at};
 
-/// From the common timeline to the media times of the track we write: `time * factor + media_time`.
+/// From the common timeline to the media times of the output track: `time * factor + media_time`.
 ///
-/// The edit list takes `media_time` off again. For video it sits in the composition offsets (the constant D),
-/// so that a segment's `tfdt` is its start; for audio, which has no offsets, it sits in `tfdt` and is as long
-/// as the packets in front of 0 (the encoder's priming), because a `tfdt` cannot be negative.
+/// The edit list subtracts `media_time` again. For video it is in the composition offsets (the constant D),
+/// so that a segment's `tfdt` is its start. Audio has no composition offsets, so it is in `tfdt`. It is as
+/// long as the packets before 0 (the encoder's priming), because a `tfdt` cannot be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeline {
-    /// Ticks a second of the track we write.
+    /// Output ticks per second.
     pub timescale: u32,
-    /// Ticks we write for one tick of the source; more than 1 only where an edit skips pictures of a coarse
-    /// clock.
+    /// Output ticks per source tick; more than 1 only where an edit skips frames of a coarse clock.
     pub factor: u32,
-    /// Media time of 0 on the common timeline, in ticks we write.
+    /// Media time of 0 on the common timeline, in output ticks.
     pub media_time: i64,
 }
 
 impl Timeline {
-    /// The timeline of a track of this index, as far as it is decoded as it begins.
+    /// The timeline of a track of this index, for configuration 0.
     pub fn of(index: &Index, track: &Track) -> Self {
         Self::of_configuration(index, track, 0)
     }
 
-    /// The timeline of what is decoded as this configuration of the track says: each has an init segment with
-    /// an edit list of its own.
+    /// The timeline of one configuration of the track: each has an init segment with its own edit list.
     pub fn of_configuration(index: &Index, track: &Track, configuration: u8) -> Self {
         let same = Self { timescale: track.timescale, factor: 1, media_time: 0 };
         let mut segments = index.segments(track).iter();
@@ -34,7 +32,8 @@ impl Timeline {
         match track.configuration(configuration) {
             TrackMedia::Video(video) => {
                 let factor = factor(track, first);
-                // A factor above 1 comes with a timescale below the least: the product is below twice that.
+                // A factor above 1 comes with a timescale below the minimum: the product is below twice
+                // that.
                 let timescale = track.timescale.saturating_mul(factor);
                 Self {
                     timescale,
@@ -51,7 +50,7 @@ impl Timeline {
         }
     }
 
-    /// A time of the track in the ticks we write, the shift of the edit list not applied.
+    /// A time of the track in output ticks, without the shift of the edit list.
     pub fn scaled(&self, ticks: i64) -> i64 {
         ticks.saturating_mul(i64::from(self.factor))
     }

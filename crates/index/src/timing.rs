@@ -1,15 +1,14 @@
-//! The one rule for timestamps: whatever produced the pictures of a segment, the segment lasts exactly as
-//! planned.
+//! The one rule for timestamps: a segment of any rendition lasts exactly as planned.
 //!
-//! Decode times are the presentation times in rising order, so decode time begins at the segment's start and
-//! the durations sum to its length: no gap and no overlap can exist between segments. Where pictures are
-//! reordered across a pause, some are decoded earlier than that, never later than they are shown. A constant
-//! is added to every composition offset so that none is negative; the edit list of the init segment takes it
-//! off again.
+//! Decode times are the presentation times in increasing order. So decode time begins at the segment's start
+//! and the durations sum to its length: segments have no gap and no overlap. Where samples are reordered
+//! across a pause, some are decoded earlier than that, never later than they are presented. A constant is
+//! added to every composition offset so that none is negative; the edit list of the init segment subtracts
+//! it again.
 //!
-//! Knows no boxes and no tracks: numbers in, numbers out.
+//! Pure arithmetic, independent of boxes and tracks.
 
-/// When a segment is presented, in ticks: from `start` to just before `end`.
+/// The presentation range of a segment, in ticks: from `start` to just before `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// First instant.
@@ -18,34 +17,34 @@ pub struct Span {
     pub end: i64,
 }
 
-/// The times of one picture in the segment we write.
+/// The output times of one sample of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct SampleTimes {
     /// Decode time in ticks.
     pub dts: i64,
-    /// Ticks until the next picture is decoded, or until the segment ends; at least 1.
+    /// Ticks until the next sample is decoded, or until the segment ends; at least 1.
     pub duration: u32,
-    /// Presentation time less `dts`, plus the composition shift; never negative.
+    /// Presentation time minus `dts`, plus the composition shift; never negative.
     pub composition_offset: i32,
 }
 
-/// Why pictures cannot be stamped.
+/// Why samples cannot get valid times.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimingError {
-    /// There are more pictures than ticks (or no picture at all).
+    /// There are more samples than ticks (or no sample).
     #[error("{samples} samples do not fit in {ticks} ticks")]
     SpanTooShort {
-        /// How many pictures.
+        /// Number of samples.
         samples: usize,
-        /// How many ticks.
+        /// Number of ticks.
         ticks: i64,
     },
-    /// The constant has fewer ticks than pictures are decoded before their turn.
+    /// The composition shift is too small for the reordering of the samples.
     #[error("composition shift {given} is below the {needed} ticks the samples need")]
     ShiftTooSmall {
-        /// The constant that came in.
+        /// The given composition shift.
         given: i64,
-        /// The least one that would do.
+        /// The smallest valid one.
         needed: i64,
     },
     /// A duration has more than 32 bits, or an offset more than 31.
@@ -56,16 +55,20 @@ pub enum TimingError {
     },
 }
 
-/// Gives the pictures of one segment their times.
+/// Computes the output times of the samples of one segment.
 ///
-/// `presentation` holds their presentation times in decode order, `composition_shift` is the constant D of
-/// the source, the same for all its segments. All in the same ticks.
+/// `presentation` contains their presentation times in decode order. `composition_shift` is the constant D
+/// of the source, the same for all its segments. All use the same ticks.
 ///
-/// The order of presentation is kept; equal times keep their decode order. Pictures inside the span keep
-/// their times, but the first one presented begins with the span. Pictures outside it are needed to decode
-/// the others: they get one tick each at the near edge, where nobody sees them, since players drop what a
-/// decoder may not (a picture before 0 or after the end would take its whole GOP along).
-pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Result<Vec<Stamp>, TimingError> {
+/// Preserves the order of presentation; equal times stay in decode order. Samples inside the span keep their
+/// times, except that the first one presented begins with the span. Samples outside it are needed to decode
+/// the others. They get one tick each at the near edge, where they stay invisible. They cannot be left
+/// outside: for a sample before 0 or after the end, players would drop its whole GOP.
+pub fn restamp(
+    presentation: &[i64],
+    span: Span,
+    composition_shift: i64,
+) -> Result<Vec<SampleTimes>, TimingError> {
     let count = i64::try_from(presentation.len()).unwrap_or(i64::MAX);
     let ticks = span.end.saturating_sub(span.start);
     if count == 0 || ticks < count {
@@ -74,7 +77,7 @@ pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Resu
 
     let mut order: Vec<usize> = (0..presentation.len()).collect();
     order.sort_by_key(|index| presentation[*index]);
-    let times = squeezed(order.iter().map(|index| presentation[*index]), count, span);
+    let times = fit_into_span(order.iter().map(|index| presentation[*index]), count, span);
 
     let mut shown = vec![0; times.len()];
     for (rank, index) in order.iter().enumerate() {
@@ -88,7 +91,7 @@ pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Resu
     }
     let ends = decoded.iter().skip(1).copied().chain([span.end]);
     let stamp = |((dts, next), shown): ((i64, i64), i64)| {
-        Ok(Stamp {
+        Ok(SampleTimes {
             dts,
             duration: narrow(next.saturating_sub(dts))?,
             composition_offset: narrow(shown.saturating_sub(dts).saturating_add(composition_shift))?,
@@ -97,12 +100,11 @@ pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Resu
     decoded.iter().copied().zip(ends).zip(shown.iter().copied()).map(stamp).collect()
 }
 
-/// Decode times in decode order: the presentation times in rising order, but none later than its picture is
-/// shown.
+/// Decode times in decode order: the presentation times in increasing order, but none later than its sample
+/// is presented.
 ///
-/// A reordering across a pause, where the shift is shorter than the pause, is what brings some forward. They
-/// stay strictly rising; the first one comes before the span's start where the shift is too small even for
-/// that.
+/// Only a reordering across a pause, with a shift shorter than the pause, makes some earlier. They stay
+/// strictly increasing. The first one precedes the span's start where the shift is too small even for that.
 fn decode_times(times: &[i64], shown: &[i64], composition_shift: i64) -> Vec<i64> {
     let mut latest = i64::MAX;
     let mut decoded = times.to_vec();
@@ -113,11 +115,11 @@ fn decode_times(times: &[i64], shown: &[i64], composition_shift: i64) -> Vec<i64
     decoded
 }
 
-/// Presentation times in rising order made strictly rising, the first at the span's start, all inside the
-/// span.
+/// Presentation times in increasing order made strictly increasing, the first at the span's start, all
+/// inside the span.
 ///
 /// The span has at least `count` ticks.
-fn squeezed(times: impl Iterator<Item = i64>, count: i64, span: Span) -> Vec<i64> {
+fn fit_into_span(times: impl Iterator<Item = i64>, count: i64, span: Span) -> Vec<i64> {
     let mut free = span.start;
     let mut latest = span.end - count;
     times
@@ -159,64 +161,64 @@ mod tests {
 
     #[test]
     fn decode_times_are_the_presentation_times_in_rising_order() {
-        // I P B B in decode order, 10 ticks a picture.
+        // I P B B in decode order, 10 ticks per frame.
         check(&[0, 30, 10, 20], (0, 40), 20, Ok(&[(0, 10, 20), (10, 10, 40), (20, 10, 10), (30, 10, 10)]));
     }
 
     #[test]
-    fn the_last_duration_reaches_the_end_of_the_segment() {
+    fn last_sample_duration_reaches_the_segment_end() {
         check(&[100, 110], (100, 165), 0, Ok(&[(100, 10, 0), (110, 55, 0)]));
     }
 
     #[test]
-    fn pictures_an_edit_skips_take_one_tick_each() {
+    fn frames_skipped_by_edit_take_one_tick() {
         check(&[-20, -10, 0, 10], (0, 20), 0, Ok(&[(0, 1, 0), (1, 1, 0), (2, 8, 0), (10, 10, 0)]));
     }
 
     #[test]
-    fn a_picture_behind_the_end_is_kept_for_those_that_refer_to_it() {
+    fn reference_frame_after_end_is_retained() {
         check(&[0, 30, 10], (0, 20), 20, Ok(&[(0, 10, 20), (10, 9, 29), (19, 1, 11)]));
     }
 
     #[test]
-    fn a_late_first_picture_is_shown_from_the_start() {
+    fn late_first_frame_is_shown_from_start() {
         check(&[15, 25], (0, 35), 0, Ok(&[(0, 25, 0), (25, 10, 0)]));
     }
 
     #[test]
-    fn equal_times_are_drawn_apart_in_decode_order() {
+    fn equal_times_are_separated_in_decode_order() {
         check(&[0, 10, 10, 10], (0, 20), 0, Ok(&[(0, 10, 0), (10, 1, 0), (11, 1, 0), (12, 8, 0)]));
     }
 
     #[test]
-    fn pictures_that_are_shown_before_their_place_are_decoded_in_time() {
+    fn reordered_frames_are_decoded_before_presentation() {
         check(&[0, 30, 10, 20], (0, 40), 9, Ok(&[(0, 10, 9), (10, 9, 29), (19, 10, 0), (29, 11, 0)]));
         // A pause of 600 ticks between the two, and a shift of 20.
         check(&[0, 620, 10, 20], (0, 640), 20, Ok(&[(0, 10, 20), (10, 10, 630), (20, 20, 10), (40, 600, 0)]));
     }
 
     #[test]
-    fn a_shift_without_room_for_the_reordering_is_refused() {
+    fn too_small_composition_shift_is_rejected() {
         check(&[0, 3, 1, 2], (0, 4), 0, Err(TimingError::ShiftTooSmall { given: 0, needed: 1 }));
         check(&[0, 3, 1, 2], (0, 4), 1, Ok(&[(0, 1, 1), (1, 1, 3), (2, 1, 0), (3, 1, 0)]));
     }
 
     #[test]
-    fn more_pictures_than_ticks_are_refused() {
+    fn more_frames_than_ticks_are_rejected() {
         check(&[0, 1, 2], (0, 2), 0, Err(TimingError::SpanTooShort { samples: 3, ticks: 2 }));
         check(&[], (0, 2), 0, Err(TimingError::SpanTooShort { samples: 0, ticks: 2 }));
         check(&[0], (5, -5), 0, Err(TimingError::SpanTooShort { samples: 1, ticks: -10 }));
     }
 
     #[test]
-    fn a_pause_of_more_than_32_bits_is_refused() {
+    fn duration_over_32_bits_is_rejected() {
         let end = i64::from(u32::MAX) + 1;
         check(&[0], (0, end), 0, Err(TimingError::TooLong { ticks: end }));
     }
 
     proptest! {
         #[test]
-        fn durations_fill_the_span_and_order_is_kept(
+        fn durations_fill_the_span_and_order_is_preserved(
             presentation in prop::collection::vec(-500..3000_i64, 1..80),
             start in 0..100_i64,
             length in 80..4000_i64,
@@ -246,10 +248,10 @@ mod tests {
             }
         }
 
-        /// A pyramid of B-frames decodes a picture at most two places after its turn: what encoders of ours
-        /// make.
+        /// A pyramid of B-frames decodes a frame at most two positions later than its presentation order.
+        /// The encoder settings of Kinora produce this.
         #[test]
-        fn reordering_by_two_places_needs_two_ticks_and_no_more(
+        fn reordering_by_two_frames_needs_a_two_tick_shift(
             steps in prop::collection::vec((1..2000_i64, 0..=3_usize), 1..80),
             start in 0..100_i64,
             shift in 2..500_i64,
@@ -266,7 +268,7 @@ mod tests {
         }
 
         #[test]
-        fn any_numbers_end_in_an_answer(
+        fn arbitrary_times_never_panic(
             presentation in prop::collection::vec(any::<i64>(), 0..20),
             start: i64,
             end: i64,

@@ -1,255 +1,254 @@
-//! Reading the body of one request into the session of its upload.
+//! Reads the body of one request into the session of its upload.
 
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
-use kinora_domain::{LengthProblem, MediaId, Upload, UploadState};
+use kinora_domain::{LengthRejected, MediaId, Upload, UploadState};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::checksum::CHECKED_BYTES_MAX;
-use crate::pace::{Paced, TooSlow};
-use crate::session::{Passed, Session};
-use crate::{Intake, IntakeError, ROOM_EVERY_BYTES, has_room};
+use crate::session::{FlushOutcome, Session};
+use crate::stall::{StallGuarded, Stalled};
+use crate::{Intake, IntakeError, SPACE_CHECK_EVERY_BYTES, has_disk_space};
 
-/// How often the row is told how far a request has come, which renews the upload.
+/// Interval at which the row gets the progress of a request, which renews the upload.
 pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(5);
-/// The same for the first time, from which on there is a media: somebody waits for its event.
-const BEGIN_WITHIN: Duration = Duration::from_millis(500);
+/// The same for the first time, which creates the media: a client may wait for its event.
+const FIRST_RENEW_AFTER: Duration = Duration::from_millis(500);
 
 /// How the body of a request ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// As announced.
-    Whole,
+pub(crate) enum BodyEnd {
+    /// Complete, as announced.
+    Complete,
     /// The connection broke, or the body was shorter than announced.
-    Broken,
-    /// Its bytes came too slowly.
-    Slow,
+    Incomplete,
+    /// The bytes arrived too slowly.
+    Stalled,
     /// A newer request receives the upload.
     Interrupted,
-    /// It has more bytes than the `length` of the body or file that was announced.
+    /// The body is longer than the announced `length` of the body or file.
     TooMany { length: u64 },
-    /// It has more bytes than the upload may have.
+    /// The body exceeds the maximum size of the upload.
     TooLarge { max: u64 },
-    /// The scanner gave up.
-    Hopeless,
+    /// The scanner rejected the file.
+    Rejected,
 }
 
-/// A body that was held in memory.
-pub(crate) enum Collected {
-    /// All of it.
+/// A body that was buffered in memory.
+pub(crate) enum BufferedBody {
+    /// The complete body.
     All(Bytes),
-    /// It ended early.
-    Ended(Ended),
+    /// The body ended early.
+    Ended(BodyEnd),
 }
 
-/// What is expected of the rest of a body.
+/// The expected rest of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// Bytes at its start that are kept already.
+    /// Bytes at its start that are stored already.
     pub(crate) skip: u64,
-    /// Its length, if the request says so.
+    /// Its length, if the request states it.
     pub(crate) body_len: Option<u64>,
 }
 
 impl Expected {
-    /// The new bytes of a piece, or how the body ends with it: then nothing of the piece is taken.
+    /// The new bytes of a piece, or how the body ends with it: then none of the piece is taken.
     ///
-    /// `total` counts the bytes of the body with this piece, `taken` those of the file before it.
+    /// `total` counts the bytes of the body including this piece, `received` those of the file before it.
     fn new_bytes(
         &mut self,
         mut piece: Bytes,
         total: u64,
         upload: &Upload,
-        taken: u64,
-    ) -> Result<Bytes, Ended> {
+        received: u64,
+    ) -> Result<Bytes, BodyEnd> {
         if let Some(length) = self.body_len.filter(|len| total > *len) {
-            return Err(Ended::TooMany { length });
+            return Err(BodyEnd::TooMany { length });
         }
-        let known = self.skip.min(piece.len() as u64);
-        self.skip -= known;
-        let new = piece.split_off(usize::try_from(known).unwrap_or(usize::MAX));
-        let end = taken + new.len() as u64;
+        let skipped = self.skip.min(piece.len() as u64);
+        self.skip -= skipped;
+        let new = piece.split_off(usize::try_from(skipped).unwrap_or(usize::MAX));
+        let end = received + new.len() as u64;
         if let Some(length) = upload.length.filter(|length| end > *length) {
-            return Err(Ended::TooMany { length });
+            return Err(BodyEnd::TooMany { length });
         }
         if let Some(max) = upload.size_max.filter(|max| end > *max) {
-            return Err(Ended::TooLarge { max });
+            return Err(BodyEnd::TooLarge { max });
         }
         Ok(new)
     }
 }
 
-/// A body that came to its end.
+/// A body that reached its end.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Came {
-    /// Where its first byte belongs in the file.
+pub(crate) struct ReceivedBody {
+    /// Offset of its first byte in the file.
     pub(crate) start: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub(crate) len: u64,
-    /// Its length, if the request said so.
+    /// Its announced length, if the request stated one.
     pub(crate) announced: Option<u64>,
-    /// Whether the request said that the file ends with it.
+    /// Whether the request announced that the file ends with it.
     pub(crate) is_last: bool,
 }
 
-impl Came {
-    /// How it ended, where `kept` bytes of the file were kept before it came.
-    pub(crate) fn judge(self, kept: u64) -> Result<Ended, LengthProblem> {
-        if self.is_last && self.start.saturating_add(self.len) < kept {
-            return Err(LengthProblem::BelowKept { kept });
+impl ReceivedBody {
+    /// How it ended, where `offset` bytes of the file were stored before it arrived.
+    pub(crate) fn body_end(self, offset: u64) -> Result<BodyEnd, LengthRejected> {
+        if self.is_last && self.start.saturating_add(self.len) < offset {
+            return Err(LengthRejected::BelowOffset { kept: offset });
         }
         let is_short = self.announced.is_some_and(|announced| announced != self.len);
-        Ok(if is_short { Ended::Broken } else { Ended::Whole })
+        Ok(if is_short { BodyEnd::Incomplete } else { BodyEnd::Complete })
     }
 }
 
-/// What a request does next.
-enum Next {
+/// The next step of a request.
+enum BodyStep {
     /// Takes these bytes.
     Take(Bytes),
-    /// Passes on the batch, which waited long enough.
-    PassOn,
+    /// Passes on the batch, because its deadline has passed.
+    Flush,
     /// Renews the upload.
     Renew,
     /// Ends.
-    End(Ended),
+    End(BodyEnd),
 }
 
 impl Intake {
-    /// Takes the body until it ends or nothing more may be taken.
+    /// Takes the body until it ends or no more bytes are accepted.
     pub(crate) async fn take_body<B, E>(
         &self,
         session: &mut Session,
-        body: &mut Paced<B>,
+        body: &mut StallGuarded<B>,
         mut expected: Expected,
         interrupted: &CancellationToken,
-    ) -> Result<Ended, IntakeError>
+    ) -> Result<BodyEnd, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
         let mut renew_at = Instant::now() + first_renewal(&session.upload.state);
-        let mut looked_at = session.taken();
+        let mut space_checked_at = session.received_len();
         loop {
-            match next(session.upload.id, body, session.due(), renew_at, interrupted).await {
-                Next::End(ended) => return Ok(ended),
-                Next::Renew => {
-                    if let Passed::Hopeless = self.pass_on(session, interrupted).await? {
-                        return Ok(Ended::Hopeless);
+            match next(session.upload.id, body, session.flush_at(), renew_at, interrupted).await {
+                BodyStep::End(ended) => return Ok(ended),
+                BodyStep::Renew => {
+                    if let FlushOutcome::Rejected = self.flush(session, interrupted).await? {
+                        return Ok(BodyEnd::Rejected);
                     }
-                    self.keep(session).await?;
+                    self.persist(session).await?;
                     renew_at = Instant::now() + RENEW_EVERY;
                     continue;
                 }
-                Next::Take(piece) => {
-                    match expected.new_bytes(piece, body.total(), &session.upload, session.taken()) {
+                BodyStep::Take(piece) => {
+                    match expected.new_bytes(piece, body.total(), &session.upload, session.received_len()) {
                         Err(ended) => return Ok(ended),
                         Ok(new) if new.is_empty() => continue,
-                        Ok(new) => session.take(new),
+                        Ok(new) => session.accept(new),
                     }
                     if !session.has_full_batch() {
                         continue;
                     }
                 }
-                Next::PassOn => {}
+                BodyStep::Flush => {}
             }
-            if let Passed::Hopeless = self.pass_on(session, interrupted).await? {
-                return Ok(Ended::Hopeless);
+            if let FlushOutcome::Rejected = self.flush(session, interrupted).await? {
+                return Ok(BodyEnd::Rejected);
             }
-            session.begin_if_kept(self).await?;
-            let end = session.taken();
-            if end - looked_at >= ROOM_EVERY_BYTES {
-                looked_at = end;
-                if !has_room(&self.0.options.blob, 0).await? {
-                    self.keep(session).await?;
-                    return Err(IntakeError::Full { offset: session.growing.kept() });
+            session.create_media_if_stored(self).await?;
+            let end = session.received_len();
+            if end - space_checked_at >= SPACE_CHECK_EVERY_BYTES {
+                space_checked_at = end;
+                if !has_disk_space(&self.0.options.blob, 0).await? {
+                    self.persist(session).await?;
+                    return Err(IntakeError::DiskFull { offset: session.growing.synced() });
                 }
             }
         }
     }
 
-    /// Holds a body in memory until it has ended. Only a complete one is held against its checksum.
-    pub(crate) async fn collect<B, E>(
+    /// Buffers a body in memory until it has ended. Only a complete one is checked against its checksum.
+    pub(crate) async fn buffer<B, E>(
         &self,
         session: &Session,
-        mut body: Paced<B>,
+        mut body: StallGuarded<B>,
         body_len: Option<u64>,
         interrupted: &CancellationToken,
-    ) -> Result<Collected, IntakeError>
+    ) -> Result<BufferedBody, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let mut held = BytesMut::new();
+        let mut buffered = BytesMut::new();
         let mut renew_at = Instant::now() + RENEW_EVERY;
         loop {
             let next = tokio::select! {
                 biased;
-                () = interrupted.cancelled() => return Ok(Collected::Ended(Ended::Interrupted)),
+                () = interrupted.cancelled() => return Ok(BufferedBody::Ended(BodyEnd::Interrupted)),
                 () = sleep_until(renew_at) => {
-                    // Nothing is kept yet, and yet nobody may take it for left alone.
+                    // No byte is stored yet, and the upload must not count as abandoned.
                     let now = self.0.options.clock.now();
-                    self.0.options.store.note_upload_alive(session.lease, now).await?;
+                    self.0.options.store.touch_upload(session.lease, now).await?;
                     renew_at = Instant::now() + RENEW_EVERY;
                     continue;
                 }
                 next = body.next() => next,
             };
             match next {
-                Err(TooSlow) => return Ok(Collected::Ended(Ended::Slow)),
-                Ok(Some(Err(_))) => return Ok(Collected::Ended(Ended::Broken)),
+                Err(Stalled) => return Ok(BufferedBody::Ended(BodyEnd::Stalled)),
+                Ok(Some(Err(_))) => return Ok(BufferedBody::Ended(BodyEnd::Incomplete)),
                 Ok(Some(Ok(bytes))) => {
                     if body.total() > CHECKED_BYTES_MAX {
                         return Err(IntakeError::ChecksumTooLong { max: CHECKED_BYTES_MAX });
                     }
-                    held.extend_from_slice(&bytes);
+                    buffered.extend_from_slice(&bytes);
                 }
                 Ok(None) if body_len.is_some_and(|body_len| body_len != body.total()) => {
-                    return Ok(Collected::Ended(Ended::Broken));
+                    return Ok(BufferedBody::Ended(BodyEnd::Incomplete));
                 }
-                Ok(None) => return Ok(Collected::All(held.freeze())),
+                Ok(None) => return Ok(BufferedBody::All(buffered.freeze())),
             }
         }
     }
 }
 
-/// Waits for what comes first: an interruption, the end of the batch's wait at `due`, the renewal, or the
-/// body.
+/// Waits for the first of these: an interruption, the deadline `due` of the batch, the renewal, or the body.
 async fn next<B, E>(
     upload: MediaId,
-    body: &mut Paced<B>,
+    body: &mut StallGuarded<B>,
     due: Option<Instant>,
     renew_at: Instant,
     interrupted: &CancellationToken,
-) -> Next
+) -> BodyStep
 where
     B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
     E: std::error::Error + Send + Sync + 'static,
 {
     let piece = tokio::select! {
         biased;
-        () = interrupted.cancelled() => return Next::End(Ended::Interrupted),
-        () = sleep_until(due.unwrap_or(renew_at)), if due.is_some() => return Next::PassOn,
-        () = sleep_until(renew_at) => return Next::Renew,
+        () = interrupted.cancelled() => return BodyStep::End(BodyEnd::Interrupted),
+        () = sleep_until(due.unwrap_or(renew_at)), if due.is_some() => return BodyStep::Flush,
+        () = sleep_until(renew_at) => return BodyStep::Renew,
         piece = body.next() => piece,
     };
     match piece {
-        Err(TooSlow) => Next::End(Ended::Slow),
-        Ok(None) => Next::End(Ended::Whole),
-        Ok(Some(Ok(bytes))) => Next::Take(bytes),
+        Err(Stalled) => BodyStep::End(BodyEnd::Stalled),
+        Ok(None) => BodyStep::End(BodyEnd::Complete),
+        Ok(Some(Ok(bytes))) => BodyStep::Take(bytes),
         Ok(Some(Err(error))) => {
-            tracing::debug!(error = %error, upload.id = %upload, "the body of an upload broke off");
-            Next::End(Ended::Broken)
+            tracing::debug!(error = %error, upload.id = %upload, "the body of an upload ended early");
+            BodyStep::End(BodyEnd::Incomplete)
         }
     }
 }
 
-/// How long after its begin a request renews its upload for the first time.
+/// Delay from the start of a request until it renews its upload for the first time.
 fn first_renewal(state: &UploadState) -> Duration {
-    if matches!(state, UploadState::Waiting) { BEGIN_WITHIN } else { RENEW_EVERY }
+    if matches!(state, UploadState::Waiting) { FIRST_RENEW_AFTER } else { RENEW_EVERY }
 }
 
 #[cfg(test)]
@@ -257,16 +256,16 @@ mod tests {
     use super::*;
     use crate::fixture::{uploading, waiting};
 
-    /// Pieces of one body, each with what is taken of it, until the body ends.
+    /// Pieces of one body, each with its accepted bytes, until the body ends.
     #[track_caller]
-    fn check(upload: &Upload, expected: Expected, pieces: &[(&'static str, Result<&str, Ended>)]) {
-        let (mut rest, mut total, mut taken) = (expected.clone(), 0, upload.kept());
+    fn check(upload: &Upload, expected: Expected, pieces: &[(&'static str, Result<&str, BodyEnd>)]) {
+        let (mut rest, mut total, mut received) = (expected.clone(), 0, upload.offset());
         for (piece, answer) in pieces {
             total += piece.len() as u64;
-            let new = rest.new_bytes(Bytes::from_static(piece.as_bytes()), total, upload, taken);
+            let new = rest.new_bytes(Bytes::from_static(piece.as_bytes()), total, upload, received);
             let text = new.as_ref().map(|new| std::str::from_utf8(new).unwrap());
             assert_eq!(text, answer.as_deref(), "{piece} of {expected:?}");
-            taken += new.map_or(0, |new| new.len() as u64);
+            received += new.map_or(0, |new| new.len() as u64);
         }
     }
 
@@ -275,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_kept_are_skipped_across_pieces() {
+    fn stored_bytes_are_skipped_across_chunks() {
         let upload = uploading(100, 1);
         check(&upload, expected(0, None), &[("abc", Ok("abc")), ("", Ok("")), ("d", Ok("d"))]);
         check(&upload, expected(2, None), &[("abc", Ok("c")), ("d", Ok("d"))]);
@@ -284,55 +283,56 @@ mod tests {
     }
 
     #[test]
-    fn piece_beyond_the_announced_body_is_not_taken() {
+    fn piece_beyond_the_announced_body_is_rejected() {
         let upload = uploading(100, 1);
-        let too_many = || Err(Ended::TooMany { length: 4 });
+        let too_many = || Err(BodyEnd::TooMany { length: 4 });
         check(&upload, expected(0, Some(4)), &[("abc", Ok("abc")), ("d", Ok("d")), ("e", too_many())]);
         check(&upload, expected(0, Some(4)), &[("abc", Ok("abc")), ("de", too_many())]);
         check(&upload, expected(9, Some(4)), &[("abcde", too_many())]); // skipped bytes count
     }
 
     #[test]
-    fn piece_beyond_the_file_or_the_size_limit_is_not_taken() {
+    fn piece_beyond_file_length_or_size_limit_is_rejected() {
         let of = |length, size_max| Upload { length, size_max, ..uploading(100, 1) };
-        let too_many = || Err(Ended::TooMany { length: 104 });
-        let too_large = || Err(Ended::TooLarge { max: 104 });
-        let (known, limited) = (of(Some(104), None), of(None, Some(104)));
-        check(&known, expected(0, None), &[("abc", Ok("abc")), ("d", Ok("d")), ("e", too_many())]);
-        check(&known, expected(2, None), &[("abcdef", Ok("cdef"))]); // skipped bytes do not count
-        check(&known, expected(1, None), &[("abcdef", too_many())]);
+        let too_many = || Err(BodyEnd::TooMany { length: 104 });
+        let too_large = || Err(BodyEnd::TooLarge { max: 104 });
+        let (announced, limited) = (of(Some(104), None), of(None, Some(104)));
+        check(&announced, expected(0, None), &[("abc", Ok("abc")), ("d", Ok("d")), ("e", too_many())]);
+        check(&announced, expected(2, None), &[("abcdef", Ok("cdef"))]); // skipped bytes do not count
+        check(&announced, expected(1, None), &[("abcdef", too_many())]);
         check(&limited, expected(0, None), &[("abcd", Ok("abcd")), ("e", too_large())]);
         check(&limited, expected(1, None), &[("abcdef", too_large())]);
-        // What was announced is told first.
+        // The announced length takes precedence over the maximum.
         check(&of(Some(104), Some(104)), expected(0, None), &[("abcde", too_many())]);
     }
 
     #[test]
     fn complete_body_has_its_announced_length() {
-        let check = |came: Came, kept: u64, expected: Result<Ended, LengthProblem>| {
-            assert_eq!(came.judge(kept), expected, "{came:?} {kept}");
+        let check = |body: ReceivedBody, offset: u64, expected: Result<BodyEnd, LengthRejected>| {
+            assert_eq!(body.body_end(offset), expected, "{body:?} {offset}");
         };
-        let came = Came { start: 100, len: 10, announced: None, is_last: false };
-        check(came, 100, Ok(Ended::Whole));
-        check(Came { announced: Some(10), ..came }, 100, Ok(Ended::Whole));
-        check(Came { announced: Some(11), ..came }, 100, Ok(Ended::Broken));
-        check(Came { announced: Some(0), len: 0, ..came }, 100, Ok(Ended::Whole));
-        // Without being the last it may end anywhere in what is kept.
-        check(Came { start: 0, ..came }, 100, Ok(Ended::Whole));
+        let came = ReceivedBody { start: 100, len: 10, announced: None, is_last: false };
+        check(came, 100, Ok(BodyEnd::Complete));
+        check(ReceivedBody { announced: Some(10), ..came }, 100, Ok(BodyEnd::Complete));
+        check(ReceivedBody { announced: Some(11), ..came }, 100, Ok(BodyEnd::Incomplete));
+        check(ReceivedBody { announced: Some(0), len: 0, ..came }, 100, Ok(BodyEnd::Complete));
+        // Without being the last, it may end anywhere in the stored bytes.
+        check(ReceivedBody { start: 0, ..came }, 100, Ok(BodyEnd::Complete));
     }
 
     #[test]
-    fn last_body_must_not_end_below_the_kept_bytes() {
-        let check = |start: u64, len: u64, announced: Option<u64>, expected: Result<Ended, LengthProblem>| {
-            let came = Came { start, len, announced, is_last: true };
-            assert_eq!(came.judge(100), expected, "{came:?}");
-        };
-        check(90, 9, None, Err(LengthProblem::BelowKept { kept: 100 }));
-        check(90, 10, None, Ok(Ended::Whole));
-        check(90, 11, None, Ok(Ended::Whole));
-        check(90, 10, Some(11), Ok(Ended::Broken));
-        check(90, 9, Some(10), Err(LengthProblem::BelowKept { kept: 100 }));
-        check(u64::MAX, 10, None, Ok(Ended::Whole));
+    fn last_body_below_offset_is_rejected() {
+        let check =
+            |start: u64, len: u64, announced: Option<u64>, expected: Result<BodyEnd, LengthRejected>| {
+                let body = ReceivedBody { start, len, announced, is_last: true };
+                assert_eq!(body.body_end(100), expected, "{body:?}");
+            };
+        check(90, 9, None, Err(LengthRejected::BelowOffset { kept: 100 }));
+        check(90, 10, None, Ok(BodyEnd::Complete));
+        check(90, 11, None, Ok(BodyEnd::Complete));
+        check(90, 10, Some(11), Ok(BodyEnd::Incomplete));
+        check(90, 9, Some(10), Err(LengthRejected::BelowOffset { kept: 100 }));
+        check(u64::MAX, 10, None, Ok(BodyEnd::Complete));
     }
 
     #[test]

@@ -1,26 +1,26 @@
-//! What the bytes of one request must add up to (tus 1.0, checksum).
+//! The checksum of the bytes of one request (tus 1.0, checksum).
 
 use bytes::Bytes;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// The most bytes of a request that names a checksum, for they wait in memory until it is known to hold: the
-/// usual chunk of the web uploader (C-152, 16 MiB) twice over.
+/// Longest request with a checksum in bytes, because it stays in memory until it is verified: twice the
+/// usual chunk of the web uploader (C-152, 16 MiB).
 pub const CHECKED_BYTES_MAX: u64 = 32 << 20;
 
-/// A checksum, as the client says.
+/// A checksum from the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checksum {
-    /// SHA-1: the one that every tus server knows.
+    /// SHA-1: supported by every tus server.
     Sha1([u8; 20]),
     /// SHA-256.
     Sha256([u8; 32]),
 }
 
 impl Checksum {
-    /// Whether these bytes add up to it.
-    pub(crate) fn holds(&self, pieces: &[Bytes]) -> bool {
+    /// Whether these bytes have this checksum.
+    pub(crate) fn matches(&self, pieces: &[Bytes]) -> bool {
         match self {
             Self::Sha1(expected) => {
                 let mut hash = Sha1::new();
@@ -46,16 +46,16 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_holds_for_its_bytes_however_they_are_cut() {
+    fn checksum_matches_across_any_chunks() {
         // FIPS 180-4, the examples of "abc".
         let sha1 = Checksum::Sha1(bytes("a9993e364706816aba3e25717850c26c9cd0d89d"));
         let sha256 =
             Checksum::Sha256(bytes("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
         for checksum in [sha1, sha256] {
-            assert!(checksum.holds(&[Bytes::from_static(b"abc")]));
-            assert!(checksum.holds(&[Bytes::from_static(b"a"), Bytes::new(), Bytes::from_static(b"bc")]));
-            assert!(!checksum.holds(&[Bytes::from_static(b"abd")]));
-            assert!(!checksum.holds(&[]));
+            assert!(checksum.matches(&[Bytes::from_static(b"abc")]));
+            assert!(checksum.matches(&[Bytes::from_static(b"a"), Bytes::new(), Bytes::from_static(b"bc")]));
+            assert!(!checksum.matches(&[Bytes::from_static(b"abd")]));
+            assert!(!checksum.matches(&[]));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The last byte: an upload becomes a media.
+//! Completes an upload after the last byte: it becomes a media.
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
@@ -10,65 +10,68 @@ use kinora_index::Index;
 use kinora_isobmff::ReadError;
 use kinora_store::{JobKind, NewJob, Tx, UploadLease};
 
-use crate::receive::{Receiving, renewing};
-use crate::session::{Reading, Session};
-use crate::{Intake, IntakeError, Missing, ScanError, ScanTurn, Standing, Whole, failure_of, of_index};
+use crate::receive::{ActiveRequest, with_renewal};
+use crate::session::{ScanState, Session};
+use crate::{
+    Intake, IntakeError, RequiredEncodes, ScanError, ScanPermit, ScanResult, UploadProgress, failure_of,
+    of_index,
+};
 
-/// What the bytes of a whole file were.
-enum Read {
-    /// It plays as it lies: the media is ready with this commit.
-    Playable(Box<Index>, ScanTurn),
-    /// Something must be made first, or the file must be read once more, which a job does.
-    Later(Option<(Box<Index>, ScanTurn)>),
-    /// It is no media.
-    Refused(ReadError),
+/// The scan result of a whole file.
+enum FileOutcome {
+    /// Playable without a remux: this commit makes the media ready.
+    Playable(Box<Index>, ScanPermit),
+    /// A job must encode or remux first, or scan the file again.
+    NeedsJob(Option<(Box<Index>, ScanPermit)>),
+    /// Not a media file.
+    Rejected(ReadError),
 }
 
 impl Intake {
-    /// Completes an upload whose file is whole. Goes on when the caller goes away.
-    pub(crate) async fn complete(&self, receiving: Receiving) -> Result<Standing, IntakeError> {
+    /// Completes an upload whose file is fully received. Continues if the caller goes away.
+    pub(crate) async fn complete(&self, receiving: ActiveRequest) -> Result<UploadProgress, IntakeError> {
         let intake = self.clone();
         let completing = tokio::spawn(async move {
             let mut receiving = receiving;
-            // Taken out: whatever becomes of it, nobody goes on with this session.
-            let session = receiving.entered.session.take().expect("it was opened before");
+            // Taken out: no later request continues this session, even on failure.
+            let session = receiving.guard.session.take().expect("it was opened before");
             let completed = intake.complete_session(session).await;
-            receiving.entered.leave();
+            receiving.guard.release();
             completed
         });
         match completing.await {
             Ok(completed) => completed,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is going down; whoever looks after uploads completes it.
+                // The runtime shuts down; the maintenance of uploads completes it.
                 Err(_) => Err(IntakeError::Interrupted { offset: 0 }),
             },
         }
     }
 
-    async fn complete_session(&self, mut session: Session) -> Result<Standing, IntakeError> {
+    async fn complete_session(&self, mut session: Session) -> Result<UploadProgress, IntakeError> {
         let options = &self.0.options;
         let length = session.growing.written();
-        // The scan waits for its turn, of many large files for minutes.
-        let read = renewing(&self.0, session.lease, self.read_whole(&mut session)).await??;
+        // The scan waits for a memory permit, with many large files for minutes.
+        let read = with_renewal(&self.0, session.lease, self.read_whole(&mut session)).await??;
         let (lease, source) = (session.lease, session.upload.source);
         let intake = self.clone();
         let upload = match read {
-            Read::Refused(error) => {
+            FileOutcome::Rejected(error) => {
                 return Err(self.fail_completed(&session, failure_of(&error)).await?);
             }
-            Read::Playable(index, turn) => {
+            FileOutcome::Playable(index, permit) => {
                 let max = session.upload.settings.max_resolution;
                 let facts = of_index(&index, max, options.clock.now(), &*options.random);
-                let missing = Missing::of(&index, max);
+                let missing = RequiredEncodes::of(&index, max);
                 let put = options
                     .blob
                     .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from(index.to_bytes()));
                 drop(index); // its tables may be large
-                if turn.holds_place() {
-                    // What is left of the file may wait for memory, whose holders may wait for this turn.
+                if permit.holds_slot() {
+                    // The rest of the file may wait for memory, whose owners may wait for this permit.
                     put.await?;
-                    drop(turn);
+                    drop(permit);
                     session.growing.finish().await?;
                 } else {
                     let (finished, put) = tokio::join!(session.growing.finish(), put);
@@ -79,13 +82,13 @@ impl Intake {
                 options
                     .store
                     .write(async move |tx| {
-                        whole(tx, &intake, lease, length).await?;
-                        take_over(tx, lease.upload, facts.clone(), missing, now).await
+                        mark_complete(tx, &intake, lease, length).await?;
+                        complete_media(tx, lease.upload, facts.clone(), missing, now).await
                     })
                     .await?
             }
-            Read::Later(index) => {
-                if let Some((index, _turn)) = index {
+            FileOutcome::NeedsJob(index) => {
+                if let Some((index, _permit)) = index {
                     let bytes = Bytes::from(index.to_bytes());
                     options.blob.put_once(ObjectKey::Index(PresentationId::of(source)), bytes).await?;
                 }
@@ -94,7 +97,7 @@ impl Intake {
                 options
                     .store
                     .write(async move |tx| {
-                        let upload = whole(tx, &intake, lease, length).await?;
+                        let upload = mark_complete(tx, &intake, lease, length).await?;
                         let job = JobKind::IngestUpload { media: upload.id };
                         tx.enqueue(NewJob::soon(job, upload.workspace, now)).await?;
                         Ok::<_, kinora_store::Error>(upload)
@@ -102,84 +105,83 @@ impl Intake {
                     .await?
             }
         };
-        Ok(Standing { offset: length, upload })
+        Ok(UploadProgress { offset: length, upload })
     }
 
-    /// What the whole file is, as far as it has been read while it came.
-    async fn read_whole(&self, session: &mut Session) -> Result<Read, IntakeError> {
+    /// The scan result of the whole file, as far as it was scanned while it arrived.
+    async fn read_whole(&self, session: &mut Session) -> Result<FileOutcome, IntakeError> {
         session.end_checkpoints().await;
-        let Reading::On(scan) = std::mem::replace(&mut session.scan, Reading::Blind) else {
-            return Ok(Read::Later(None));
+        let ScanState::Active(scan) = std::mem::replace(&mut session.scan, ScanState::NotRead) else {
+            return Ok(FileOutcome::NeedsJob(None));
         };
-        // Another sound is fetched by a job.
-        if session.upload.settings.sound.is_some() || scan.is_foreign().await == Ok(true) {
-            // What was seen of it while it came is told to the job.
-            session.scan = Reading::On(scan);
+        // A job downloads replacing audio.
+        if session.upload.settings.audio_edit.is_some() || scan.is_foreign().await == Ok(true) {
+            // The checkpoint gives the scan state to the job.
+            session.scan = ScanState::Active(scan);
             session.write_last_checkpoint(&self.0).await;
             session.finish_checkpoints().await;
-            return Ok(Read::Later(None));
+            return Ok(FileOutcome::NeedsJob(None));
         }
-        let Whole { scanned, turn } = match scan.finish().await {
-            Ok(whole) => whole,
-            Err(ScanError::Read(error)) => return Ok(Read::Refused(error)),
+        let ScanResult { scanned, permit } = match scan.finish().await {
+            Ok(result) => result,
+            Err(ScanError::Read(error)) => return Ok(FileOutcome::Rejected(error)),
             Err(error) => return Err(error.into()),
         };
         Ok(match scanned {
-            Scanned::Foreign { .. } => Read::Later(None),
+            Scanned::NeedsRemux { .. } => FileOutcome::NeedsJob(None),
             Scanned::Index(index) => {
-                let missing = Missing::of(&index, session.upload.settings.max_resolution);
-                if missing.is_nothing() {
-                    Read::Playable(Box::new(index), turn)
+                let missing = RequiredEncodes::of(&index, session.upload.settings.max_resolution);
+                if missing.is_empty() {
+                    FileOutcome::Playable(Box::new(index), permit)
                 } else {
-                    Read::Later(Some((Box::new(index), turn)))
+                    FileOutcome::NeedsJob(Some((Box::new(index), permit)))
                 }
             }
         })
     }
 
-    /// Ends an upload of which nothing can become, for what its scanner says. Answers what the client is
-    /// told.
+    /// Fails an upload for the error of its scanner. Returns the error for the client.
     pub(crate) async fn fail_as_read(&self, session: &mut Session) -> Result<IntakeError, IntakeError> {
-        let failure = match std::mem::replace(&mut session.scan, Reading::Blind) {
-            Reading::On(scan) => match scan.finish().await {
+        let failure = match std::mem::replace(&mut session.scan, ScanState::NotRead) {
+            ScanState::Active(scan) => match scan.finish().await {
                 Err(ScanError::Read(error)) => failure_of(&error),
                 Err(error) => return Err(error.into()),
                 Ok(_) => return Err(IntakeError::Internal("the scanner gave up without a reason".into())),
             },
-            Reading::Blind => Failure::new(FailureCode::NotMedia, "the file is no media"),
+            ScanState::NotRead => Failure::new(FailureCode::NotMedia, "the file is no media"),
         };
         self.fail(session, failure).await
     }
 
-    /// Ends an upload of which nothing can become. Answers what the client is told.
+    /// Fails an upload. Returns the error for the client.
     ///
-    /// Its media fails, and is made for that when no byte was kept yet: the application gets the event
-    /// however early the end came.
+    /// Fails its media too, and creates it for that if no byte was stored yet: the application gets the
+    /// event however early the upload failed.
     pub(crate) async fn fail(&self, session: &Session, failure: Failure) -> Result<IntakeError, IntakeError> {
-        let (lease, now, told) = (session.lease, self.0.options.clock.now(), failure.clone());
-        let (kept, intake) = (session.growing.written(), self.clone());
+        let (lease, now, reported) = (session.lease, self.0.options.clock.now(), failure.clone());
+        let (offset, intake) = (session.growing.written(), self.clone());
         self.0
             .options
             .store
             .write(async move |tx| {
-                let upload = begin(tx, &intake, lease, kept).await?;
+                let upload = find_or_create_media(tx, &intake, lease, offset).await?;
                 tx.fail_upload(upload, failure.clone(), now).await
             })
             .await?;
-        Ok(IntakeError::Hopeless(told))
+        Ok(IntakeError::Rejected(reported))
     }
 
-    /// An upload of which what was kept is gone cannot go on, and nobody would end it.
-    pub(crate) async fn end_if_lost<T>(
+    /// An upload whose stored bytes are gone cannot continue, and no other code would end it.
+    pub(crate) async fn fail_if_lost<T>(
         &self,
         id: MediaId,
         ended: Result<T, IntakeError>,
     ) -> Result<T, IntakeError> {
-        let Err(IntakeError::Lost) = ended else { return ended };
-        tracing::error!(upload.id = %id, "what was kept of an upload is gone from the store of objects");
-        let sentence = "what was kept of the file is gone from the server's store; create another upload";
+        let Err(IntakeError::BytesLost) = ended else { return ended };
+        tracing::error!(upload.id = %id, "the stored bytes of an upload are missing in the object store");
+        let sentence = "the stored bytes of the file are missing on the server; create another upload";
         let failure = Failure::new(FailureCode::Internal, sentence);
-        let (told, now) = (failure.clone(), self.0.options.clock.now());
+        let (reported, now) = (failure.clone(), self.0.options.clock.now());
         self.0
             .options
             .store
@@ -190,34 +192,34 @@ impl Intake {
                 _ => Ok(()),
             })
             .await?;
-        Err(IntakeError::Hopeless(told))
+        Err(IntakeError::Rejected(reported))
     }
 
-    /// The same, when the whole file has come.
+    /// The same for a fully received file.
     async fn fail_completed(&self, session: &Session, failure: Failure) -> Result<IntakeError, IntakeError> {
-        let (lease, now, told) = (session.lease, self.0.options.clock.now(), failure.clone());
-        let (kept, intake) = (session.growing.written(), self.clone());
+        let (lease, now, reported) = (session.lease, self.0.options.clock.now(), failure.clone());
+        let (offset, intake) = (session.growing.written(), self.clone());
         self.0
             .options
             .store
             .write(async move |tx| {
-                let upload = begin(tx, &intake, lease, kept).await?;
+                let upload = find_or_create_media(tx, &intake, lease, offset).await?;
                 if let Some(media) = tx.media_by_id(upload.id).await? {
                     tx.push_event(&media.uploaded(now)).await?;
                 }
                 tx.fail_upload(upload, failure.clone(), now).await
             })
             .await?;
-        Ok(IntakeError::Hopeless(told))
+        Ok(IntakeError::Rejected(reported))
     }
 }
 
-/// The upload of a lease, with its media, which is made if no byte was written down yet.
-pub(crate) async fn begin(
+/// The upload of a lease, with its media, which is created if no stored byte was recorded yet.
+pub(crate) async fn find_or_create_media(
     tx: &mut Tx,
     intake: &Intake,
     lease: UploadLease,
-    kept: u64,
+    offset: u64,
 ) -> Result<Upload, kinora_store::Error> {
     let upload = tx.leased_upload(lease).await?;
     let UploadState::Waiting = upload.state else { return Ok(upload) };
@@ -225,63 +227,63 @@ pub(crate) async fn begin(
     let (now, random): (Timestamp, &dyn Random) = (options.clock.now(), &*options.random);
     let address = intake.unsigned_address(upload.id);
     let (upload, media, created) =
-        upload.begin(kept, address, now, random).map_err(|_| kinora_store::Error::LeaseLost)?;
+        upload.begin(offset, address, now, random).map_err(|_| kinora_store::Error::LeaseLost)?;
     tx.save_upload(&upload).await?;
     tx.insert_media(&media).await?;
     tx.push_event(&created).await?;
-    tx.begin_tracks(&media, now).await?;
+    tx.fetch_added_tracks(&media, now).await?;
     Ok(Upload { version: upload.version + 1, ..upload })
 }
 
-/// Writes down that the file is whole, with the event that says so.
-async fn whole(
+/// Records that the file is complete, with its event.
+async fn mark_complete(
     tx: &mut Tx,
     intake: &Intake,
     lease: UploadLease,
     length: u64,
 ) -> Result<Upload, kinora_store::Error> {
-    let upload = begin(tx, intake, lease, length).await?;
+    let upload = find_or_create_media(tx, intake, lease, length).await?;
     let now = intake.0.options.clock.now();
     let upload = upload.complete(length, now).map_err(|_| kinora_store::Error::LeaseLost)?;
     tx.save_upload(&upload).await?;
     let media = tx.media_by_id(upload.id).await?.ok_or(kinora_store::Error::LeaseLost)?;
     tx.push_event(&media.uploaded(now)).await?;
-    tx.drop_job(JobKind::TendUpload { media: upload.id }).await?;
+    tx.cancel_job(JobKind::CheckUpload { media: upload.id }).await?;
     Ok(upload)
 }
 
-/// The media of a completed upload is ready, and takes its source over. The objects of source and index must
-/// be there.
+/// Makes the media of a completed upload ready with the uploaded source. The objects of source and index
+/// must be stored.
 ///
-/// [`kinora_store::Error::LeaseLost`] when the media is gone, or has taken it over already.
-pub async fn take_over(
+/// [`kinora_store::Error::LeaseLost`] when the media is gone, or has the source already.
+pub async fn complete_media(
     tx: &mut Tx,
     id: MediaId,
     facts: MediaFacts,
-    missing: Missing,
+    missing: RequiredEncodes,
     now: Timestamp,
 ) -> Result<Upload, kinora_store::Error> {
     use kinora_store::Error::LeaseLost;
 
     let upload = tx.upload_by_id(id).await?.ok_or(LeaseLost)?;
     let source = upload.source;
-    let upload = upload.hand_over(now).map_err(|_| LeaseLost)?;
+    let upload = upload.release_source(now).map_err(|_| LeaseLost)?;
     tx.save_upload(&upload).await?;
     let media = tx.media_by_id(id).await?.ok_or(LeaseLost)?;
     let (media, ready) = media.finish_upload(source, facts, now).map_err(|_| LeaseLost)?;
     tx.save_ready(&media, &ready, now).await?;
-    // What was encoded has been decoded already.
-    if !missing.picture {
+    // Encoding already proved that it decodes.
+    if !missing.video {
         tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, media.workspace, now)).await?;
     }
-    if missing.encodes_sound {
+    if missing.has_encoded_audio {
         tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, media.workspace, now)).await?;
     }
     tx.discard_upload(&upload, now).await?;
     Ok(upload)
 }
 
-/// The media of a completed upload has failed; its file is given up. Nothing happens when it is settled
+/// Fails the media of a completed upload and discards its file. Does nothing if it is ready or failed
 /// already.
 pub async fn give_up(
     tx: &mut Tx,
@@ -290,7 +292,7 @@ pub async fn give_up(
     now: Timestamp,
 ) -> Result<(), kinora_store::Error> {
     let Some(upload) = tx.upload_by_id(id).await? else { return Ok(()) };
-    let Ok(upload) = upload.hand_over(now) else { return Ok(()) };
+    let Ok(upload) = upload.release_source(now) else { return Ok(()) };
     tx.save_upload(&upload).await?;
     tx.fail_media_of_upload(&upload, failure, now).await?;
     tx.discard_upload(&upload, now).await

@@ -1,97 +1,97 @@
-//! Why bytes were not taken, as far as a client can be told.
+//! Errors of uploads, as far as they are visible to a client.
 
-use kinora_domain::{Failure, FailureCode, LengthProblem, Upload};
+use kinora_domain::{Failure, FailureCode, LengthRejected, Upload};
 use kinora_isobmff::{ReadError, ReadFailureCode};
 
-use crate::{ScanError, is_full};
+use crate::{ScanError, is_disk_full};
 
-/// Why a request did not do what it asked for. Where an offset stands, the bytes up to it are kept.
+/// Why a request failed. An `offset` means that the bytes before it are stored.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
-    /// There is no such upload, or not any more.
+    /// The upload does not exist, or no longer.
     #[error("there is no such upload")]
     NotFound,
-    /// Nothing more can come: cancelled, timed out or failed, as its state says.
+    /// The upload accepts no more bytes: cancelled, timed out or failed, as its state says.
     #[error("the upload is {}", .0.state.name())]
     Ended(Box<Upload>),
-    /// The whole file is kept already, and the request is for one that is not.
+    /// The whole file is stored already, and the request needs an incomplete upload.
     #[error("the upload is complete")]
     Complete(Box<Upload>),
-    /// The bytes do not follow those that are kept.
-    #[error("the next byte belongs at {offset}")]
+    /// The bytes do not follow the stored ones.
+    #[error("the next byte must be at {offset}")]
     WrongOffset {
-        /// Where the upload stands.
+        /// Number of stored bytes.
         offset: u64,
-        /// Bytes of the whole file, if known.
+        /// Length of the whole file in bytes, if known.
         length: Option<u64>,
     },
-    /// The length of the whole file cannot be what was said.
+    /// The stated length of the whole file is impossible.
     #[error(transparent)]
-    Length(#[from] LengthProblem),
-    /// The body brings more bytes than were announced; those beyond are not kept.
-    #[error("more bytes came than the {length} that were announced")]
+    Length(#[from] LengthRejected),
+    /// The body is longer than announced; the excess bytes are not stored.
+    #[error("the body has more bytes than the announced length of {length}")]
     TooManyBytes {
-        /// Where the upload stands.
+        /// Number of stored bytes.
         offset: u64,
-        /// Bytes of the whole file.
+        /// Length of the whole file in bytes.
         length: u64,
     },
-    /// The body ended before the file did, although the request said that it ends the file.
+    /// The body ended before the file did, although the request announced the end of the file.
     #[error("the body ended after {offset} bytes, before the announced length of the file")]
     TooFewBytes {
-        /// Where the upload stands.
+        /// Number of stored bytes.
         offset: u64,
     },
-    /// The bytes do not add up to their checksum; none of the request is kept.
-    #[error("the checksum does not fit the bytes")]
+    /// The checksum does not match; no byte of the request is stored.
+    #[error("the checksum does not match the bytes")]
     BadChecksum {
-        /// Where the upload stands.
+        /// Number of stored bytes.
         offset: u64,
     },
-    /// Too many bytes to be held until their checksum is known.
-    #[error("a request with a checksum has at most {max} bytes")]
+    /// The request is too long to buffer until its checksum is verified.
+    #[error("a request with a checksum must have at most {max} bytes")]
     ChecksumTooLong {
-        /// The most bytes.
+        /// The limit in bytes.
         max: u64,
     },
-    /// What came can never become a media; the upload has failed.
+    /// The received bytes can never become a media; the upload has failed.
     #[error("{}", .0.message)]
-    Hopeless(Failure),
+    Rejected(Failure),
     /// Another request receives this upload now.
-    #[error("another request has taken this upload over")]
+    #[error("another request has taken over this upload; read its offset")]
     Interrupted {
-        /// Where the upload stood.
+        /// Number of stored bytes at the interruption.
         offset: u64,
     },
-    /// The client's line broke, or the body ended early.
-    #[error("the body ended early")]
-    Broken {
-        /// Where the upload stands.
+    /// The connection of the client broke, or the body ended early.
+    #[error("the body ended early; resume the upload or send it again")]
+    Incomplete {
+        /// Number of stored bytes.
         offset: u64,
     },
-    /// The bytes come more slowly than the server waits for them.
-    #[error("the bytes come too slowly")]
-    Slow {
-        /// Where the upload stands.
+    /// The bytes arrive below the minimum rate.
+    #[error("the bytes arrive too slowly; resume the upload or send it again")]
+    Stalled {
+        /// Number of stored bytes.
         offset: u64,
     },
     /// The disk is full.
     #[error("the disk is full")]
-    Full {
-        /// Where the upload stands.
+    DiskFull {
+        /// Number of stored bytes.
         offset: u64,
     },
-    /// Another request or process receives this upload and has not let go yet.
+    /// Another request or process receives this upload and has not released it yet.
     #[error("another request is still ending")]
     Busy,
-    /// A part that is needed does not answer.
-    #[error("a part of the server does not answer")]
-    Away(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// What was kept of the file is not in the store of objects any more, or not as it was written down. The
-    /// upload is ended for it.
-    #[error("what was kept of the file is gone")]
-    Lost,
-    /// Our own fault.
+    /// A required service is unavailable.
+    #[error("a component of the server does not respond")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Stored bytes of the file are missing from the object store, or differ from the record. The upload is
+    /// ended for that reason.
+    #[error("the stored bytes of the file are missing")]
+    BytesLost,
+    /// An internal error.
     #[error("the upload could not be received")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -101,11 +101,11 @@ impl From<kinora_store::Error> for IntakeError {
         use kinora_store::Error as Store;
 
         match error {
-            // Somebody else receives it now; how far it had come is asked anew.
+            // Another process receives it now; the client must query the offset again.
             Store::LeaseLost => Self::Interrupted { offset: 0 },
-            Store::Full => Self::Full { offset: 0 },
+            Store::Full => Self::DiskFull { offset: 0 },
             Store::Busy | Store::Conflict => Self::Busy,
-            away @ Store::Unavailable { .. } => Self::Away(Box::new(away)),
+            unavailable @ Store::Unavailable { .. } => Self::Unavailable(Box::new(unavailable)),
             other => Self::Internal(Box::new(other)),
         }
     }
@@ -116,27 +116,29 @@ impl From<kinora_blob::Error> for IntakeError {
         use kinora_blob::Error as Blob;
 
         match error {
-            Blob::Full => Self::Full { offset: 0 },
-            Blob::HeldElsewhere(_) => Self::Busy,
-            Blob::Gone(_) => Self::Lost,
-            // What the ledger answered is one of ours.
-            Blob::Ledger(cause) => match cause.downcast::<kinora_store::Error>() {
+            Blob::Full => Self::DiskFull { offset: 0 },
+            Blob::LockedElsewhere(_) => Self::Busy,
+            Blob::Gone(_) => Self::BytesLost,
+            // The ledger returned one of our errors.
+            Blob::MultipartLog(cause) => match cause.downcast::<kinora_store::Error>() {
                 Ok(error) => (*error).into(),
                 Err(other) => Self::Internal(other),
             },
-            away @ (Blob::Unavailable { .. } | Blob::Refused { .. }) => Self::Away(Box::new(away)),
+            unavailable @ (Blob::Unavailable { .. } | Blob::Rejected { .. }) => {
+                Self::Unavailable(Box::new(unavailable))
+            }
             other => Self::Internal(Box::new(other)),
         }
     }
 }
 
 impl IntakeError {
-    /// The same, where the upload is known to stand.
+    /// The same with a known offset.
     #[must_use]
-    pub(crate) fn standing_at(self, at: u64) -> Self {
+    pub(crate) fn with_offset(self, at: u64) -> Self {
         match self {
             Self::Interrupted { .. } => Self::Interrupted { offset: at },
-            Self::Full { .. } => Self::Full { offset: at },
+            Self::DiskFull { .. } => Self::DiskFull { offset: at },
             other => other,
         }
     }
@@ -145,13 +147,13 @@ impl IntakeError {
 impl From<ScanError> for IntakeError {
     fn from(error: ScanError) -> Self {
         match error {
-            ScanError::Aside(error) if is_full(&error) => Self::Full { offset: 0 },
+            ScanError::SpillFile(error) if is_disk_full(&error) => Self::DiskFull { offset: 0 },
             error => Self::Internal(Box::new(error)),
         }
     }
 }
 
-/// What an owner is told of a file that is no media.
+/// The failure for a file that is not a media file.
 pub fn failure_of(error: &ReadError) -> Failure {
     let code = match error.code() {
         ReadFailureCode::NotMedia => FailureCode::NotMedia,

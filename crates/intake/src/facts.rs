@@ -1,53 +1,57 @@
-//! What a client is told of a source, from its index.
+//! The facts about a source for clients, from its index.
 
 use kinora_domain::{
     AspectRatio, FrameRate, LeftOutTrack, MediaDuration, MediaFacts, NotCopied, NotCopiedReason, Random,
     Resolution, Timestamp, Track, TrackId, TrackKind,
 };
 use kinora_formats::encode::ladder;
-use kinora_hls::{audio_names, sound_offers};
+use kinora_hls::{audio_names, audio_renditions};
 use kinora_index::{AudioTrack, Index, Rung, TrackMedia};
 
-/// ISO 639-2 for "not determined"; BCP 47 knows it too.
+/// ISO 639-2 for "not determined"; also valid in BCP 47.
 const UNDETERMINED: &str = "und";
-/// What a track is called of which nothing is known.
+/// Name of a track without language and title.
 const UNDETERMINED_NAME: &str = "Undetermined";
 
-/// The facts of a source of which nothing larger than `max` is shown; tracks get new ids.
+/// The facts of a source, limited to the resolution `max`; tracks get new ids.
 pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Random) -> MediaFacts {
     let source = index.facts();
     let track =
         |kind, not_copied, is_encoded| Track { id: TrackId::new(now, random), kind, not_copied, is_encoded };
-    let why = |media: &TrackMedia| media.not_copied().map(not_copied);
+    let reason_of = |media: &TrackMedia| media.not_copied().map(not_copied);
     let video = source.video.as_ref().map(|video| {
         let frame_rate = video
             .frame_rate
             .map(|(numerator, denominator)| FrameRate { numerator, denominator: denominator.max(1) });
         let kind = TrackKind::Video { width: video.display_width, height: video.display_height, frame_rate };
-        track(kind, index.video().and_then(|(track, _)| why(&track.media)), false)
+        track(kind, index.video().and_then(|(track, _)| reason_of(&track.media)), false)
     });
-    // The names that players show: no two tracks of a media have the same (C-158).
+    // Names that players show: unique within a media (C-158).
     let names = audio_names(index, UNDETERMINED_NAME).into_iter();
     let copies_video = source
         .video
         .as_ref()
-        .is_some_and(|video| Resolution::of_picture(video.display_width, video.display_height) <= max);
-    let offers = sound_offers(index, copies_video);
-    let audio = names.zip(index.audio_tracks()).zip(offers).map(|((audio, (of, found)), offer)| {
+        .is_some_and(|video| Resolution::of_size(video.display_width, video.display_height) <= max);
+    let renditions = audio_renditions(index, copies_video);
+    let audio = names.zip(index.audio_tracks()).zip(renditions).map(|((audio, (of, found)), rendition)| {
         let kind = TrackKind::Audio {
             language_code: audio.language.unwrap_or_else(|| UNDETERMINED.to_owned()),
             language_name: audio.name,
         };
-        let is_withheld = !offer.is_copied && offer.is_encoded;
-        track(kind, why(&of.media).or_else(|| is_withheld.then(|| not_everywhere(found))), offer.is_encoded)
+        let is_withheld = !rendition.is_copied && rendition.is_encoded;
+        track(
+            kind,
+            reason_of(&of.media).or_else(|| is_withheld.then(|| limited_codec_reason(found))),
+            rendition.is_encoded,
+        )
     });
-    let picture = source.video.as_ref().map(|video| (video.display_width, video.display_height));
+    let display_size = source.video.as_ref().map(|video| (video.display_width, video.display_height));
     MediaFacts {
         container: Some(source.container.name().to_owned()),
         duration: MediaDuration::from_micros(source.duration_us),
         tracks: video.into_iter().chain(audio).collect(),
-        source_resolution: picture.map(|(width, height)| Resolution::of_picture(width, height)),
-        aspect_ratio: picture.and_then(|(width, height)| AspectRatio::of_picture(width, height)),
+        source_resolution: display_size.map(|(width, height)| Resolution::of_size(width, height)),
+        aspect_ratio: display_size.and_then(|(width, height)| AspectRatio::of_size(width, height)),
         rungs: rungs(index, max),
         is_truncated: source.is_truncated,
         left_out: source.left_out.into_iter().map(left_out).collect(),
@@ -56,12 +60,12 @@ pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Ran
     }
 }
 
-fn left_out(track: kinora_index::LeftOut) -> LeftOutTrack {
-    LeftOutTrack { is_picture: track.is_picture, detail: track.detail }
+fn left_out(track: kinora_index::SkippedTrack) -> LeftOutTrack {
+    LeftOutTrack { is_video: track.is_video, detail: track.detail }
 }
 
-/// Why sound is encoded that could be copied: only some players would play it.
-fn not_everywhere(audio: &AudioTrack) -> NotCopied {
+/// Why audio is encoded that could be copied: only some players support it.
+fn limited_codec_reason(audio: &AudioTrack) -> NotCopied {
     let detail = match audio.channels {
         0..=2 => audio.codec.clone(),
         channels => format!(
@@ -72,7 +76,7 @@ fn not_everywhere(audio: &AudioTrack) -> NotCopied {
     NotCopied { reason: NotCopiedReason::Codec, detail }
 }
 
-/// The reason of an index as the owner's report has it.
+/// Maps the reason in an index to that in the owner's report.
 fn not_copied(why: &kinora_index::NotCopied) -> NotCopied {
     use kinora_index::NotCopiedReason as Found;
 
@@ -90,7 +94,7 @@ fn not_copied(why: &kinora_index::NotCopied) -> NotCopied {
     NotCopied { reason, detail: why.detail.clone() }
 }
 
-/// What manifests list beside the copy.
+/// The renditions that manifests list in addition to the copy.
 fn rungs(index: &Index, max: Resolution) -> Vec<Resolution> {
     if index.plan.encoded_video.is_empty() {
         return Vec::new();

@@ -18,7 +18,7 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * Timestamp::SECOND)
 }
 
-/// An upload that was registered at 0 s. Its first byte must be kept within 1000 s, and then the next one.
+/// An upload that was registered at 0 s. Each byte, the first included, must be stored within 1000 s.
 pub(crate) fn waiting() -> Upload {
     let new = NewUpload {
         workspace: WorkspaceId::new(at(0), &Zeros),
@@ -34,9 +34,9 @@ pub(crate) fn waiting() -> Upload {
     Upload::create(new, at(0), &Zeros).0
 }
 
-/// The same, when `kept` bytes were kept at an instant in seconds.
-pub(crate) fn uploading(kept: u64, kept_at_s: i64) -> Upload {
-    waiting().begin(kept, String::new(), at(kept_at_s), &Zeros).unwrap().0
+/// The same with `offset` bytes stored at an instant in seconds.
+pub(crate) fn uploading(offset: u64, at_s: i64) -> Upload {
+    waiting().begin(offset, String::new(), at(at_s), &Zeros).unwrap().0
 }
 
 /// An upload of `length` bytes that was completed at 9 s.

@@ -1,4 +1,4 @@
-//! The handle: what uploads are received with.
+//! The handle of the upload receiver, and its dependencies.
 
 use std::sync::Arc;
 
@@ -9,90 +9,93 @@ use kinora_domain::{Clock, MediaId, Random, Upload};
 use kinora_store::{Store, WorkerId};
 use tokio::sync::Semaphore;
 
-use crate::receive::Asking;
-use crate::slot::Slots;
-use crate::{Append, IntakeError, PaceMin, ScanTurns, Standing};
+use crate::receive::Requester;
+use crate::upload_lock::UploadLocks;
+use crate::{Append, IntakeError, ScanLimits, StallLimit, UploadProgress};
 
-/// Bodies that wait in memory for their checksum; others wait for their turn. Half of the memory that an
-/// upload may take (60 MB) holds one.
-const CHECKED_AT_ONCE: usize = 4;
+/// Bodies buffered in memory for their checksum; further ones wait in a queue. Each uses half of the memory
+/// limit of an upload (60 MB).
+const CHECKSUM_BODIES_MAX: usize = 4;
 
-/// Receives uploads; clones share it.
+/// Receives uploads; clones share state.
 #[derive(Clone)]
-pub struct Intake(pub(crate) Arc<Parts>);
+pub struct Intake(pub(crate) Arc<Inner>);
 
-/// What an [`Intake`] is made of.
+/// The dependencies of an [`Intake`].
 pub struct IntakeOptions {
-    /// Rows.
+    /// The database.
     pub store: Store,
-    /// Objects.
+    /// The object store.
     pub blob: Blob,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Draws randomness.
+    /// The source of randomness.
     pub random: Arc<dyn Random>,
-    /// Names this process in leases.
+    /// Identifies this process in leases.
     pub worker: WorkerId,
-    /// Base of addresses, without a slash at the end.
+    /// Base of URLs, without a slash at the end.
     pub public_url: Arc<str>,
-    /// How slowly bytes may come.
-    pub pace_min: PaceMin,
-    /// Where and in whose turn large parts of sources are read.
-    pub scans: ScanTurns,
+    /// Minimum rate of bodies.
+    pub stall_limit: StallLimit,
+    /// Limits and orders the scans of large sources.
+    pub scans: ScanLimits,
 }
 
-pub(crate) struct Parts {
+pub(crate) struct Inner {
     pub(crate) options: IntakeOptions,
-    pub(crate) slots: Slots,
-    /// Places for bodies that wait in memory for their checksum.
-    pub(crate) checked: Semaphore,
+    pub(crate) upload_locks: UploadLocks,
+    /// Permits for bodies that are buffered for their checksum.
+    pub(crate) checksum_permits: Semaphore,
 }
 
 impl Intake {
-    /// Puts the parts together.
+    /// Creates the receiver from its dependencies.
     pub fn new(options: IntakeOptions) -> Self {
-        Self(Arc::new(Parts { options, slots: Slots::default(), checked: Semaphore::new(CHECKED_AT_ONCE) }))
+        Self(Arc::new(Inner {
+            options,
+            upload_locks: UploadLocks::default(),
+            checksum_permits: Semaphore::new(CHECKSUM_BODIES_MAX),
+        }))
     }
 
-    /// Where an upload stands. A request that receives it is ended first: whoever asks wants to go on from
-    /// there.
+    /// The state of an upload. Ends a request that receives it first, because the caller wants to resume
+    /// from there.
     ///
-    /// A file that is whole, and of which nobody was told, is completed. Errors: `NotFound`, `Busy`, `Away`,
+    /// Completes a fully received file that was not completed yet. Errors: `NotFound`, `Busy`, `Unavailable`,
     /// `Full`, `Internal`; an upload that has ended is no error, its state says so.
-    pub async fn standing(&self, id: MediaId) -> Result<Standing, IntakeError> {
-        let found = self.find_standing(id, Asking::Client).await;
-        self.end_if_lost(id, found).await
+    pub async fn progress(&self, id: MediaId) -> Result<UploadProgress, IntakeError> {
+        let found = self.find_progress(id, Requester::Client).await;
+        self.fail_if_lost(id, found).await
     }
 
-    /// Says how long the whole file of an upload is; no byte comes with it. May run twice.
-    pub async fn announce(&self, id: MediaId, length: u64) -> Result<Standing, IntakeError> {
+    /// Sets the length of the whole file of an upload, without any bytes. May run twice.
+    pub async fn announce(&self, id: MediaId, length: u64) -> Result<UploadProgress, IntakeError> {
         self.announce_length(id, length).await
     }
 
-    /// Receives the bytes of one request, and completes the upload with the last one. Answers when all that
-    /// came is kept.
+    /// Receives the bytes of one request, and completes the upload with the last one. Returns when all
+    /// received bytes are stored.
     ///
-    /// May run twice: bytes that are kept are refused or passed over, as [`Append::may_overlap`] says, and a
-    /// complete upload is answered as such. Once the last byte is kept the upload is completed even if this
-    /// future is dropped.
-    pub async fn receive<B, E>(&self, id: MediaId, append: Append<B>) -> Result<Standing, IntakeError>
+    /// May run twice: stored bytes are rejected or skipped, see [`Append::may_overlap`], and a complete
+    /// upload returns as complete. Once the last byte is stored, the upload is completed even if this future
+    /// is dropped.
+    pub async fn receive<B, E>(&self, id: MediaId, append: Append<B>) -> Result<UploadProgress, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
         let received = self.receive_body(id, append).await;
-        self.end_if_lost(id, received).await
+        self.fail_if_lost(id, received).await
     }
 
-    /// Cancels an upload; its media goes with it. A request that receives it ends.
+    /// Cancels an upload and deletes its media. A request that receives it ends.
     ///
     /// Errors: `Ended` or `Complete` when it cannot be cancelled any more.
     pub async fn cancel(&self, id: MediaId) -> Result<Upload, IntakeError> {
         self.cancel_upload(id).await
     }
 
-    /// The address of an upload without its signature, as events and answers about its media have it
-    /// (C-6).
+    /// The URL of an upload without its signature, as in events and API responses about its media (C-6).
     pub fn unsigned_address(&self, id: MediaId) -> String {
         format!("{}/upload/{id}", self.0.options.public_url)
     }

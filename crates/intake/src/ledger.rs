@@ -1,28 +1,28 @@
-//! Writes down what the store of objects keeps of an upload, under the lease that may.
+//! Records the progress of an upload in the object store, guarded by its lease.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use kinora_blob::{Grown, GrownPart, Ledger, LedgerError};
-use kinora_store::{Store, UploadGrown, UploadLease, UploadPart};
+use kinora_blob::{MultipartLog, MultipartLogError, MultipartState, RecordedPart};
+use kinora_store::{Store, UploadLease, UploadMultipart, UploadPart};
 
 pub(crate) struct StoreLedger {
     pub(crate) store: Store,
     pub(crate) lease: UploadLease,
 }
 
-impl Ledger for StoreLedger {
-    fn begun(&self, multipart: String) -> BoxFuture<'_, Result<(), LedgerError>> {
+impl MultipartLog for StoreLedger {
+    fn multipart_started(&self, multipart: String) -> BoxFuture<'_, Result<(), MultipartLogError>> {
         let lease = self.lease;
         async move {
             self.store
-                .write(async move |tx| tx.note_upload_begun(lease, &multipart).await)
+                .write(async move |tx| tx.save_upload_multipart(lease, &multipart).await)
                 .await
-                .map_err(LedgerError::from)
+                .map_err(MultipartLogError::from)
         }
         .boxed()
     }
 
-    fn part(&self, number: usize, part: GrownPart) -> BoxFuture<'_, Result<(), LedgerError>> {
+    fn part(&self, number: usize, part: RecordedPart) -> BoxFuture<'_, Result<(), MultipartLogError>> {
         let lease = self.lease;
         let part = UploadPart { len: part.len, id: part.id };
         async move {
@@ -30,14 +30,14 @@ impl Ledger for StoreLedger {
             self.store
                 .write(async move |tx| tx.add_upload_part(lease, number, &part).await)
                 .await
-                .map_err(LedgerError::from)
+                .map_err(MultipartLogError::from)
         }
         .boxed()
     }
 }
 
-/// What was written down, as the store of objects wants it.
-pub(crate) fn grown(written: UploadGrown) -> Grown {
-    let part = |part: UploadPart| GrownPart { len: part.len, id: part.id };
-    Grown { multipart: written.multipart, parts: written.parts.into_iter().map(part).collect() }
+/// Converts the recorded progress to the type of the object store.
+pub(crate) fn to_grown_object(written: UploadMultipart) -> MultipartState {
+    let part = |part: UploadPart| RecordedPart { len: part.len, id: part.id };
+    MultipartState { multipart: written.multipart, parts: written.parts.into_iter().map(part).collect() }
 }

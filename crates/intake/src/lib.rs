@@ -1,12 +1,12 @@
-//! Takes in what clients send: the bytes of direct uploads, over any number of requests, cut lines, killed
-//! processes and nodes.
+//! Receives direct uploads, across any number of requests, interrupted connections, killed processes and
+//! nodes.
 //!
-//! Knows no protocol: a request has been read into an [`Append`] before it comes here, and what is answered
-//! is put into words by whoever asked. Three promises (D-0059):
-//! - What was answered as kept is kept: it outlives `kill -9` and a power cut, whichever process is next.
-//! - One upload becomes one media, whatever is sent again.
-//! - One request at a time receives an upload. A new one goes before one that is under way, in this process
-//!   and in any other: a client that sends again has given the old line up.
+//! Independent of the protocol: a route parses a request into an [`Append`] and formats the response. Three
+//! guarantees (D-0059):
+//! - Durability: acknowledged bytes survive `kill -9` and a power loss, in every later process.
+//! - One upload becomes one media, also if bytes are sent again.
+//! - One request at a time receives an upload. A new request interrupts the current one, in this process and
+//!   in any other, because a client that sends again has given up the old connection.
 //!
 //! Begin with [`Intake`].
 
@@ -14,29 +14,29 @@ mod append;
 mod body;
 mod checksum;
 mod complete;
+mod disk_space;
 mod error;
 mod facts;
 #[cfg(test)]
 mod fixture;
 mod intake;
 mod ledger;
-mod missing;
-mod pace;
+mod maintenance;
 mod receive;
-mod room;
+mod required_encodes;
 mod scan;
 mod session;
-mod slot;
-mod tend;
+mod stall;
+mod upload_lock;
 
-pub use append::{Append, Standing};
+pub use append::{Append, UploadProgress};
 pub use checksum::{CHECKED_BYTES_MAX, Checksum};
-pub use complete::{give_up, take_over};
+pub use complete::{complete_media, give_up};
+pub use disk_space::{RESERVED_BYTES, SPACE_CHECK_EVERY_BYTES, has_disk_space, is_disk_full};
 pub use error::{IntakeError, failure_of};
 pub use facts::of_index;
 pub use intake::{Intake, IntakeOptions};
-pub use missing::Missing;
-pub use pace::PaceMin;
-pub use room::{RESERVED_BYTES, ROOM_EVERY_BYTES, has_room, is_full};
-pub use scan::{Checkpoint, Hopeless, Scan, ScanError, ScanTurn, ScanTurns, StoredIndex, Whole};
-pub use tend::Tended;
+pub use maintenance::MaintenanceOutcome;
+pub use required_encodes::RequiredEncodes;
+pub use scan::{Checkpoint, Scan, ScanError, ScanLimits, ScanPermit, ScanRejected, ScanResult, SpilledIndex};
+pub use stall::StallLimit;

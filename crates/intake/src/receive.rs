@@ -11,54 +11,62 @@ use kinora_store::{UploadCancelled, UploadLease};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::body::{Came, Collected, Ended, Expected, RENEW_EVERY};
-use crate::intake::Parts;
-use crate::pace::Paced;
-use crate::session::{Opened, Passed, STUCK_MAX, Session};
-use crate::slot::{Entered, NotEntered};
-use crate::{Append, Checksum, Intake, IntakeError, Standing, has_room};
+use crate::body::{BodyEnd, BufferedBody, Expected, RENEW_EVERY, ReceivedBody};
+use crate::intake::Inner;
+use crate::session::{FLUSH_TIMEOUT, FlushOutcome, Opened, Session};
+use crate::stall::StallGuarded;
+use crate::upload_lock::{LockError, UploadGuard};
+use crate::{Append, Checksum, Intake, IntakeError, UploadProgress, has_disk_space};
 
-/// How long a request that is interrupted passes on what it has taken. The next one waits longer to enter
-/// (`ENTER_MAX` in `slot.rs`).
-const LEAVE_WITHIN: Duration = Duration::from_secs(5);
-/// How long what a request left is remembered for the next one. It holds an open file, or a part in memory.
-const REMEMBERED: Duration = Duration::from_secs(5);
+/// Time limit for an interrupted request to pass on its bytes. The next request waits longer to enter
+/// (`LOCK_TIMEOUT` in `upload_lock.rs`).
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Cache duration of a session for the next request. It occupies an open file, or a part in memory.
+const SESSION_IDLE_MAX: Duration = Duration::from_secs(5);
 
-/// Who asks where an upload stands.
+/// The caller that queries the state of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asking {
-    /// A client, which may be killed, or its process: somebody looks after the upload.
+pub(crate) enum Requester {
+    /// A client. The client or its process may be killed, so a maintenance job is scheduled.
     Client,
-    /// The job that looks after it, which says itself when it comes again.
+    /// The maintenance job, which reschedules itself.
     Job,
 }
 
 /// A request that has entered, with the upload open.
-pub(crate) struct Receiving {
-    pub(crate) entered: Entered,
+pub(crate) struct ActiveRequest {
+    pub(crate) guard: UploadGuard,
 }
 
-/// An upload that was to be opened.
-pub(crate) enum Opening {
-    /// It is open, in the session of the request.
+/// The result of opening an upload.
+pub(crate) enum OpenOutcome {
+    /// The upload is open, in the session of the request.
     Open,
-    /// Nothing more can come, perhaps because its deadline was just found to be over.
+    /// The upload accepts no more bytes, perhaps because it just timed out.
     Settled(Box<Upload>),
 }
 
 impl Intake {
-    pub(crate) async fn find_standing(&self, id: MediaId, asking: Asking) -> Result<Standing, IntakeError> {
-        let mut receiving = self.enter(id).await?;
-        match self.open(&mut receiving, id, asking).await? {
-            Opening::Settled(upload) => {
-                receiving.entered.leave();
-                Ok(Standing { offset: upload.kept(), upload: *upload })
+    pub(crate) async fn find_progress(
+        &self,
+        id: MediaId,
+        requester: Requester,
+    ) -> Result<UploadProgress, IntakeError> {
+        let mut receiving = self.lock_upload(id).await?;
+        match self.open(&mut receiving, id, requester).await? {
+            OpenOutcome::Settled(upload) => {
+                receiving.guard.release();
+                Ok(UploadProgress { offset: upload.offset(), upload: *upload })
             }
-            Opening::Open => self.stand(receiving).await,
+            OpenOutcome::Open => self.finish_or_progress(receiving).await,
         }
     }
 
-    pub(crate) async fn announce_length(&self, id: MediaId, length: u64) -> Result<Standing, IntakeError> {
+    pub(crate) async fn announce_length(
+        &self,
+        id: MediaId,
+        length: u64,
+    ) -> Result<UploadProgress, IntakeError> {
         let now = self.0.options.clock.now();
         let upload = self
             .0
@@ -75,7 +83,7 @@ impl Intake {
                 }
             })
             .await?;
-        Ok(Standing { offset: upload.kept(), upload })
+        Ok(UploadProgress { offset: upload.offset(), upload })
     }
 
     pub(crate) async fn cancel_upload(&self, id: MediaId) -> Result<Upload, IntakeError> {
@@ -93,7 +101,7 @@ impl Intake {
                 }
             })
             .await;
-        self.0.slots.interrupt(id);
+        self.0.upload_locks.interrupt(id);
         cancelled
     }
 
@@ -101,52 +109,52 @@ impl Intake {
         &self,
         id: MediaId,
         append: Append<B>,
-    ) -> Result<Standing, IntakeError>
+    ) -> Result<UploadProgress, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let mut receiving = self.enter(id).await?;
-        if let Opening::Settled(upload) = self.open(&mut receiving, id, Asking::Client).await? {
-            receiving.entered.leave();
-            return standing_of_settled(*upload, append.may_overlap);
+        let mut receiving = self.lock_upload(id).await?;
+        if let OpenOutcome::Settled(upload) = self.open(&mut receiving, id, Requester::Client).await? {
+            receiving.guard.release();
+            return progress_of_settled(*upload, append.may_overlap);
         }
-        match self.receive_entered(&mut receiving, append).await {
-            Ok(()) => self.stand(receiving).await,
+        match self.receive_locked(&mut receiving, append).await {
+            Ok(()) => self.finish_or_progress(receiving).await,
             Err(error) => {
                 let offset = receiving.offset();
                 if is_session_lost(&error) {
-                    *receiving.entered.session = None;
+                    *receiving.guard.session = None;
                 }
-                self.rest(receiving);
-                Err(error.standing_at(offset))
+                self.cache_session(receiving);
+                Err(error.with_offset(offset))
             }
         }
     }
 
-    /// Ends whoever receives the upload, and takes its place.
-    pub(crate) async fn enter(&self, id: MediaId) -> Result<Receiving, IntakeError> {
-        match self.0.slots.enter(id).await {
-            Ok(entered) => Ok(Receiving { entered }),
-            Err(NotEntered::Interrupted) => Err(IntakeError::Interrupted { offset: 0 }),
-            Err(NotEntered::Busy) => Err(IntakeError::Busy),
+    /// Interrupts the request that receives the upload, and enters in its place.
+    pub(crate) async fn lock_upload(&self, id: MediaId) -> Result<ActiveRequest, IntakeError> {
+        match self.0.upload_locks.acquire(id).await {
+            Ok(guard) => Ok(ActiveRequest { guard }),
+            Err(LockError::Interrupted) => Err(IntakeError::Interrupted { offset: 0 }),
+            Err(LockError::Busy) => Err(IntakeError::Busy),
         }
     }
 
-    /// Opens the upload, unless it is settled or times out with this.
+    /// Opens the upload, unless it is settled or times out now.
     pub(crate) async fn open(
         &self,
-        receiving: &mut Receiving,
+        receiving: &mut ActiveRequest,
         id: MediaId,
-        asking: Asking,
-    ) -> Result<Opening, IntakeError> {
-        let left = receiving.entered.session.take();
-        let session = match Session::open(&self.0, id, left, asking).await? {
-            Opened::Settled(upload) => return Ok(Opening::Settled(upload)),
+        requester: Requester,
+    ) -> Result<OpenOutcome, IntakeError> {
+        let cached = receiving.guard.session.take();
+        let session = match Session::open(&self.0, id, cached, requester).await? {
+            Opened::Settled(upload) => return Ok(OpenOutcome::Settled(upload)),
             Opened::Open(session) => session,
         };
         let now = self.0.options.clock.now();
-        if is_timed_out(&session.upload, session.growing.kept(), now) {
+        if is_timed_out(&session.upload, session.growing.synced(), now) {
             let lease = session.lease;
             drop(session);
             let late = self
@@ -158,220 +166,226 @@ impl Intake {
                     tx.time_out_upload(upload, now).await
                 })
                 .await?;
-            return Ok(Opening::Settled(Box::new(late)));
+            return Ok(OpenOutcome::Settled(Box::new(late)));
         }
-        *receiving.entered.session = Some(*session);
-        Ok(Opening::Open)
+        *receiving.guard.session = Some(*session);
+        Ok(OpenOutcome::Open)
     }
 
-    /// Answers where an open upload stands; one that is whole is completed first.
-    async fn stand(&self, mut receiving: Receiving) -> Result<Standing, IntakeError> {
+    /// Returns the state of an open upload; completes a fully received one first.
+    async fn finish_or_progress(&self, mut receiving: ActiveRequest) -> Result<UploadProgress, IntakeError> {
         let session = receiving.session();
-        // All of it is kept, but what is whole.
+        // The written bytes are stored, except those of a complete file, which is finished next.
         let offset = session.growing.written();
-        if is_whole(&session.upload, offset) {
+        if is_complete(&session.upload, offset) {
             return self.complete(receiving).await;
         }
         let upload = session.upload.clone();
-        self.rest(receiving);
-        Ok(Standing { upload, offset })
+        self.cache_session(receiving);
+        Ok(UploadProgress { upload, offset })
     }
 
-    async fn receive_entered<B, E>(
+    async fn receive_locked<B, E>(
         &self,
-        receiving: &mut Receiving,
+        receiving: &mut ActiveRequest,
         append: Append<B>,
     ) -> Result<(), IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let interrupted = receiving.entered.interrupted.clone();
+        let interrupted = receiving.guard.interrupted.clone();
         let session = receiving.session();
-        let offset = session.growing.kept();
-        let fits = append.fits(&session.upload, offset)?;
-        if let Some(length) = fits.length {
+        let offset = session.growing.synced();
+        let accepted = append.check_offset(&session.upload, offset)?;
+        if let Some(length) = accepted.length {
             session.announce(&self.0, length).await?;
         }
-        if is_whole(&session.upload, offset) {
+        if is_complete(&session.upload, offset) {
             return Ok(()); // what comes again need not be read
         }
-        let to_come = append.body_len.unwrap_or(0).saturating_sub(fits.skip);
-        if !has_room(&self.0.options.blob, to_come).await? {
-            return Err(IntakeError::Full { offset });
+        let remaining = append.body_len.unwrap_or(0).saturating_sub(accepted.skip);
+        if !has_disk_space(&self.0.options.blob, remaining).await? {
+            return Err(IntakeError::DiskFull { offset });
         }
         let is_last = append.is_last;
         let ended = match append.checksum {
-            None => self.receive_pieces(session, append, fits.skip, &interrupted).await?,
+            None => self.receive_pieces(session, append, accepted.skip, &interrupted).await?,
             Some(checksum) => self.receive_checked(session, append, checksum, &interrupted).await?,
         };
-        let ended = self.keep_received(session, ended, is_last, &interrupted).await?;
-        self.conclude(session, ended, is_last).await
+        let ended = self.persist_received(session, ended, is_last, &interrupted).await?;
+        self.apply_outcome(session, ended, is_last).await
     }
 
-    /// Receives a body piece by piece; the first `skip` bytes are kept already.
+    /// Receives a body piece by piece; the first `skip` bytes are stored already.
     async fn receive_pieces<B, E>(
         &self,
         session: &mut Session,
         append: Append<B>,
         skip: u64,
         interrupted: &CancellationToken,
-    ) -> Result<Ended, IntakeError>
+    ) -> Result<BodyEnd, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
         let Append { start, is_last, body_len, .. } = append;
-        let kept = session.growing.kept();
-        let mut body = Paced::new(append.body, self.0.options.pace_min);
+        let offset = session.growing.synced();
+        let mut body = StallGuarded::new(append.body, self.0.options.stall_limit);
         let ended = self.take_body(session, &mut body, Expected { skip, body_len }, interrupted).await?;
-        if ended != Ended::Whole {
+        if ended != BodyEnd::Complete {
             return Ok(ended);
         }
-        let came = Came { start, len: body.total(), announced: body_len, is_last };
-        Ok(came.judge(kept)?)
+        let received = ReceivedBody { start, len: body.total(), announced: body_len, is_last };
+        Ok(received.body_end(offset)?)
     }
 
-    /// Receives a body that is only written when its checksum matches.
+    /// Receives a body that is only written if its checksum matches.
     async fn receive_checked<B, E>(
         &self,
         session: &mut Session,
         append: Append<B>,
         checksum: Checksum,
         interrupted: &CancellationToken,
-    ) -> Result<Ended, IntakeError>
+    ) -> Result<BodyEnd, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let offset = session.growing.kept();
+        let offset = session.growing.synced();
         let _memory = tokio::select! {
             biased;
             () = interrupted.cancelled() => return Err(IntakeError::Interrupted { offset }),
-            memory = timeout(STUCK_MAX, self.0.checked.acquire()) => {
+            memory = timeout(FLUSH_TIMEOUT, self.0.checksum_permits.acquire()) => {
                 memory.map_err(|_| IntakeError::Busy)?.expect("the semaphore is never closed")
             }
         };
-        let body = Paced::new(append.body, self.0.options.pace_min);
-        let bytes = match self.collect(session, body, append.body_len, interrupted).await? {
-            Collected::Ended(ended) => return Ok(ended),
-            Collected::All(bytes) => bytes,
+        let body = StallGuarded::new(append.body, self.0.options.stall_limit);
+        let bytes = match self.buffer(session, body, append.body_len, interrupted).await? {
+            BufferedBody::Ended(ended) => return Ok(ended),
+            BufferedBody::All(bytes) => bytes,
         };
-        if !checksum.holds(std::slice::from_ref(&bytes)) {
+        if !checksum.matches(std::slice::from_ref(&bytes)) {
             return Err(IntakeError::BadChecksum { offset });
         }
         let pieces = stream::iter([Ok::<_, std::io::Error>(bytes)]);
-        let mut body = Paced::new(pieces, self.0.options.pace_min);
+        let mut body = StallGuarded::new(pieces, self.0.options.stall_limit);
         self.take_body(session, &mut body, Expected { skip: 0, body_len: None }, interrupted).await
     }
 
-    /// Writes and keeps all bytes that came, however their body ended: they need not be sent again.
-    async fn keep_received(
+    /// Writes and stores all received bytes, however their body ended: they need not be sent again.
+    async fn persist_received(
         &self,
         session: &mut Session,
-        ended: Ended,
+        ended: BodyEnd,
         is_last: bool,
         interrupted: &CancellationToken,
-    ) -> Result<Ended, IntakeError> {
-        let leaves = async {
+    ) -> Result<BodyEnd, IntakeError> {
+        let handover = async {
             interrupted.cancelled().await;
-            sleep(LEAVE_WITHIN).await;
+            sleep(HANDOVER_TIMEOUT).await;
         };
-        let ended = match self.pass_on_until(session, leaves).await? {
-            Passed::On => ended,
-            Passed::Hopeless => Ended::Hopeless,
+        let ended = match self.flush_until(session, handover).await? {
+            FlushOutcome::Active => ended,
+            FlushOutcome::Rejected => BodyEnd::Rejected,
         };
-        // What is whole gets its name next, which keeps it as well.
-        if !completes(&ended, is_last, session.upload.length, session.growing.written()) {
-            self.keep(session).await?;
+        // A complete file gets its name next, which stores it as well.
+        if !is_last_byte(&ended, is_last, session.upload.length, session.growing.written()) {
+            self.persist(session).await?;
             session.write_checkpoint_if_due(&self.0).await;
         }
         Ok(ended)
     }
 
-    /// Carries out what follows from a body whose bytes are kept.
-    async fn conclude(&self, session: &mut Session, ended: Ended, is_last: bool) -> Result<(), IntakeError> {
+    /// Applies the outcome of a body whose bytes are stored.
+    async fn apply_outcome(
+        &self,
+        session: &mut Session,
+        ended: BodyEnd,
+        is_last: bool,
+    ) -> Result<(), IntakeError> {
         let offset = session.growing.written();
         match outcome(ended, is_last, &session.upload, offset)? {
-            Outcome::Received => Ok(()),
-            Outcome::Announce => session.announce(&self.0, offset).await,
-            Outcome::TooLarge { max } => Err(self.fail(session, too_large(max)).await?),
-            Outcome::Hopeless => Err(self.fail_as_read(session).await?),
+            BodyOutcome::Received => Ok(()),
+            BodyOutcome::Announce => session.announce(&self.0, offset).await,
+            BodyOutcome::TooLarge { max } => Err(self.fail(session, too_large(max)).await?),
+            BodyOutcome::Rejected => Err(self.fail_as_read(session).await?),
         }
     }
 
-    /// Passes on what was taken. It waits for the disk, for memory that others hold, and for the scan's turn.
-    pub(crate) async fn pass_on(
+    /// Passes on the taken bytes. Waits for the disk, for memory in use by others, and for a scan permit.
+    pub(crate) async fn flush(
         &self,
         session: &mut Session,
         interrupted: &CancellationToken,
-    ) -> Result<Passed, IntakeError> {
-        self.pass_on_until(session, interrupted.cancelled()).await
+    ) -> Result<FlushOutcome, IntakeError> {
+        self.flush_until(session, interrupted.cancelled()).await
     }
 
     /// The same. Renews the upload, and gives up when `end` is ready.
-    async fn pass_on_until(
+    async fn flush_until(
         &self,
         session: &mut Session,
         end: impl Future<Output = ()>,
-    ) -> Result<Passed, IntakeError> {
+    ) -> Result<FlushOutcome, IntakeError> {
         let lease = session.lease;
-        let passed = tokio::select! {
+        let flushed = tokio::select! {
             biased;
-            passed = renewing(&self.0, lease, session.pass_on(&self.0)) => Some(passed?),
+            passed = with_renewal(&self.0, lease, session.flush(&self.0)) => Some(passed?),
             () = end => None,
         };
-        passed.unwrap_or_else(|| Err(IntakeError::Interrupted { offset: session.growing.kept() }))
+        flushed.unwrap_or_else(|| Err(IntakeError::Interrupted { offset: session.growing.synced() }))
     }
 
-    /// Makes all that came outlive this process, and writes it down.
-    pub(crate) async fn keep(&self, session: &mut Session) -> Result<(), IntakeError> {
-        session.growing.keep().await?;
-        session.begin_if_kept(self).await?;
-        session.note_kept(&self.0, false).await
+    /// Makes all received bytes durable, and records them.
+    pub(crate) async fn persist(&self, session: &mut Session) -> Result<(), IntakeError> {
+        session.growing.sync().await?;
+        session.create_media_if_stored(self).await?;
+        session.save_progress(&self.0, false).await
     }
 
-    /// What a request leaves is remembered for a moment: the next one mostly comes at once.
-    pub(crate) fn rest(&self, mut receiving: Receiving) {
-        let Some(session) = receiving.entered.session.as_mut() else { return receiving.entered.leave() };
-        session.left_at = Instant::now();
+    /// Caches the session for a short time: usually the next request follows at once.
+    pub(crate) fn cache_session(&self, mut receiving: ActiveRequest) {
+        let Some(session) = receiving.guard.session.as_mut() else { return receiving.guard.release() };
+        session.idle_since = Instant::now();
         let id = session.upload.id;
-        receiving.entered.leave();
+        receiving.guard.release();
         let parts = Arc::downgrade(&self.0);
         tokio::spawn(async move {
-            sleep(REMEMBERED).await;
+            sleep(SESSION_IDLE_MAX).await;
             if let Some(parts) = parts.upgrade()
-                && let Some(mut session) = parts.slots.enter_if_idle(id)
-                && session.as_ref().is_some_and(|session| session.left_at.elapsed() >= REMEMBERED)
+                && let Some(mut session) = parts.upload_locks.try_acquire(id)
+                && session.as_ref().is_some_and(|session| session.idle_since.elapsed() >= SESSION_IDLE_MAX)
             {
                 if let Some(session) = session.as_mut()
-                    && let Err(error) = session.note_kept(&parts, true).await
+                    && let Err(error) = session.save_progress(&parts, true).await
                 {
-                    // The file itself knows; and who receives it elsewhere has noted more.
-                    tracing::debug!(error = %error, upload.id = %id, "an upload at rest was not noted");
+                    // The file itself has the state; and a process that receives it elsewhere has recorded
+                    // more.
+                    tracing::debug!(error = %error, upload.id = %id, "the offset of an idle upload was not recorded");
                 }
                 *session = None;
                 drop(session);
-                parts.slots.forget(id);
+                parts.upload_locks.remove(id);
             }
         });
     }
 }
 
-impl Receiving {
-    /// The upload that was opened.
+impl ActiveRequest {
+    /// The open upload.
     pub(crate) fn session(&mut self) -> &mut Session {
-        self.entered.session.as_mut().expect("it was opened before")
+        self.guard.session.as_mut().expect("it was opened before")
     }
 
     fn offset(&self) -> u64 {
-        self.entered.session.as_ref().map_or(0, |session| session.growing.kept())
+        self.guard.session.as_ref().map_or(0, |session| session.growing.synced())
     }
 }
 
 impl Session {
-    /// Says how long the file is, unless that is known.
-    async fn announce(&mut self, parts: &Parts, length: u64) -> Result<(), IntakeError> {
+    /// Sets the length of the file, unless it is known.
+    async fn announce(&mut self, parts: &Inner, length: u64) -> Result<(), IntakeError> {
         self.growing.announce(Some(length));
         if self.upload.length.is_some() {
             return Ok(());
@@ -382,7 +396,7 @@ impl Session {
             .store
             .write(async move |tx| {
                 let upload = tx.leased_upload(lease).await?;
-                let upload = upload.announce(length, now).map_err(|_| kinora_store::Error::LeaseLost)?;
+                let upload = upload.set_length(length, now).map_err(|_| kinora_store::Error::LeaseLost)?;
                 tx.save_upload(&upload).await?;
                 Ok::<_, kinora_store::Error>(upload)
             })
@@ -390,10 +404,10 @@ impl Session {
         Ok(())
     }
 
-    /// The media is there from the first byte that is kept (C-6).
-    pub(crate) async fn begin_if_kept(&mut self, intake: &Intake) -> Result<(), IntakeError> {
-        let kept = self.growing.kept();
-        if kept == 0 || !matches!(self.upload.state, UploadState::Waiting) {
+    /// Creates the media with the first stored byte (C-6).
+    pub(crate) async fn create_media_if_stored(&mut self, intake: &Intake) -> Result<(), IntakeError> {
+        let synced = self.growing.synced();
+        if synced == 0 || !matches!(self.upload.state, UploadState::Waiting) {
             return Ok(());
         }
         if self.upload.length == Some(self.growing.written()) {
@@ -402,31 +416,32 @@ impl Session {
         let lease = self.lease;
         let intake = intake.clone();
         let store = intake.0.options.store.clone();
-        self.upload =
-            store.write(async move |tx| crate::complete::begin(tx, &intake, lease, kept).await).await?;
+        self.upload = store
+            .write(async move |tx| crate::complete::find_or_create_media(tx, &intake, lease, synced).await)
+            .await?;
         Ok(())
     }
 
-    /// A file tells itself what of it is kept, and its lock who writes it: in a folder the row is renewed now
-    /// and then, and at rest. What is in a bucket is only kept while nobody else has the upload, and the row
-    /// knows.
-    async fn note_kept(&mut self, parts: &Parts, is_at_rest: bool) -> Result<(), IntakeError> {
-        let UploadState::Uploading { kept: noted, kept_at } = self.upload.state else { return Ok(()) };
-        let (kept, now) = (self.growing.kept(), parts.options.clock.now());
-        let note = Note { noted, kept, age_us: now.micros_since(kept_at), is_at_rest };
-        if note.is_due(parts.options.blob.is_shared(), self.upload.length) {
-            parts.options.store.note_upload_kept(self.lease, kept, now).await?;
-            self.upload.state = UploadState::Uploading { kept, kept_at: now };
+    /// Records progress in the row. In a folder, the file and its lock contain the state, so the row is
+    /// renewed only periodically and at rest. In a bucket, bytes are safe only while no other process has
+    /// the upload, so the row contains the state.
+    async fn save_progress(&mut self, parts: &Inner, is_idle: bool) -> Result<(), IntakeError> {
+        let UploadState::Uploading { kept: saved, kept_at } = self.upload.state else { return Ok(()) };
+        let (synced, now) = (self.growing.synced(), parts.options.clock.now());
+        let progress = UnsavedProgress { saved, synced, age_us: now.micros_since(kept_at), is_idle };
+        if progress.is_due(parts.options.blob.is_shared(), self.upload.length) {
+            parts.options.store.save_upload_offset(self.lease, synced, now).await?;
+            self.upload.state = UploadState::Uploading { kept: synced, kept_at: now };
         }
         Ok(())
     }
 }
 
-/// Awaits `work`, which may wait for its turn for minutes, and renews the upload until it is done.
+/// Awaits `work`, which may wait minutes for a permit, and renews the upload until it is done.
 ///
 /// Errors: `Interrupted` when another process has the upload. `work` is cancelled then.
-pub(crate) async fn renewing<T>(
-    parts: &Parts,
+pub(crate) async fn with_renewal<T>(
+    parts: &Inner,
     lease: UploadLease,
     work: impl Future<Output = T>,
 ) -> Result<T, IntakeError> {
@@ -438,7 +453,7 @@ pub(crate) async fn renewing<T>(
             done = &mut work => return Ok(done),
             () = sleep(RENEW_EVERY) => {}
         }
-        match options.store.note_upload_alive(lease, options.clock.now()).await {
+        match options.store.touch_upload(lease, options.clock.now()).await {
             Err(lost @ kinora_store::Error::LeaseLost) => return Err(lost.into()),
             Err(error) => {
                 tracing::debug!(error = %error, upload.id = %lease.upload, "an upload was not renewed");
@@ -448,34 +463,34 @@ pub(crate) async fn renewing<T>(
     }
 }
 
-/// How far an upload has come beyond its row.
-struct Note {
-    /// Bytes that the row says are kept.
-    noted: u64,
-    /// Bytes that are kept.
-    kept: u64,
+/// Progress of an upload beyond its row.
+struct UnsavedProgress {
+    /// Stored bytes according to the row.
+    saved: u64,
+    /// Stored bytes.
+    synced: u64,
     /// Microseconds since the row was written.
     age_us: i64,
-    /// No request receives the upload any more.
-    is_at_rest: bool,
+    /// Whether no request receives the upload any more.
+    is_idle: bool,
 }
 
-impl Note {
-    /// Whether the row is to be written. `is_shared`: the objects lie in a bucket. `length` is that of the
+impl UnsavedProgress {
+    /// Whether the row must be written. `is_shared`: the objects are in a bucket. `length` is that of the
     /// file, once it is known.
     fn is_due(&self, is_shared: bool, length: Option<u64>) -> bool {
         let is_old = u128::try_from(self.age_us).unwrap_or(0) >= RENEW_EVERY.as_micros();
-        // An announced length is held against the row.
-        self.noted < self.kept && (is_shared || is_old || self.is_at_rest || length.is_none())
+        // An announced length is compared with the row.
+        self.saved < self.synced && (is_shared || is_old || self.is_idle || length.is_none())
     }
 }
 
-/// What an announcement of the length of an upload changes.
+/// The effect of an announced length.
 #[derive(Debug)]
 enum Announcement {
-    /// This is to be saved.
+    /// A new length; the upload must be saved.
     New(Upload),
-    /// Nothing: the length was announced before.
+    /// No change: the length was announced before.
     Known(Upload),
 }
 
@@ -483,76 +498,78 @@ fn announcement(upload: Upload, length: u64, now: Timestamp) -> Result<Announcem
     if upload.is_settled() {
         return Err(ended(upload));
     }
-    upload.check_length(length, upload.kept())?;
+    upload.check_length(length, upload.offset())?;
     if upload.length.is_some() {
         return Ok(Announcement::Known(upload));
     }
-    Ok(Announcement::New(upload.announce(length, now).map_err(|_| IntakeError::Busy)?))
+    Ok(Announcement::New(upload.set_length(length, now).map_err(|_| IntakeError::Busy)?))
 }
 
-/// Whether the whole file of an upload is kept.
-fn is_whole(upload: &Upload, kept: u64) -> bool {
-    upload.length == Some(kept) && kept > 0
+/// Whether the whole file of an upload is stored.
+fn is_complete(upload: &Upload, offset: u64) -> bool {
+    upload.length == Some(offset) && offset > 0
 }
 
-/// Whether an upload of which `kept` bytes are kept ends because its deadline is over.
+/// Whether an upload with `offset` stored bytes ends because its deadline has passed.
 ///
-/// What is whole is completed, however late, but not for ever where that fails again and again.
-fn is_timed_out(upload: &Upload, kept: u64, now: Timestamp) -> bool {
-    let can_complete = upload.length == Some(kept) && now < upload.ticket().expires_at;
+/// A complete file is completed even after its deadline, but not without end if that fails repeatedly.
+fn is_timed_out(upload: &Upload, offset: u64, now: Timestamp) -> bool {
+    let can_complete = upload.length == Some(offset) && now < upload.claims().expires_at;
     !can_complete && upload.deadline().is_some_and(|deadline| deadline <= now)
 }
 
-/// Whether a body that ended like this completes its file, of which `written` bytes came.
-fn completes(ended: &Ended, is_last: bool, length: Option<u64>, written: u64) -> bool {
-    *ended == Ended::Whole && length.map_or(is_last, |length| length == written)
+/// Whether a body that ended like this completes its file, with `written` bytes received.
+fn is_last_byte(ended: &BodyEnd, is_last: bool, length: Option<u64>, written: u64) -> bool {
+    *ended == BodyEnd::Complete && length.map_or(is_last, |length| length == written)
 }
 
-/// What follows from a body after its bytes are kept.
+/// The outcome of a body after its bytes are stored.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
-    /// Nothing more.
+enum BodyOutcome {
+    /// No further action.
     Received,
-    /// The file ends here, and its length was not known: it is announced.
+    /// The file ends here, and its length was unknown: it is announced now.
     Announce,
-    /// The upload fails: more than `max` bytes came.
+    /// The upload fails: more than `max` bytes were received.
     TooLarge { max: u64 },
-    /// The upload fails: its bytes are no media.
-    Hopeless,
+    /// The upload fails: its bytes are not a media file.
+    Rejected,
 }
 
-/// `offset`: bytes of the file that are kept now.
-fn outcome(ended: Ended, is_last: bool, upload: &Upload, offset: u64) -> Result<Outcome, IntakeError> {
+/// `offset`: number of stored bytes of the file.
+fn outcome(ended: BodyEnd, is_last: bool, upload: &Upload, offset: u64) -> Result<BodyOutcome, IntakeError> {
     match ended {
-        Ended::Whole => {}
-        Ended::Broken => return Err(IntakeError::Broken { offset }),
-        Ended::Slow => return Err(IntakeError::Slow { offset }),
-        Ended::Interrupted => return Err(IntakeError::Interrupted { offset }),
-        Ended::TooMany { length } => return Err(IntakeError::TooManyBytes { offset, length }),
-        Ended::TooLarge { max } => return Ok(Outcome::TooLarge { max }),
-        Ended::Hopeless => return Ok(Outcome::Hopeless),
+        BodyEnd::Complete => {}
+        BodyEnd::Incomplete => return Err(IntakeError::Incomplete { offset }),
+        BodyEnd::Stalled => return Err(IntakeError::Stalled { offset }),
+        BodyEnd::Interrupted => return Err(IntakeError::Interrupted { offset }),
+        BodyEnd::TooMany { length } => return Err(IntakeError::TooManyBytes { offset, length }),
+        BodyEnd::TooLarge { max } => return Ok(BodyOutcome::TooLarge { max }),
+        BodyEnd::Rejected => return Ok(BodyOutcome::Rejected),
     }
     match upload.length {
-        _ if !is_last => Ok(Outcome::Received),
+        _ if !is_last => Ok(BodyOutcome::Received),
         Some(length) if length > offset => Err(IntakeError::TooFewBytes { offset }),
-        Some(_) => Ok(Outcome::Received),
+        Some(_) => Ok(BodyOutcome::Received),
         None => {
             upload.check_length(offset, offset)?;
-            Ok(Outcome::Announce)
+            Ok(BodyOutcome::Announce)
         }
     }
 }
 
-/// What a settled upload answers to more bytes. A client that may send kept bytes again is told that all are
-/// kept.
-fn standing_of_settled(upload: Upload, may_overlap: bool) -> Result<Standing, IntakeError> {
+/// The result of sending bytes to a settled upload. A client that may repeat stored bytes gets a success:
+/// all are stored.
+fn progress_of_settled(upload: Upload, may_overlap: bool) -> Result<UploadProgress, IntakeError> {
     match upload.state {
-        UploadState::Completed { .. } if may_overlap => Ok(Standing { offset: upload.kept(), upload }),
+        UploadState::Completed { .. } if may_overlap => {
+            Ok(UploadProgress { offset: upload.offset(), upload })
+        }
         _ => Err(ended(upload)),
     }
 }
 
-/// What an upload that has ended answers to more bytes.
+/// The error for sending bytes to an upload that has ended.
 fn ended(upload: Upload) -> IntakeError {
     match upload.state {
         UploadState::Completed { .. } => IntakeError::Complete(Box::new(upload)),
@@ -560,32 +577,35 @@ fn ended(upload: Upload) -> IntakeError {
     }
 }
 
-/// Whether nobody can go on with what this process remembers.
+/// Whether the error makes the cached session unusable.
 fn is_session_lost(error: &IntakeError) -> bool {
-    use IntakeError::{Away, Busy, Full, Hopeless, Internal, Interrupted, Lost};
+    use IntakeError::{Busy, BytesLost, DiskFull, Internal, Interrupted, Rejected, Unavailable};
 
-    matches!(error, Full { .. } | Away(_) | Internal(_) | Busy | Hopeless(_) | Interrupted { .. } | Lost)
+    matches!(
+        error,
+        DiskFull { .. } | Unavailable(_) | Internal(_) | Busy | Rejected(_) | Interrupted { .. } | BytesLost
+    )
 }
 
-/// What the owner is told of more bytes than may come.
+/// The failure for too many bytes, for the owner.
 fn too_large(max: u64) -> Failure {
     let remedy = if max == Upload::DEPRECATED_SIZE_MAX {
-        "; uploads made by POST /v1/on-demand/upload have no limit"
+        "; use POST /v1/on-demand/upload, which has no limit"
     } else {
         ""
     };
-    let sentence = format!("the file is larger than the {max} bytes that this upload takes{remedy}");
+    let sentence = format!("the file is larger than {max} bytes, the limit of this upload{remedy}");
     Failure::new(FailureCode::SourceTooLarge, sentence)
 }
 
 #[cfg(test)]
 mod tests {
-    use kinora_domain::LengthProblem;
+    use kinora_domain::LengthRejected;
 
     use super::*;
     use crate::fixture::{at, completed, uploading, waiting};
 
-    /// Errors have no equality; their text holds every value.
+    /// Errors do not implement equality; their text contains every value.
     #[track_caller]
     fn assert_same<T: std::fmt::Debug>(found: &Result<T, IntakeError>, expected: &Result<T, IntakeError>) {
         assert_eq!(format!("{found:?}"), format!("{expected:?}"));
@@ -597,54 +617,59 @@ mod tests {
 
     #[test]
     fn each_end_of_a_body_has_one_outcome() {
-        let check = |ended: Ended, expected: Result<Outcome, IntakeError>| {
+        let check = |ended: BodyEnd, expected: Result<BodyOutcome, IntakeError>| {
             for is_last in [false, true] {
                 assert_same(&outcome(ended.clone(), is_last, &of_length(500), 150), &expected);
             }
         };
-        check(Ended::Broken, Err(IntakeError::Broken { offset: 150 }));
-        check(Ended::Slow, Err(IntakeError::Slow { offset: 150 }));
-        check(Ended::Interrupted, Err(IntakeError::Interrupted { offset: 150 }));
-        check(Ended::TooMany { length: 500 }, Err(IntakeError::TooManyBytes { offset: 150, length: 500 }));
-        check(Ended::TooLarge { max: 400 }, Ok(Outcome::TooLarge { max: 400 }));
-        check(Ended::Hopeless, Ok(Outcome::Hopeless));
+        check(BodyEnd::Incomplete, Err(IntakeError::Incomplete { offset: 150 }));
+        check(BodyEnd::Stalled, Err(IntakeError::Stalled { offset: 150 }));
+        check(BodyEnd::Interrupted, Err(IntakeError::Interrupted { offset: 150 }));
+        check(BodyEnd::TooMany { length: 500 }, Err(IntakeError::TooManyBytes { offset: 150, length: 500 }));
+        check(BodyEnd::TooLarge { max: 400 }, Ok(BodyOutcome::TooLarge { max: 400 }));
+        check(BodyEnd::Rejected, Ok(BodyOutcome::Rejected));
     }
 
     #[test]
     fn last_body_must_end_the_file() {
-        let check = |is_last: bool, upload: Upload, offset: u64, expected: Result<Outcome, IntakeError>| {
-            assert_same(&outcome(Ended::Whole, is_last, &upload, offset), &expected);
-        };
+        let check =
+            |is_last: bool, upload: Upload, offset: u64, expected: Result<BodyOutcome, IntakeError>| {
+                assert_same(&outcome(BodyEnd::Complete, is_last, &upload, offset), &expected);
+            };
         let limited = Upload { size_max: Some(150), ..uploading(100, 1) };
-        check(false, of_length(500), 150, Ok(Outcome::Received));
-        check(false, uploading(100, 1), 150, Ok(Outcome::Received));
+        check(false, of_length(500), 150, Ok(BodyOutcome::Received));
+        check(false, uploading(100, 1), 150, Ok(BodyOutcome::Received));
         check(true, of_length(500), 499, Err(IntakeError::TooFewBytes { offset: 499 }));
-        check(true, of_length(500), 500, Ok(Outcome::Received));
-        check(true, uploading(100, 1), 150, Ok(Outcome::Announce));
-        check(true, limited.clone(), 150, Ok(Outcome::Announce));
-        check(true, limited, 151, Err(LengthProblem::TooLarge { max: 150 }.into()));
-        check(true, waiting(), 0, Err(LengthProblem::Empty.into()));
+        check(true, of_length(500), 500, Ok(BodyOutcome::Received));
+        check(true, uploading(100, 1), 150, Ok(BodyOutcome::Announce));
+        check(true, limited.clone(), 150, Ok(BodyOutcome::Announce));
+        check(true, limited, 151, Err(LengthRejected::TooLarge { max: 150 }.into()));
+        check(true, waiting(), 0, Err(LengthRejected::Empty.into()));
     }
 
     #[test]
-    fn only_a_complete_body_up_to_the_end_completes_the_file() {
-        let check = |ended: Ended, is_last: bool, length: Option<u64>, expected: bool| {
-            assert_eq!(completes(&ended, is_last, length, 150), expected, "{ended:?} {is_last} {length:?}");
+    fn only_a_complete_final_body_completes_the_file() {
+        let check = |ended: BodyEnd, is_last: bool, length: Option<u64>, expected: bool| {
+            assert_eq!(
+                is_last_byte(&ended, is_last, length, 150),
+                expected,
+                "{ended:?} {is_last} {length:?}"
+            );
         };
-        check(Ended::Whole, false, Some(150), true);
-        check(Ended::Whole, true, Some(150), true);
-        check(Ended::Whole, true, Some(151), false);
-        check(Ended::Whole, true, None, true);
-        check(Ended::Whole, false, None, false);
-        check(Ended::Broken, true, Some(150), false);
-        check(Ended::Interrupted, true, None, false);
-        check(Ended::Hopeless, false, Some(150), false);
+        check(BodyEnd::Complete, false, Some(150), true);
+        check(BodyEnd::Complete, true, Some(150), true);
+        check(BodyEnd::Complete, true, Some(151), false);
+        check(BodyEnd::Complete, true, None, true);
+        check(BodyEnd::Complete, false, None, false);
+        check(BodyEnd::Incomplete, true, Some(150), false);
+        check(BodyEnd::Interrupted, true, None, false);
+        check(BodyEnd::Rejected, false, Some(150), false);
     }
 
     #[test]
     fn upload_is_whole_at_its_announced_length() {
-        let check = |length: Option<u64>, kept: u64, expected: bool| {
-            assert_eq!(is_whole(&Upload { length, ..waiting() }, kept), expected, "{length:?} {kept}");
+        let check = |length: Option<u64>, offset: u64, expected: bool| {
+            assert_eq!(is_complete(&Upload { length, ..waiting() }, offset), expected, "{length:?} {offset}");
         };
         check(None, 0, false);
         check(None, 100, false);
@@ -656,18 +681,18 @@ mod tests {
     #[test]
     fn upload_times_out_at_its_deadline_unless_it_is_whole() {
         let week = i64::from(Upload::LIFE_MAX_S);
-        let check = |upload: &Upload, kept: u64, now_s: i64, expected: bool| {
-            assert_eq!(is_timed_out(upload, kept, at(now_s)), expected, "{:?} {now_s}", upload.state);
+        let check = |upload: &Upload, offset: u64, now_s: i64, expected: bool| {
+            assert_eq!(is_timed_out(upload, offset, at(now_s)), expected, "{:?} {now_s}", upload.state);
         };
         check(&waiting(), 0, 999, false);
         check(&waiting(), 0, 1000, true);
         check(&uploading(100, 500), 100, 1499, false);
         check(&uploading(100, 500), 100, 1500, true);
-        let whole = Upload { length: Some(100), ..uploading(100, 500) };
-        check(&whole, 99, 1500, true);
-        check(&whole, 100, 1500, false);
-        check(&whole, 100, week - 1, false);
-        check(&whole, 100, week, true);
+        let complete = Upload { length: Some(100), ..uploading(100, 500) };
+        check(&complete, 99, 1500, true);
+        check(&complete, 100, 1500, false);
+        check(&complete, 100, week - 1, false);
+        check(&complete, 100, week, true);
         check(&completed(100), 100, week, false); // it has no deadline
     }
 
@@ -679,20 +704,20 @@ mod tests {
         let announced = Upload { length: Some(500), updated_at: at(7), ..uploading(100, 1) };
         check(uploading(100, 1), 500, Ok(Announcement::New(announced)));
         check(of_length(500), 500, Ok(Announcement::Known(of_length(500))));
-        check(of_length(500), 501, Err(LengthProblem::Changed { announced: 500 }.into()));
-        check(uploading(100, 1), 99, Err(LengthProblem::BelowKept { kept: 100 }.into()));
-        check(waiting(), 0, Err(LengthProblem::Empty.into()));
+        check(of_length(500), 501, Err(LengthRejected::Changed { announced: 500 }.into()));
+        check(uploading(100, 1), 99, Err(LengthRejected::BelowOffset { kept: 100 }.into()));
+        check(waiting(), 0, Err(LengthRejected::Empty.into()));
         check(completed(100), 100, Err(IntakeError::Complete(Box::new(completed(100)))));
         let cancelled = waiting().cancel(at(2)).unwrap().0;
         check(cancelled.clone(), 100, Err(IntakeError::Ended(Box::new(cancelled))));
     }
 
     #[test]
-    fn settled_upload_accepts_no_bytes_but_kept_ones_again() {
-        let check = |upload: Upload, may_overlap: bool, expected: Result<Standing, IntakeError>| {
-            assert_same(&standing_of_settled(upload, may_overlap), &expected);
+    fn settled_upload_accepts_only_stored_bytes_again() {
+        let check = |upload: Upload, may_overlap: bool, expected: Result<UploadProgress, IntakeError>| {
+            assert_same(&progress_of_settled(upload, may_overlap), &expected);
         };
-        check(completed(100), true, Ok(Standing { upload: completed(100), offset: 100 }));
+        check(completed(100), true, Ok(UploadProgress { upload: completed(100), offset: 100 }));
         check(completed(100), false, Err(IntakeError::Complete(Box::new(completed(100)))));
         let failure = Failure::new(FailureCode::NotMedia, "no media");
         for settled in [
@@ -707,24 +732,24 @@ mod tests {
     }
 
     #[test]
-    fn row_is_written_when_it_is_old_or_nothing_else_knows() {
+    fn progress_row_is_written_when_stale_idle_or_shared() {
         // Length of the file announced, objects in a folder.
-        let note = || Note { noted: 100, kept: 150, age_us: 4_999_999, is_at_rest: false };
-        let check = |note: Note, is_shared: bool, length: Option<u64>, expected: bool| {
+        let progress = || UnsavedProgress { saved: 100, synced: 150, age_us: 4_999_999, is_idle: false };
+        let check = |note: UnsavedProgress, is_shared: bool, length: Option<u64>, expected: bool| {
             assert_eq!(note.is_due(is_shared, length), expected, "{} {is_shared} {length:?}", note.age_us);
         };
-        check(note(), false, Some(500), false);
-        check(Note { age_us: 5_000_000, ..note() }, false, Some(500), true);
-        check(Note { age_us: -1, ..note() }, false, Some(500), false); // clocks of two machines differ
-        check(Note { is_at_rest: true, ..note() }, false, Some(500), true);
-        check(note(), true, Some(500), true);
-        check(note(), false, None, true);
-        let nothing_new = Note { kept: 100, age_us: i64::MAX, is_at_rest: true, ..note() };
+        check(progress(), false, Some(500), false);
+        check(UnsavedProgress { age_us: 5_000_000, ..progress() }, false, Some(500), true);
+        check(UnsavedProgress { age_us: -1, ..progress() }, false, Some(500), false); // clocks of two machines differ
+        check(UnsavedProgress { is_idle: true, ..progress() }, false, Some(500), true);
+        check(progress(), true, Some(500), true);
+        check(progress(), false, None, true);
+        let nothing_new = UnsavedProgress { synced: 100, age_us: i64::MAX, is_idle: true, ..progress() };
         check(nothing_new, true, None, false);
     }
 
     #[test]
-    fn session_survives_what_the_client_did() {
+    fn session_survives_client_errors() {
         let check = |error: IntakeError, is_lost: bool| {
             assert_eq!(is_session_lost(&error), is_lost, "{error:?}");
         };
@@ -733,32 +758,32 @@ mod tests {
         check(IntakeError::Ended(Box::new(waiting())), false);
         check(IntakeError::Complete(Box::new(completed(1))), false);
         check(IntakeError::WrongOffset { offset: 1, length: None }, false);
-        check(IntakeError::Length(LengthProblem::Empty), false);
+        check(IntakeError::Length(LengthRejected::Empty), false);
         check(IntakeError::TooManyBytes { offset: 1, length: 2 }, false);
         check(IntakeError::TooFewBytes { offset: 1 }, false);
         check(IntakeError::BadChecksum { offset: 1 }, false);
         check(IntakeError::ChecksumTooLong { max: 1 }, false);
-        check(IntakeError::Broken { offset: 1 }, false);
-        check(IntakeError::Slow { offset: 1 }, false);
-        check(IntakeError::Hopeless(too_large(1)), true);
+        check(IntakeError::Incomplete { offset: 1 }, false);
+        check(IntakeError::Stalled { offset: 1 }, false);
+        check(IntakeError::Rejected(too_large(1)), true);
         check(IntakeError::Interrupted { offset: 1 }, true);
-        check(IntakeError::Full { offset: 1 }, true);
+        check(IntakeError::DiskFull { offset: 1 }, true);
         check(IntakeError::Busy, true);
-        check(IntakeError::Away(cause()), true);
-        check(IntakeError::Lost, true);
+        check(IntakeError::Unavailable(cause()), true);
+        check(IntakeError::BytesLost, true);
         check(IntakeError::Internal(cause()), true);
     }
 
     #[test]
-    fn size_failure_names_the_way_without_a_limit_to_deprecated_uploads() {
+    fn too_large_error_of_deprecated_upload_names_current_path() {
         let check = |max: u64, sentence: &str| {
             assert_eq!(too_large(max), Failure::new(FailureCode::SourceTooLarge, sentence));
         };
-        check(7, "the file is larger than the 7 bytes that this upload takes");
+        check(7, "the file is larger than 7 bytes, the limit of this upload");
         check(
             500_000_000,
-            "the file is larger than the 500000000 bytes that this upload takes; uploads made by POST \
-             /v1/on-demand/upload have no limit",
+            "the file is larger than 500000000 bytes, the limit of this upload; use POST /v1/on-demand/upload, which \
+             has no limit",
         );
     }
 }

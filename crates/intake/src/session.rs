@@ -1,5 +1,4 @@
-//! What a process remembers of an upload between two requests: where it writes, and what it has read of the
-//! file so far.
+//! The session of an upload, cached between two requests: its writer, and the scan so far.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,86 +13,88 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::intake::Parts;
-use crate::ledger::{StoreLedger, grown};
-use crate::receive::{Asking, renewing};
+use crate::intake::Inner;
+use crate::ledger::{StoreLedger, to_grown_object};
+use crate::maintenance::first_maintenance_at;
+use crate::receive::{Requester, with_renewal};
 use crate::scan::{Checkpoint, Scan};
-use crate::tend::look_after_at;
-use crate::{IntakeError, ScanTurns};
+use crate::{IntakeError, ScanLimits};
 
-/// Bytes that are read at once when the scanner catches up.
+/// Read size when the scanner catches up.
 const CATCH_UP_BYTES: u64 = 256 << 10;
-/// The scanner's state is written down when so many bytes have come since the last time. Where bytes can be
-/// read again this is what a killed process costs at most, a fraction of a second.
+/// Number of received bytes between two checkpoints of the scanner. If bytes can be read again, this is the
+/// most work that a killed process loses, a fraction of a second.
 const CHECKPOINT_EVERY_BYTES: u64 = 64 << 20;
-/// In a bucket a part cannot be read before the object is whole, so each one counts; this is its usual length
-/// (`kinora_blob::S3Limits::part_len`).
+/// In a bucket a part cannot be read before the object is complete, so each part counts. This is its usual
+/// length (`kinora_blob::S3Limits::part_len`).
 const CHECKPOINT_EVERY_PART: u64 = 8 << 20;
-/// And not more often than that it takes an eighth of what comes: the tables of a movie that is read frame by
-/// frame grow with it.
+/// A checkpoint is at most one eighth of the bytes since the last one: tables that are read frame by frame
+/// grow with the movie.
 const CHECKPOINT_SHARE: u64 = 8;
 
-/// How long a request waits for the disk, or for memory that others hold, before it is asked to come again.
-pub(crate) const STUCK_MAX: Duration = Duration::from_secs(30);
-/// Pieces of a fast line are passed on together: each one alone would wake the scanner and the writer.
+/// Timeout of a request that waits for the disk, or for memory in use by others; the client then retries
+/// later.
+pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(30);
+/// Pieces of a fast connection are passed on together: each one alone would wake the scanner and the writer.
 const BATCH_BYTES: u64 = 512 << 10;
-/// Pieces of a line in small packets are copied together: each holds a buffer of 8 KiB and more, however few
-/// bytes it has.
+/// Pieces of a connection with small packets are copied together: each uses a buffer of 8 KiB or more,
+/// however few bytes it has.
 const SMALL_PIECE: usize = 16 << 10;
-/// Of a slow line they wait no longer than that, a tenth of what a killed process may cost.
-const BATCH_WITHIN: Duration = Duration::from_millis(5);
+/// Longest delay of bytes on a slow connection: a tenth of the loss that a killed process may cause.
+const BATCH_DELAY_MAX: Duration = Duration::from_millis(5);
 
 /// An upload that this process receives.
 pub(crate) struct Session {
-    /// As it was last read or written.
+    /// The row, as it was last read or written.
     pub(crate) upload: Upload,
     pub(crate) lease: UploadLease,
     pub(crate) growing: GrowingObject,
-    pub(crate) scan: Reading,
+    pub(crate) scan: ScanState,
     batch: Batch,
     checkpoint: Checkpoints,
-    /// When a request last left it.
-    pub(crate) left_at: Instant,
+    /// When the last request left it.
+    pub(crate) idle_since: Instant,
 }
 
-/// What has been read of the file.
-pub(crate) enum Reading {
-    /// Every byte up to where the session writes.
-    On(Scan),
-    /// Not all: parts in a bucket cannot be read before the object is whole, and the process that sent them
-    /// did not live to write down what it had read. The whole file is read once it is there.
-    Blind,
+/// The state of the scan.
+pub(crate) enum ScanState {
+    /// Scanned up to the write position of the session.
+    Active(Scan),
+    /// Not scanned completely: parts in a bucket cannot be read before the object is complete, and the
+    /// process that sent them was killed before it stored a checkpoint. The whole file is scanned once it is
+    /// complete.
+    NotRead,
 }
 
-/// What has come and was not passed on yet.
+/// Received bytes that were not passed on yet.
 #[derive(Default)]
 struct Batch {
     pieces: VecDeque<Bytes>,
-    /// Small pieces behind the others.
+    /// Small pieces after the others.
     small: BytesMut,
     len: u64,
     due: Option<Instant>,
 }
 
-/// When the scanner's state was written down, and what waits to be.
+/// The last stored checkpoint, and the pending ones.
 struct Checkpoints {
     at: u64,
     len: u64,
-    /// Of bytes that are not all kept yet.
+    /// A checkpoint of bytes that are not all stored yet.
     waiting: Option<Checkpoint>,
-    /// On its way to the store of objects; nobody waits for it but the next one, and the end.
+    /// The checkpoint being stored; only the next one and the end wait for it.
     putting: Option<JoinHandle<()>>,
-    /// Cancelled when the file is complete: checkpoints that still wait are not needed any more.
-    whole: CancellationToken,
+    /// Cancelled when the file is complete: waiting checkpoints are no longer needed.
+    file_complete: CancellationToken,
 }
 
-/// What the scanner said to bytes that were passed on.
+/// The verdict of the scanner on bytes that were passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Passed {
-    /// It goes on.
-    On,
-    /// It gave up: the file can never become a media.
-    Hopeless,
+pub(crate) enum FlushOutcome {
+    /// The scanner continues.
+    Active,
+    /// The scanner failed: the file can never become a media.
+    Rejected,
 }
 
 /// An upload, open or ended.
@@ -103,30 +104,31 @@ pub(crate) enum Opened {
 }
 
 impl Session {
-    /// Opens an upload under a lease of this process. What an earlier request of this process left is used if
-    /// nobody came in between.
+    /// Opens an upload under a lease of this process. Uses the session of an earlier request of this
+    /// process, if no other process opened the upload in between.
     pub(crate) async fn open(
-        parts: &Parts,
+        parts: &Inner,
         id: MediaId,
-        left: Option<Session>,
-        asking: Asking,
+        cached: Option<Session>,
+        requester: Requester,
     ) -> Result<Opened, IntakeError> {
         let options = &parts.options;
-        let (worker, known) = (options.worker, left.as_ref().map(|session| session.lease.number));
+        let (worker, known_lease) = (options.worker, cached.as_ref().map(|session| session.lease.number));
         let now = options.clock.now();
         let leased = options
             .store
             .write(async move |tx| {
-                let leased = tx.lease_upload(id, worker, known).await?;
+                let leased = tx.lease_upload(id, worker, known_lease).await?;
                 if let Some((upload, lease)) = &leased
-                    && asking == Asking::Client
+                    && requester == Requester::Client
                     && !upload.is_settled()
-                    && known != Some(lease.number)
+                    && known_lease != Some(lease.number)
                 {
-                    // Whoever takes it over may be killed with the last byte: somebody looks after it.
-                    let kind = JobKind::TendUpload { media: id };
-                    tx.drop_job(kind).await?;
-                    let run_at = look_after_at(upload, now);
+                    // A process that takes over may be killed with the last byte: the maintenance job
+                    // handles it.
+                    let kind = JobKind::CheckUpload { media: id };
+                    tx.cancel_job(kind).await?;
+                    let run_at = first_maintenance_at(upload, now);
                     let workspace = Some(upload.workspace);
                     tx.enqueue(NewJob { kind, workspace, run_at, priority: Priority::Low }).await?;
                 }
@@ -137,21 +139,21 @@ impl Session {
         if upload.is_settled() {
             return Ok(Opened::Settled(Box::new(upload)));
         }
-        if let Some(mut session) = left.filter(|session| session.lease == lease) {
+        if let Some(mut session) = cached.filter(|session| session.lease == lease) {
             session.upload = upload;
             return Ok(Opened::Open(Box::new(session)));
         }
-        let kept = grown(options.store.upload_grown(id).await?);
+        let multipart = to_grown_object(options.store.upload_multipart(id).await?);
         let ledger = Arc::new(StoreLedger { store: options.store.clone(), lease });
         let mut growing = options
             .blob
             .of_workspace(Some(upload.workspace))
-            .grow(upload.source, lease.number, kept, ledger)
+            .grow(upload.source, lease.number, multipart, ledger)
             .await?;
         growing.announce(upload.length);
-        // What is read again waits for the turn of its scan.
-        let (scan, checkpoint) = renewing(parts, lease, resume(parts, &upload, &growing)).await??;
-        let left_at = Instant::now();
+        // Scanning bytes again waits for a scan permit.
+        let (scan, checkpoint) = with_renewal(parts, lease, resume(parts, &upload, &growing)).await??;
+        let idle_since = Instant::now();
         Ok(Opened::Open(Box::new(Session {
             upload,
             lease,
@@ -159,23 +161,23 @@ impl Session {
             scan,
             batch: Batch::default(),
             checkpoint,
-            left_at,
+            idle_since,
         })))
     }
 
-    /// Takes the next bytes of the file. They are passed on when it is due.
-    pub(crate) fn take(&mut self, bytes: Bytes) {
-        self.batch.due.get_or_insert_with(|| Instant::now() + BATCH_WITHIN);
+    /// Takes the next bytes of the file. The batch is passed on when it is due.
+    pub(crate) fn accept(&mut self, bytes: Bytes) {
+        self.batch.due.get_or_insert_with(|| Instant::now() + BATCH_DELAY_MAX);
         self.batch.push(bytes);
     }
 
-    /// Bytes from the start that were taken.
-    pub(crate) fn taken(&self) -> u64 {
+    /// Number of bytes from the start that were taken.
+    pub(crate) fn received_len(&self) -> u64 {
         self.growing.written() + self.batch.len
     }
 
-    /// When a batch that is not full is passed on.
-    pub(crate) fn due(&self) -> Option<Instant> {
+    /// When an incomplete batch is passed on.
+    pub(crate) fn flush_at(&self) -> Option<Instant> {
         self.batch.due
     }
 
@@ -183,32 +185,33 @@ impl Session {
         self.batch.len >= BATCH_BYTES
     }
 
-    /// Passes what was taken on to the scanner and to the disk or the store. Cancelled, the session is lost.
-    pub(crate) async fn pass_on(&mut self, parts: &Parts) -> Result<Passed, IntakeError> {
+    /// Passes the taken bytes on to the scanner and to the disk or the store. If cancelled, the session is
+    /// lost.
+    pub(crate) async fn flush(&mut self, parts: &Inner) -> Result<FlushOutcome, IntakeError> {
         let every = checkpoint_every(parts);
         let mut pieces = std::mem::take(&mut self.batch).into_pieces();
         while !pieces.is_empty() {
-            // A checkpoint is worth most where a part ends.
+            // A checkpoint at the end of a part is the most useful one.
             let end = self.growing.written() / every * every + every;
             let now = split_to(&mut pieces, end - self.growing.written());
-            if let Reading::On(scan) = &self.scan {
+            if let ScanState::Active(scan) = &self.scan {
                 for piece in &now {
                     if scan.push(piece.clone()).await.is_err() {
-                        return Ok(Passed::Hopeless);
+                        return Ok(FlushOutcome::Rejected);
                     }
                 }
             }
             for piece in now {
-                timeout(STUCK_MAX, self.growing.write(piece)).await.map_err(|_| IntakeError::Busy)??;
+                timeout(FLUSH_TIMEOUT, self.growing.write(piece)).await.map_err(|_| IntakeError::Busy)??;
             }
             if self.growing.written() == end && self.is_checkpoint_due() {
                 self.take_checkpoint().await;
             }
         }
-        if self.checkpoint.waiting.as_ref().is_some_and(|waiting| waiting.at() <= self.growing.kept()) {
+        if self.checkpoint.waiting.as_ref().is_some_and(|waiting| waiting.at() <= self.growing.synced()) {
             self.put_checkpoint(parts);
         }
-        Ok(Passed::On)
+        Ok(FlushOutcome::Active)
     }
 
     fn is_checkpoint_due(&self) -> bool {
@@ -216,42 +219,43 @@ impl Session {
         since >= self.checkpoint.len.saturating_mul(CHECKPOINT_SHARE)
     }
 
-    /// Writes the scanner's state down at the end of a request, where all bytes are kept, if enough of them
-    /// came.
-    pub(crate) async fn write_checkpoint_if_due(&mut self, parts: &Parts) {
+    /// Stores a checkpoint of the scanner at the end of a request, where all bytes are stored, if enough of
+    /// them arrived.
+    pub(crate) async fn write_checkpoint_if_due(&mut self, parts: &Inner) {
         let since = self.growing.written().saturating_sub(self.checkpoint.at);
         if parts.options.blob.is_shared() || since >= checkpoint_every(parts) {
             self.write_last_checkpoint(parts).await;
         }
     }
 
-    /// Writes the scanner's state down where all bytes are kept.
-    pub(crate) async fn write_last_checkpoint(&mut self, parts: &Parts) {
+    /// Stores a checkpoint of the scanner where all bytes are stored.
+    pub(crate) async fn write_last_checkpoint(&mut self, parts: &Inner) {
         if self.growing.written() > self.checkpoint.at || self.checkpoint.waiting.is_some() {
             self.take_checkpoint().await;
             self.put_checkpoint(parts);
         }
     }
 
-    /// Waits until every checkpoint is stored: one that is stored later would never be deleted. Call it
-    /// without holding a turn for large tables: a large checkpoint waits for one.
+    /// Waits until every checkpoint is stored: one that is stored later would never be deleted. The caller
+    /// must not own a permit for large tables: a large checkpoint waits for one.
     pub(crate) async fn finish_checkpoints(&mut self) {
         if let Some(putting) = self.checkpoint.putting.take() {
-            let _ = putting.await; // it has told what went wrong
+            let _ = putting.await; // it has reported its error
         }
     }
 
-    /// Drops the checkpoints that still wait for a turn, because the file is complete. Waits for the others.
+    /// Drops the checkpoints that still wait for a permit, because the file is complete. Waits for the
+    /// others.
     pub(crate) async fn end_checkpoints(&mut self) {
         self.checkpoint.waiting = None;
-        std::mem::take(&mut self.checkpoint.whole).cancel();
+        std::mem::take(&mut self.checkpoint.file_complete).cancel();
         self.finish_checkpoints().await;
     }
 
-    /// A scanner that has given up has no state that anybody goes on from.
+    /// A failed scanner needs no checkpoint.
     async fn take_checkpoint(&mut self) {
-        let Reading::On(scan) = &self.scan else { return };
-        // While a large box comes it is as old as the begin of that.
+        let ScanState::Active(scan) = &self.scan else { return };
+        // While a large box is in progress, the checkpoint is the state before that box.
         if let Ok(checkpoint) = scan.checkpoint().await
             && checkpoint.at() > self.checkpoint.at
         {
@@ -259,18 +263,18 @@ impl Session {
         }
     }
 
-    /// Bytes are acknowledged without it: where it is missing some are read again.
-    fn put_checkpoint(&mut self, parts: &Parts) {
+    /// Bytes are acknowledged without it: if it is missing, some are scanned again.
+    fn put_checkpoint(&mut self, parts: &Inner) {
         let Some(checkpoint) = self.checkpoint.waiting.take() else { return };
         self.checkpoint.at = checkpoint.at();
         self.checkpoint.len = checkpoint.state_len();
-        let put = Put {
+        let put = CheckpointWrite {
             blob: parts.options.blob.clone(),
             store: parts.options.store.clone(),
-            turns: parts.options.scans.clone(),
+            limits: parts.options.scans.clone(),
             source: self.upload.source,
             workspace: self.upload.workspace,
-            whole: self.checkpoint.whole.clone(),
+            file_complete: self.checkpoint.file_complete.clone(),
         };
         let previous = self.checkpoint.putting.take();
         self.checkpoint.putting = Some(tokio::spawn(async move {
@@ -279,7 +283,7 @@ impl Session {
             }
             let source = put.source;
             if let Err(error) = put.run(checkpoint).await {
-                tracing::warn!(source.id = %source, error = %error, "a checkpoint could not be kept");
+                tracing::warn!(source.id = %source, error = %error, "a checkpoint could not be stored");
             }
         }));
     }
@@ -308,7 +312,7 @@ impl Batch {
     }
 }
 
-/// Takes so many bytes off the front.
+/// Splits `len` bytes off the front.
 fn split_to(pieces: &mut VecDeque<Bytes>, mut len: u64) -> Vec<Bytes> {
     let mut front = Vec::with_capacity(pieces.len());
     while let Some(mut piece) = pieces.pop_front() {
@@ -326,71 +330,76 @@ fn split_to(pieces: &mut VecDeque<Bytes>, mut len: u64) -> Vec<Bytes> {
     front
 }
 
-/// Puts a checkpoint into the store of objects.
-struct Put {
+/// Writes a checkpoint to the object store.
+struct CheckpointWrite {
     blob: Blob,
     store: Store,
-    turns: ScanTurns,
+    limits: ScanLimits,
     source: SourceId,
     workspace: WorkspaceId,
-    whole: CancellationToken,
+    file_complete: CancellationToken,
 }
 
-impl Put {
+impl CheckpointWrite {
     async fn run(self, checkpoint: Checkpoint) -> Result<(), IntakeError> {
         let at = checkpoint.at();
-        let loading = checkpoint.load_in_turn(&self.turns, Some(self.workspace));
-        let Some(loaded) = self.whole.run_until_cancelled(loading).await else { return Ok(()) };
-        let (state, turn) = loaded?;
-        // While it waited the upload may have ended, with another session.
-        if turn.holds_place() && !self.store.is_held_by_upload(self.source).await? {
+        let loading = checkpoint.load_limited(&self.limits, Some(self.workspace));
+        let Some(loaded) = self.file_complete.run_until_cancelled(loading).await else { return Ok(()) };
+        let (state, permit) = loaded?;
+        // The upload may have ended during the wait, with another session.
+        if permit.holds_slot() && !self.store.is_source_of_upload(self.source).await? {
             return Ok(());
         }
         Ok(self.blob.put_checkpoint(self.source, at, state).await?)
     }
 }
 
-fn checkpoint_every(parts: &Parts) -> u64 {
+fn checkpoint_every(parts: &Inner) -> u64 {
     if parts.options.blob.is_shared() { CHECKPOINT_EVERY_PART } else { CHECKPOINT_EVERY_BYTES }
 }
 
-/// The scanner as far as the bytes are kept.
+/// The scanner at the position of the stored bytes.
 async fn resume(
-    parts: &Parts,
+    parts: &Inner,
     upload: &Upload,
     growing: &GrowingObject,
-) -> Result<(Reading, Checkpoints), IntakeError> {
+) -> Result<(ScanState, Checkpoints), IntakeError> {
     let (source, workspace) = (upload.source, Some(upload.workspace));
-    let kept = growing.kept();
+    let synced = growing.synced();
     let mut start = (0, Scanner::new(None));
-    if kept > 0
+    if synced > 0
         && let Some((at, state)) = parts.options.blob.checkpoint(source).await?
-        && at <= kept
+        && at <= synced
     {
-        // Of millions of samples that takes a thread some time.
+        // Parsing millions of samples takes a thread some time.
         let read = spawn_blocking(move || Scanner::from_checkpoint(&state)).await;
         match read.map_err(|panic| IntakeError::Internal(Box::new(panic)))? {
             Ok(scanner) if scanner.len() == at => start = (at, scanner),
-            // Of another version, or damaged: the bytes are read again.
+            // Another version, or damaged: the bytes are scanned again.
             Ok(_) | Err(_) => tracing::warn!(source.id = %source, "a checkpoint cannot be read"),
         }
     }
     let (from, scanner) = start;
-    let checkpoint =
-        Checkpoints { at: from, len: 0, waiting: None, putting: None, whole: CancellationToken::new() };
-    if from < kept && from < growing.readable_from() {
-        return Ok((Reading::Blind, checkpoint));
+    let checkpoint = Checkpoints {
+        at: from,
+        len: 0,
+        waiting: None,
+        putting: None,
+        file_complete: CancellationToken::new(),
+    };
+    if from < synced && from < growing.readable_from() {
+        return Ok((ScanState::NotRead, checkpoint));
     }
     let scan = Scan::resume(&parts.options.scans, workspace, scanner);
     let mut at = from;
-    while at < kept {
-        let end = kept.min(at + CATCH_UP_BYTES);
+    while at < synced {
+        let end = synced.min(at + CATCH_UP_BYTES);
         if scan.push(growing.read(at..end).await?).await.is_err() {
-            break; // whoever pushes next hears the same
+            break; // the next push gets the same error
         }
         at = end;
     }
-    Ok((Reading::On(scan), checkpoint))
+    Ok((ScanState::Active(scan), checkpoint))
 }
 
 #[cfg(test)]
@@ -402,7 +411,7 @@ mod tests {
     }
 
     /// Each piece by its bytes' value and its length, one pair for each run of a value.
-    fn told(pieces: impl IntoIterator<Item = Bytes>) -> Vec<Vec<(u8, usize)>> {
+    fn accepted(pieces: impl IntoIterator<Item = Bytes>) -> Vec<Vec<(u8, usize)>> {
         let runs = |piece: Bytes| piece.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
         pieces.into_iter().map(runs).collect()
     }
@@ -417,7 +426,7 @@ mod tests {
         }
         assert_eq!(batch.len, 3 * SMALL_PIECE as u64 + 10);
         assert_eq!(
-            told(batch.into_pieces()),
+            accepted(batch.into_pieces()),
             [
                 vec![(1, 3), (2, SMALL_PIECE - 1)],
                 vec![(3, SMALL_PIECE)],
@@ -431,9 +440,9 @@ mod tests {
     #[test]
     fn pieces_are_cut_where_a_part_ends() {
         let mut pieces: VecDeque<Bytes> = [piece(1, 4), piece(2, 6), piece(3, 1)].into();
-        assert_eq!(told(split_to(&mut pieces, 4)), [[(1, 4)]]);
-        assert_eq!(told(split_to(&mut pieces, 5)), [[(2, 5)]]);
-        assert_eq!(told(split_to(&mut pieces, 100)), [[(2, 1)], [(3, 1)]]);
+        assert_eq!(accepted(split_to(&mut pieces, 4)), [[(1, 4)]]);
+        assert_eq!(accepted(split_to(&mut pieces, 5)), [[(2, 5)]]);
+        assert_eq!(accepted(split_to(&mut pieces, 100)), [[(2, 1)], [(3, 1)]]);
         assert!(pieces.is_empty());
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct FourCc(pub [u8; 4]);
 
 impl fmt::Display for FourCc {
-    /// Characters that cannot be printed appear as `?`: the name comes from outside.
+    /// Prints `?` for characters that are not printable: the name is untrusted input.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for byte in self.0 {
             let character = if byte.is_ascii_graphic() || byte == b' ' { byte } else { b'?' };
@@ -28,7 +28,7 @@ impl fmt::Debug for FourCc {
 pub struct BoxRef<'a> {
     /// Its type.
     pub kind: FourCc,
-    /// The bytes behind its header.
+    /// The bytes after its header.
     pub body: &'a [u8],
 }
 
@@ -44,10 +44,10 @@ impl<'a> BoxRef<'a> {
     }
 }
 
-/// The boxes that lie one behind the other in `bytes`.
+/// Iterates over the consecutive boxes in `bytes`.
 ///
-/// Ends at the first header that makes no sense: QuickTime ends lists with four zero bytes, and some writers
-/// leave padding. A box that is longer than its parent is cut at the parent's end.
+/// Ends at the first invalid header: QuickTime ends lists with four zero bytes, and some writers leave
+/// padding. A box that is longer than its parent is cut at the parent's end.
 pub fn children(bytes: &[u8]) -> Children<'_> {
     Children { rest: bytes }
 }
@@ -62,7 +62,7 @@ impl<'a> Iterator for Children<'a> {
     type Item = BoxRef<'a>;
 
     fn next(&mut self) -> Option<BoxRef<'a>> {
-        let mut fields = Fields::new(self.rest);
+        let mut fields = FieldReader::new(self.rest);
         let size = fields.u32()?;
         let kind = FourCc(fields.array()?);
         let size = match size {
@@ -78,17 +78,17 @@ impl<'a> Iterator for Children<'a> {
     }
 }
 
-/// Big-endian numbers off the front of a body; `None` past the end.
+/// Reads big-endian numbers from the front of a body; `None` past the end.
 #[derive(Debug, Clone, Copy)]
-pub struct Fields<'a> {
+pub struct FieldReader<'a> {
     /// The bytes that are not read yet.
     pub rest: &'a [u8],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     /// Reads from the first byte of `body`.
     pub fn new(body: &'a [u8]) -> Self {
-        Fields { rest: body }
+        FieldReader { rest: body }
     }
 
     /// The next `len` bytes.
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn children_are_listed_until_the_bytes_make_no_sense() {
+    fn box_children_end_at_invalid_bytes() {
         let free = b"\0\0\0\x09freeX";
         assert_eq!(kinds(b""), []);
         assert_eq!(kinds(free), [("free".into(), 1)]);

@@ -1,28 +1,29 @@
-//! Why a source cannot be read.
+//! Errors of reading a source.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a source cannot become an index. Every variant is final: reading the same bytes again ends the same
-/// way.
+/// Why a source cannot become an index. Every variant is final: reading the same bytes again gives the same
+/// error.
 ///
-/// The message is a sentence for the client: it says what was found, and holds no path.
+/// The message is a sentence for the client. It states the finding and contains no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum ReadError {
-    /// Not a file with video or audio in it. Holds the whole sentence, which says what was found.
+    /// The file contains no video or audio. The string is the whole sentence, which states the detected
+    /// content.
     #[error("{0}")]
     NotMedia(String),
-    /// An MP4 or QuickTime file that contradicts itself. Holds where.
+    /// An MP4 or QuickTime file that contradicts itself. The string is the location of the contradiction.
     #[error("the file is damaged: {0}")]
     Damaged(String),
     /// The file ends before anything playable.
     #[error("the file ends too early: {0}")]
     Truncated(String),
-    /// Media that we do not play. Holds the whole sentence.
+    /// Media that Kinora does not support. The string is the whole sentence.
     #[error("{0}")]
     Unsupported(String),
-    /// What our reader does not follow, but the demuxer of a media engine may: whoever has one copies the
-    /// packets into a file of its making and reads that. Holds the whole sentence, for where that ends the
-    /// same way.
+    /// This reader does not support the structure of the file, but the demuxer of a media engine may. With
+    /// an engine, the caller remuxes the packets into a new file and reads that one. Without an engine, or
+    /// if the remux fails in the same way, the error is final. The string is the whole sentence.
     #[error("{0}")]
     NeedsRemux(String),
 }

@@ -1,10 +1,10 @@
-//! ISO base media files (MP4, QuickTime): what a source says, and what players read.
+//! ISO base media files (MP4, QuickTime): reads sources, and writes segments and files for players.
 //!
-//! Builds the tracks of an index from `moov` and `moof`, and writes init segments, heads of media segments
-//! and whole files from an index. Knows no other container and no playlist; does no I/O.
+//! Builds the tracks of an index from `moov` and `moof`. Writes init segments, heads of media segments and
+//! whole files from an index. Knows no other container and no playlist; does no I/O.
 //!
-//! Begin with [`walk`], which takes the passing bytes of a source, and [`mod@write`]. [`read`] is also what
-//! readers of other containers use to make tracks of samples.
+//! Begin with [`walk`], which takes the bytes of a source in order, and [`mod@write`]. Readers of other
+//! containers also use [`read`] to build tracks from samples.
 
 pub mod boxes;
 mod error;
@@ -13,4 +13,4 @@ pub mod walk;
 pub mod write;
 
 pub use error::{ReadError, ReadFailureCode};
-pub use walk::{Aside, MOOF_LEN_MAX, MOOV_LEN_MAX, PushError};
+pub use walk::{BoxSpool, MOOF_LEN_MAX, MOOV_LEN_MAX, PushError};

@@ -1,4 +1,5 @@
-//! The walk over the boxes at top level: which are kept and read, and how the file ends.
+//! Walks the boxes at top level: buffers and parses some of them, skips the others, and checks the end of
+//! the file.
 
 use std::ops::Range;
 
@@ -14,89 +15,90 @@ use crate::{
     read::{Header, Movie},
 };
 
-/// Largest `moov` that is kept.
+/// Maximum length of a `moov`.
 ///
-/// A 12 h recording at 120 frames a second whose tables are as wide as they get (8 `stts`, 8 `ctts`, 4
-/// `stsz`, 12 `stsc`, 8 `co64` and 1 `sdtp` bytes for each of 5.18 million frames) takes 213 MB, its audio 16
-/// MB more.
+/// A 12 h recording at 120 frames per second with tables of maximum width takes 213 MB: 8 `stts`, 8 `ctts`,
+/// 4 `stsz`, 12 `stsc`, 8 `co64` and 1 `sdtp` bytes for each of 5.18 million frames. Its audio takes 16 MB
+/// more.
 ///
-/// Measured: 12 h at 60 frames a second with sound are 40.5 MB (4.6 million samples). Reading them took 0.6 s
-/// of CPU and 52 MB at its peak; 9.4 MB stay, about 2 bytes a sample.
+/// Measured: 12 h at 60 frames per second with audio are 40.5 MB (4.6 million samples). Reading them took
+/// 0.6 s of CPU and 52 MB at its peak; 9.4 MB stay, about 2 bytes per sample.
 pub const MOOV_LEN_MAX: u64 = 256 << 20;
-/// Largest `moof` that is kept.
+/// Maximum length of a `moof`.
 ///
-/// Some writers put a whole recording into one fragment: 12 h at 120 frames a second with 16 bytes a sample
-/// take 83 MB, audio of 96 kHz beside it 65 MB.
+/// Some writers put a whole recording into one fragment: 12 h at 120 frames per second with 16 bytes per
+/// sample take 83 MB, and audio of 96 kHz takes 65 MB.
 pub const MOOF_LEN_MAX: u64 = 160 << 20;
-/// Largest box that is kept in memory while it comes; its size is a claim until the bytes are there. Larger
-/// ones are laid aside: the `moov` of two minutes at 30 frames a second with sound has 70 kB.
+/// Maximum length of a box that is buffered in memory while it arrives; its size is a claim until the bytes
+/// have arrived. Larger ones are spooled: the `moov` of two minutes at 30 frames per second with audio has
+/// 70 kB.
 pub(crate) const IN_MEMORY_MAX: u64 = 64 << 10;
 /// Longest box header: size, kind and a 64-bit size. ISO/IEC 14496-12, 4.2.
 const BOX_HEADER_LEN_MAX: usize = 16;
 
-/// The walk over the boxes at top level.
+/// The state of the walk over the boxes at top level.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Walk {
+pub struct BoxWalker {
     container: Container,
-    place: Place,
+    state: WalkState,
     movie: Option<Header>,
     has_mdat: bool,
-    /// Bytes behind us: where the next byte lies in the source.
+    /// Bytes taken so far: the position of the next byte in the source.
     at: u64,
-    /// Bytes the source should have left; only a hint.
+    /// Expected remaining bytes of the source; only a hint.
     expected_left: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Place {
-    /// In a header: what of it has come.
+enum WalkState {
+    /// In a header: its bytes so far.
     Header(#[serde(with = "byte_string")] Vec<u8>),
-    /// In a box that passes by, with so many bytes to come; `None` up to the end of the file.
-    Passing(Option<u64>),
-    /// In a box that is kept.
-    Keeping(Kept),
-    /// Behind a box that was laid aside whole and is to be read.
-    Due(Kept),
-    /// Behind a header that makes no sense.
+    /// In a skipped box, with its remaining bytes; `None` means to the end of the file.
+    Skipping(Option<u64>),
+    /// In a box that is buffered or spooled.
+    Buffering(BufferedBox),
+    /// After a box that was spooled completely and must be read.
+    Spooled(BufferedBox),
+    /// After an invalid header.
     Lost,
 }
 
-/// A box that is kept until it is whole.
+/// A box that is collected until it is complete.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct BufferedBox {
     is_moov: bool,
-    /// Where its first byte lies.
+    /// Position of its first byte.
     start: u64,
-    /// What of its body has come; empty where it is laid aside.
+    /// The bytes of its body so far; empty if it is spooled.
     #[serde(with = "byte_string")]
     body: Vec<u8>,
-    /// Bytes of its body that have come, and how many are to come; `None` up to the end of the file.
+    /// Bytes of its body so far, and the remaining ones; `None` means to the end of the file.
     len: u64,
     left: Option<u64>,
 }
 
-/// Where the body of a large box is laid aside until it is whole.
-pub trait Aside {
-    /// Takes the next bytes of the one box that is laid aside.
+/// A spool for the body of a large box until it is complete.
+pub trait BoxSpool {
+    /// Appends the next bytes of the box that is being spooled.
     ///
-    /// Errors: those of the place; then the box is lost, and the scanner with it.
-    fn lay(&mut self, bytes: &[u8]) -> std::io::Result<()>;
+    /// Errors: those of the spool; then the box and the scanner are unusable.
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()>;
 }
 
-/// In memory, for whoever has some.
-impl Aside for Vec<u8> {
-    fn lay(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+/// A spool in memory.
+impl BoxSpool for Vec<u8> {
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.extend_from_slice(bytes);
         Ok(())
     }
 }
 
-impl Walk {
-    /// A walk that has seen no byte. `expected_len` is a hint for memory.
+impl BoxWalker {
+    /// A walk at the first byte. `expected_len` is a hint for memory.
     pub fn new(container: Container, expected_len: Option<u64>) -> Self {
-        Walk {
+        BoxWalker {
             container,
-            place: Place::Header(Vec::new()),
+            state: WalkState::Header(Vec::new()),
             movie: None,
             has_mdat: false,
             at: 0,
@@ -104,133 +106,139 @@ impl Walk {
         }
     }
 
-    /// Takes the next bytes, but none behind a large box that is whole: see [`Walk::due`]. Returns how many
-    /// it took.
-    pub fn push(&mut self, all: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
+    /// Takes the next bytes, but none after a large box that is complete: see [`BoxWalker::due`]. Returns how
+    /// many it took.
+    pub fn push(&mut self, all: &[u8], aside: &mut dyn BoxSpool) -> Result<usize, PushError> {
         let mut bytes = all;
         while !bytes.is_empty() && self.due().is_none() {
-            let taken = match &mut self.place {
-                Place::Header(header) => {
+            let consumed = match &mut self.state {
+                WalkState::Header(header) => {
                     let byte = bytes[0];
                     header.push(byte);
                     if let Some(next) = self.end_header()? {
-                        self.place = next;
+                        self.state = next;
                     }
                     1
                 }
-                Place::Passing(left) => {
+                WalkState::Skipping(left) => {
                     let taken = take(left, bytes.len());
                     if let Some(Header::Fragmented(movie)) = &mut self.movie {
                         movie.pass(self.at, &bytes[..taken]);
                     }
                     if *left == Some(0) {
-                        self.place = Place::Header(Vec::new());
+                        self.state = WalkState::Header(Vec::new());
                     }
                     taken
                 }
-                Place::Keeping(kept) => {
-                    let taken = take(&mut kept.left, bytes.len());
-                    kept.keep(&bytes[..taken], aside)?;
-                    if kept.left == Some(0) {
+                WalkState::Buffering(buffered) => {
+                    let taken = take(&mut buffered.left, bytes.len());
+                    buffered.buffer(&bytes[..taken], aside)?;
+                    if buffered.left == Some(0) {
                         self.end_box(taken as u64)?;
                     }
                     taken
                 }
-                Place::Due(_) => 0,
-                Place::Lost => bytes.len(),
+                WalkState::Spooled(_) => 0,
+                WalkState::Lost => bytes.len(),
             };
-            self.at += taken as u64;
-            self.expected_left = self.expected_left.saturating_sub(taken as u64);
-            bytes = &bytes[taken..];
+            self.at += consumed as u64;
+            self.expected_left = self.expected_left.saturating_sub(consumed as u64);
+            bytes = &bytes[consumed..];
         }
         Ok(all.len() - bytes.len())
     }
 
-    /// A box whose last byte is there: read, or due where it was laid aside. Its last `taken` bytes have not
-    /// been counted yet.
-    fn end_box(&mut self, taken: u64) -> Result<(), ReadError> {
-        let place = std::mem::replace(&mut self.place, Place::Header(Vec::new()));
-        let Place::Keeping(kept) = place else { return Ok(()) };
-        if kept.is_aside() {
-            self.place = Place::Due(kept);
+    /// Ends a box whose last byte has arrived: parses it, or makes it due if it was spooled. Its last
+    /// `consumed` bytes are not counted yet.
+    fn end_box(&mut self, consumed: u64) -> Result<(), ReadError> {
+        let state = std::mem::replace(&mut self.state, WalkState::Header(Vec::new()));
+        let WalkState::Buffering(buffered) = state else { return Ok(()) };
+        if buffered.is_spooled() {
+            self.state = WalkState::Spooled(buffered);
             return Ok(());
         }
-        self.read(&kept.body, kept.is_moov, kept.start..self.at + taken)
+        self.read(&buffered.body, buffered.is_moov, buffered.start..self.at + consumed)
     }
 
-    /// The length of the body of a large box that has been laid aside whole. It goes to [`Walk::read_due`]
-    /// before the next byte.
+    /// The length in bytes of the body of a large box that was spooled completely. The caller must pass this
+    /// body to [`BoxWalker::read_due`] before the next byte.
     pub fn due(&self) -> Option<u64> {
-        match &self.place {
-            Place::Due(kept) => Some(kept.len),
+        match &self.state {
+            WalkState::Spooled(spooled) => Some(spooled.len),
             _ => None,
         }
     }
 
-    /// Reads the box that is due.
+    /// Parses the box that is due.
     pub fn read_due(&mut self, body: &[u8]) -> Result<(), ReadError> {
-        let Place::Due(kept) = &self.place else { return Ok(()) };
-        let (is_moov, start) = (kept.is_moov, kept.start);
-        self.place = Place::Header(Vec::new());
+        let WalkState::Spooled(spooled) = &self.state else { return Ok(()) };
+        let (is_moov, start) = (spooled.is_moov, spooled.start);
+        self.state = WalkState::Header(Vec::new());
         self.read(body, is_moov, start..self.at)
     }
 
-    /// No more bytes come: a box that lasts up to the end of the file is whole.
+    /// Ends the input: a box that lasts to the end of the file is complete.
     pub fn end(&mut self) -> Result<(), ReadError> {
-        match &self.place {
-            Place::Keeping(kept) if kept.is_moov && kept.left.is_none() => self.end_box(0),
+        match &self.state {
+            WalkState::Buffering(buffered) if buffered.is_moov && buffered.left.is_none() => self.end_box(0),
             _ => Ok(()),
         }
     }
 
-    /// Where the body begins that is laid aside now, if one is.
-    pub fn aside_from(&self) -> Option<u64> {
-        match &self.place {
-            Place::Keeping(kept) | Place::Due(kept) if kept.is_aside() => Some(self.at - kept.len),
+    /// Start position of the body that is being spooled, if any.
+    pub fn spool_start(&self) -> Option<u64> {
+        match &self.state {
+            WalkState::Buffering(buffered) | WalkState::Spooled(buffered) if buffered.is_spooled() => {
+                Some(self.at - buffered.len)
+            }
             _ => None,
         }
     }
 
-    /// Steps back in front of the body that is laid aside now, and returns what leads there again:
-    /// [`Walk::step_forth`].
-    pub fn step_back(&mut self) -> Option<StepBack> {
-        let at = self.aside_from()?;
-        let (Place::Keeping(kept) | Place::Due(kept)) = &self.place else { return None };
-        let left = kept.left.map(|left| left + kept.len);
-        let in_front = Kept { body: Vec::new(), len: 0, left, ..*kept };
-        let place = std::mem::replace(&mut self.place, Place::Keeping(in_front));
-        Some(StepBack { place, at: std::mem::replace(&mut self.at, at) })
+    /// Rewinds to the start of the body that is being spooled. The result restores the state with
+    /// [`BoxWalker::undo_rewind`].
+    pub fn rewind(&mut self) -> Option<Rewind> {
+        let at = self.spool_start()?;
+        let (WalkState::Buffering(buffered) | WalkState::Spooled(buffered)) = &self.state else {
+            return None;
+        };
+        let left = buffered.left.map(|left| left + buffered.len);
+        let in_front = BufferedBox { body: Vec::new(), len: 0, left, ..*buffered };
+        let state = std::mem::replace(&mut self.state, WalkState::Buffering(in_front));
+        Some(Rewind { state, at: std::mem::replace(&mut self.at, at) })
     }
 
-    /// Undoes a step back.
-    pub fn step_forth(&mut self, back: StepBack) {
-        (self.place, self.at) = (back.place, back.at);
+    /// Undoes [`BoxWalker::rewind`].
+    pub fn undo_rewind(&mut self, back: Rewind) {
+        (self.state, self.at) = (back.state, back.at);
     }
 
     /// Bytes in memory.
     pub fn memory_len(&self) -> usize {
-        let kept = if let Place::Keeping(kept) = &self.place { kept.body.len() } else { 0 };
-        kept + self.movie.as_ref().map_or(0, Header::memory_len)
+        let buffered_len =
+            if let WalkState::Buffering(buffered) = &self.state { buffered.body.len() } else { 0 };
+        buffered_len + self.movie.as_ref().map_or(0, Header::memory_len)
     }
 
-    /// Whether what came back from a checkpoint behind `len` bytes can go on.
-    pub fn is_sound(&self, len: u64) -> bool {
-        let is_in_place = match &self.place {
-            Place::Header(header) => header.len() < BOX_HEADER_LEN_MAX && header.len() as u64 <= self.at,
-            // What was laid aside is not written down.
-            Place::Keeping(kept) => {
-                let is_whole = if kept.is_aside() { kept.len == 0 } else { kept.len <= IN_MEMORY_MAX };
-                kept.start <= self.at && kept.body.len() as u64 == kept.len && is_whole
+    /// Whether a state that was read from a checkpoint at `len` bytes is valid.
+    pub fn is_valid(&self, len: u64) -> bool {
+        let is_in_place = match &self.state {
+            WalkState::Header(header) => header.len() < BOX_HEADER_LEN_MAX && header.len() as u64 <= self.at,
+            // A checkpoint does not contain spooled bytes.
+            WalkState::Buffering(buffered) => {
+                let is_complete =
+                    if buffered.is_spooled() { buffered.len == 0 } else { buffered.len <= IN_MEMORY_MAX };
+                buffered.start <= self.at && buffered.body.len() as u64 == buffered.len && is_complete
             }
-            Place::Due(_) => false,
-            Place::Passing(_) | Place::Lost => true,
+            WalkState::Spooled(_) => false,
+            WalkState::Skipping(_) | WalkState::Lost => true,
         };
-        self.at == len && is_in_place && self.movie.as_ref().is_none_or(Header::is_sound)
+        self.at == len && is_in_place && self.movie.as_ref().is_none_or(Header::is_valid)
     }
 
-    /// What follows the header in `self.place`; `None` while it is incomplete.
-    fn end_header(&mut self) -> Result<Option<Place>, ReadError> {
-        let Place::Header(header) = &self.place else { return Ok(None) };
+    /// The state after the header in `self.state`; `None` while it is incomplete.
+    fn end_header(&mut self) -> Result<Option<WalkState>, ReadError> {
+        let WalkState::Header(header) = &self.state else { return Ok(None) };
         let Some((size, kind)) = header.first_chunk::<8>().map(|head| head.split_at(4)) else {
             return Ok(None);
         };
@@ -241,49 +249,51 @@ impl Walk {
             1 => match header.get(8..BOX_HEADER_LEN_MAX).and_then(|wide| wide.first_chunk::<8>()) {
                 Some(wide) => match u64::from_be_bytes(*wide).checked_sub(BOX_HEADER_LEN_MAX as u64) {
                     Some(left) => Some(left),
-                    None => return Ok(Some(Place::Lost)),
+                    None => return Ok(Some(WalkState::Lost)),
                 },
                 None => return Ok(None),
             },
-            2..8 => return Ok(Some(Place::Lost)),
+            2..8 => return Ok(Some(WalkState::Lost)),
             _ => Some(size - 8),
         };
         match &kind.0 {
             b"mdat" => self.has_mdat = true,
-            // A second one is a copy that an editor left behind: the first counts.
-            b"moov" if self.movie.is_none() => return self.keep(true, header.len(), left).map(Some),
+            // A second one is an outdated copy of an editor: the first counts.
+            b"moov" if self.movie.is_none() => return self.buffer(true, header.len(), left).map(Some),
             b"moof" => match &self.movie {
                 None => return Err(ReadError::not_media(NO_MOOV_BEFORE_MOOF)),
-                Some(Header::Fragmented(_)) => return self.keep(false, header.len(), left).map(Some),
-                // The `moov` said that all samples are in it.
-                Some(Header::Whole(_) | Header::Elsewhere) => {}
+                Some(Header::Fragmented(_)) => return self.buffer(false, header.len(), left).map(Some),
+                // The `moov` declared that it contains all samples.
+                Some(Header::Whole(_) | Header::Offloaded) => {}
             },
             _ => {}
         }
-        Ok(Some(if left == Some(0) { Place::Header(Vec::new()) } else { Place::Passing(left) }))
+        Ok(Some(if left == Some(0) { WalkState::Header(Vec::new()) } else { WalkState::Skipping(left) }))
     }
 
-    /// Begins to keep the box whose header has come, but for its last byte.
-    fn keep(&self, is_moov: bool, header_len: usize, left: Option<u64>) -> Result<Place, ReadError> {
+    /// Begins to collect the box whose header is complete except for its last byte, which is not counted
+    /// yet.
+    fn buffer(&self, is_moov: bool, header_len: usize, left: Option<u64>) -> Result<WalkState, ReadError> {
         let start = self.at + 1 - header_len as u64;
-        let kept = Kept { is_moov, start, body: Vec::new(), len: 0, left };
-        if left.is_some_and(|left| left > kept.len_max()) {
-            return Err(kept.too_long());
+        let buffered = BufferedBox { is_moov, start, body: Vec::new(), len: 0, left };
+        if left.is_some_and(|left| left > buffered.len_max()) {
+            return Err(buffered.too_long());
         }
         if left == Some(0) {
             return match is_moov {
                 true => Err(ReadError::damaged("it lacks its movie header")),
-                false => Ok(Place::Header(Vec::new())),
+                false => Ok(WalkState::Header(Vec::new())),
             };
         }
-        let reserve = if kept.is_aside() { 0 } else { left.unwrap_or(0).min(self.expected_left) as usize };
-        Ok(Place::Keeping(Kept { body: Vec::with_capacity(reserve), ..kept }))
+        let reserve =
+            if buffered.is_spooled() { 0 } else { left.unwrap_or(0).min(self.expected_left) as usize };
+        Ok(WalkState::Buffering(BufferedBox { body: Vec::with_capacity(reserve), ..buffered }))
     }
 
-    /// Reads the body of a box that lies at `place`.
-    fn read(&mut self, body: &[u8], is_moov: bool, place: Range<u64>) -> Result<(), ReadError> {
+    /// Parses the body of the box at `range` of the source.
+    fn read(&mut self, body: &[u8], is_moov: bool, range: Range<u64>) -> Result<(), ReadError> {
         match &mut self.movie {
-            Some(Header::Fragmented(movie)) if !is_moov => movie.push(body, place),
+            Some(Header::Fragmented(movie)) if !is_moov => movie.push(body, range),
             _ => {
                 self.movie = Some(Header::parse(body, self.container)?);
                 Ok(())
@@ -291,81 +301,81 @@ impl Walk {
         }
     }
 
-    /// What the samples are packed in.
+    /// The container of the source.
     pub fn container(&self) -> Container {
         self.container
     }
 
-    /// Whether all samples are known and planned.
+    /// Whether all samples are read and planned.
     pub fn is_planned(&self) -> bool {
-        matches!(self.movie, Some(Header::Whole(_) | Header::Elsewhere))
+        matches!(self.movie, Some(Header::Whole(_) | Header::Offloaded))
     }
 
-    /// Hands out the movie that is whole, as bytes, if those are more than `len_min`.
-    pub fn take_movie(&mut self, len_min: usize) -> Option<Vec<u8>> {
+    /// Takes the complete movie out as bytes, if they are more than `len_min`.
+    pub fn offload_movie(&mut self, len_min: usize) -> Option<Vec<u8>> {
         let Some(Header::Whole(movie)) = &self.movie else { return None };
-        let bytes = checkpoint::sealed(movie);
+        let bytes = checkpoint::encode(movie);
         if bytes.len() <= len_min {
             return None;
         }
-        self.movie = Some(Header::Elsewhere);
+        self.movie = Some(Header::Offloaded);
         Some(bytes)
     }
 
-    /// Takes a movie back.
-    pub fn put_movie(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
-        let movie: Movie = checkpoint::opened(bytes)?;
-        if !movie.is_sound() {
+    /// Restores a movie from [`BoxWalker::offload_movie`].
+    pub fn restore_movie(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        let movie: Movie = checkpoint::decode(bytes)?;
+        if !movie.is_valid() {
             return Err(CheckpointError::Damaged);
         }
         self.movie = Some(Header::Whole(movie));
         Ok(())
     }
 
-    /// The movie, once the last byte has come.
+    /// The movie, after the last byte has come.
     pub fn finish(self) -> Result<Movie, ReadError> {
         let truncated = |what: &str| Err(ReadError::Truncated(what.into()));
-        if let Place::Keeping(kept) = &self.place
-            && kept.is_moov
+        if let WalkState::Buffering(buffered) = &self.state
+            && buffered.is_moov
         {
             return truncated("its movie header (moov) is cut off");
         }
-        let ends_inside = match &self.place {
-            Place::Header(header) => !header.is_empty(),
-            Place::Passing(left) => left.is_some(),
-            Place::Keeping(_) | Place::Due(_) | Place::Lost => true,
+        let ends_inside = match &self.state {
+            WalkState::Header(header) => !header.is_empty(),
+            WalkState::Skipping(left) => left.is_some(),
+            WalkState::Buffering(_) | WalkState::Spooled(_) | WalkState::Lost => true,
         };
-        match (self.movie, self.place) {
+        match (self.movie, self.state) {
             (Some(Header::Whole(movie)), _) => Ok(movie),
             (Some(Header::Fragmented(movie)), _) => movie.finish(ends_inside),
-            (Some(Header::Elsewhere), _) => Err(ReadError::damaged("its movie header was not brought back")),
-            // A recorder that was stopped leaves a media box of unknown or wrong length, and no index of it.
-            (None, Place::Passing(_)) => truncated("its movie header (moov) is missing"),
-            (None, Place::Header(_)) if ends_inside => truncated("its movie header (moov) is missing"),
-            (None, Place::Lost) if self.has_mdat => truncated("its movie header (moov) is missing"),
+            (Some(Header::Offloaded), _) => Err(ReadError::damaged("its movie header was not brought back")),
+            // A recorder that was stopped leaves a media box of unknown or wrong length, and no index.
+            (None, WalkState::Skipping(_)) => truncated("its movie header (moov) is missing"),
+            (None, WalkState::Header(_)) if ends_inside => truncated("its movie header (moov) is missing"),
+            (None, WalkState::Lost) if self.has_mdat => truncated("its movie header (moov) is missing"),
             (None, _) => Err(ReadError::not_media("the file has no movie header (moov)")),
         }
     }
 }
 
-impl Kept {
-    /// Whether its body is laid aside. The length of one that lasts up to the end of the file is not known
-    /// before.
-    fn is_aside(&self) -> bool {
+impl BufferedBox {
+    /// Whether its body is spooled. The length of a box that lasts to the end of the file is unknown until
+    /// then.
+    fn is_spooled(&self) -> bool {
         self.left.is_none_or(|left| self.len + left > IN_MEMORY_MAX)
     }
 
     /// Takes the next bytes of its body.
-    fn keep(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<(), PushError> {
+    fn buffer(&mut self, bytes: &[u8], aside: &mut dyn BoxSpool) -> Result<(), PushError> {
         self.len += bytes.len() as u64;
         if self.len > self.len_max() {
             return Err(self.too_long().into());
         }
-        if !self.is_aside() {
+        if !self.is_spooled() {
             self.body.extend_from_slice(bytes);
             return Ok(());
         }
-        aside.lay(bytes).map_err(PushError::Aside)
+        aside.append(bytes).map_err(PushError::Spool)
     }
 
     fn len_max(&self) -> u64 {
@@ -378,41 +388,41 @@ impl Kept {
     }
 }
 
-/// The way forth again from a step back.
-pub struct StepBack {
-    place: Place,
+/// The state that [`BoxWalker::rewind`] saves.
+pub struct Rewind {
+    state: WalkState,
     at: u64,
 }
 
 /// Why bytes could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
-    /// The file is hopeless.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A large box could not be laid aside.
-    #[error("a part of the source could not be laid aside")]
-    Aside(#[source] std::io::Error),
+    /// A large box could not be spooled.
+    #[error("a part of the source could not be stored")]
+    Spool(#[source] std::io::Error),
 }
 
 impl PushError {
-    /// For whoever lays aside in memory, which never fails.
+    /// Extracts the read error, for callers with a spool in memory, which never fails.
     pub fn into_read(self) -> ReadError {
         match self {
             Self::Read(error) => error,
-            Self::Aside(_) => ReadError::damaged("a part of it could not be laid aside"),
+            Self::Spool(_) => ReadError::damaged("a part of it could not be stored"),
         }
     }
 }
 
-/// What is said of a media segment without the init segment it belongs to.
+/// The error message for a media segment without its init segment.
 const NO_MOOV_BEFORE_MOOF: &str =
     "the file is a piece of a stream, without the movie header (moov) in front of its fragments";
 
-/// Takes up to `available` of the bytes that are left, and says how many.
+/// Takes up to `available` of the remaining bytes, and returns how many.
 fn take(left: &mut Option<u64>, available: usize) -> usize {
     let Some(left) = left else { return available };
-    let taken = usize::try_from(*left).map_or(available, |left| left.min(available));
-    *left -= taken as u64;
-    taken
+    let consumed = usize::try_from(*left).map_or(available, |left| left.min(available));
+    *left -= consumed as u64;
+    consumed
 }

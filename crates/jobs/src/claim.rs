@@ -1,4 +1,4 @@
-//! A running job and its place in the lane. It releases the place while it waits for a source.
+//! A running job and its permit in the lane. It releases the permit while it waits for a source.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use kinora_store::{ClaimedJob, DownloadProgress};
 
 use crate::{Admission, Permit};
 
-/// Holds the place until it is dropped, except between [`Claim::leave_place`] and [`Claim::take_place`].
+/// Owns the permit until it is dropped, except between [`Claim::release_slot`] and [`Claim::acquire_slot`].
 #[derive(Debug)]
 pub(crate) struct Claim {
     job: ClaimedJob,
@@ -16,12 +16,12 @@ pub(crate) struct Claim {
     progress: Progress,
 }
 
-/// What is left of the attempts of a download, for a later run of its job. Clones share state.
+/// The remaining attempts of a download, for a later run of its job. Clones share state.
 #[derive(Debug, Clone)]
 pub(crate) struct Progress(Arc<Mutex<Option<DownloadProgress>>>);
 
 impl Progress {
-    /// What earlier runs left.
+    /// The progress of earlier runs.
     fn of(job: &ClaimedJob) -> Self {
         Self(Arc::new(Mutex::new(job.progress)))
     }
@@ -32,19 +32,19 @@ impl Progress {
 }
 
 impl Claim {
-    /// Takes a place in the lane, even if none is free.
+    /// Takes a permit in the lane, even if none is free.
     pub(crate) fn new(job: ClaimedJob, lane: &Admission) -> Self {
-        let permit = Mutex::new(Some(lane.enter(job.workspace)));
+        let permit = Mutex::new(Some(lane.force_acquire(job.workspace)));
         let progress = Progress::of(&job);
         Self { job, lane: lane.clone(), permit, progress }
     }
 
-    /// What is left of its attempts, also after the job was aborted.
+    /// The remaining attempts, also after the job was aborted.
     pub(crate) fn progress(&self) -> Progress {
         self.progress.clone()
     }
 
-    /// Notes what is left of its attempts when one was cut.
+    /// Records the remaining attempts after an interrupted one.
     pub(crate) fn note_progress(&self, progress: DownloadProgress) {
         *self.progress.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
@@ -54,15 +54,15 @@ impl Claim {
         self.job.clone()
     }
 
-    /// Releases the place.
-    pub(crate) fn leave_place(&self) {
+    /// Releases the permit.
+    pub(crate) fn release_slot(&self) {
         self.set(None);
     }
 
-    /// Waits for a place. Does nothing while it has one.
-    pub(crate) async fn take_place(&self) {
-        let has_place = self.permit.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if !has_place {
+    /// Waits for a permit. Does nothing if the claim has one.
+    pub(crate) async fn acquire_slot(&self) {
+        let has_slot = self.permit.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if !has_slot {
             self.set(Some(self.lane.acquire(self.job.workspace).await));
         }
     }

@@ -1,4 +1,4 @@
-//! Removes what belonged to a source that no media names any more.
+//! Deletes the objects of a source that no media refers to any more.
 
 use kinora_blob::{ObjectKey, Prefix};
 use kinora_domain::{PresentationId, RenditionId, SourceId};
@@ -7,10 +7,10 @@ use kinora_store::ClaimedJob;
 use crate::Context;
 use crate::error::JobError;
 
-/// Objects a page when pictures and segments are removed.
+/// Page size, in objects, for deleting images and segments.
 const PAGE: usize = 1000;
 
-/// Removes the source, its index, its pictures and its renditions, or subtitles. May run twice.
+/// Deletes the source, its index, its images and its renditions, or subtitles. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -> Result<(), JobError> {
     remove(context, source).await?;
     let job = job.clone();
@@ -18,27 +18,27 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -
     Ok(())
 }
 
-/// The index goes first: without it nobody looks for the bytes.
+/// Deletes the index first: without it no reader looks for the bytes.
 pub(crate) async fn remove(context: &Context, source: SourceId) -> Result<(), JobError> {
     let presentation = PresentationId::of(source);
-    context.packager.forget(source);
+    context.packager.evict_source(source);
     for key in [
         ObjectKey::Index(presentation),
         ObjectKey::Source(source),
         ObjectKey::Normalised(source),
-        ObjectKey::Sound(source),
+        ObjectKey::Audio(source),
         ObjectKey::Subtitle(source),
     ] {
         context.blob.delete(key).await?;
     }
-    remove_all(context, Prefix::PicturesOf(presentation)).await?;
+    remove_all(context, Prefix::ImagesOf(presentation)).await?;
     for row in context.store.renditions_of(presentation).await? {
         remove_rendition(context, row.id).await?;
     }
     Ok(())
 }
 
-/// Removes a rendition: its objects, then its row. May run twice.
+/// Deletes a rendition: its objects, then its row. May run twice.
 pub(crate) async fn remove_rendition(context: &Context, id: RenditionId) -> Result<(), JobError> {
     remove_all(context, Prefix::SegmentsOf(id)).await?;
     context.blob.delete(ObjectKey::Init(id)).await?;

@@ -1,4 +1,4 @@
-//! Removes what an upload that has ended left beside its source, and the source too where no media came of
+//! Deletes the temporary objects of an upload that has ended, and also its source if no media was made of
 //! it.
 
 use kinora_domain::MediaId;
@@ -8,12 +8,12 @@ use crate::Context;
 use crate::delete_objects;
 use crate::error::JobError;
 
-/// Removes pieces, parts and checkpoints; and of an upload that was given up everything. May run twice.
+/// Deletes pieces, parts and checkpoints; for an abandoned upload, everything. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
     let upload = context.store.upload_by_id(media).await?;
     if let Some(upload) = upload.filter(|upload| !upload.holds_source()) {
         let source = upload.source;
-        let grown = context.store.upload_grown(media).await?;
+        let grown = context.store.upload_multipart(media).await?;
         context.blob.discard_growing(source, grown.multipart).await?;
         context.blob.delete_checkpoints(source).await?;
         if context.store.media_of_source(source).await?.is_none() {
@@ -24,7 +24,7 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> 
     context
         .store
         .write(async move |tx| {
-            tx.forget_upload_grown(media).await?;
+            tx.delete_upload_multipart(media).await?;
             tx.complete_job(&job).await
         })
         .await?;

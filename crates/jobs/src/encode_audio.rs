@@ -1,5 +1,5 @@
-//! Encodes the sound of a media as a whole, from when it is ready on: at some sixty times its speed, so that
-//! few requests come before it.
+//! Encodes all audio of a media once it is ready, at about sixty times real time, so that few requests
+//! arrive before their segment exists.
 
 use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId, error_chain};
 use kinora_engine::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE};
@@ -7,52 +7,51 @@ use kinora_packager::Error;
 use kinora_store::ClaimedJob;
 
 use crate::Context;
-use crate::cache::Cache;
-use crate::error::{JobError, of_encode_ahead};
+use crate::cache_usage::CacheUsage;
+use crate::error::{JobError, encode_ahead_result};
 
-/// Makes what is missing of the encoded sound of a ready media, or of a sound that was added to it, track by
-/// track.
+/// Encodes the missing audio segments of a ready media, or of an added audio track, track by track.
 ///
-/// Where the cache has no room for a track, its segments are made when they are asked for.
+/// If the cache has no space for a track, its segments are encoded on request.
 ///
-/// May run twice, and goes on where an earlier run ended: what is kept is not made again. Its processes give
-/// way to all others. A track that cannot be encoded is left out: the first of them was heard before the
-/// media became ready.
+/// May run twice, and continues where an earlier run ended: stored segments are not encoded again. Its
+/// processes have the lowest priority. A track that cannot be encoded is skipped; the first one was encoded
+/// before the media became ready.
 pub(crate) async fn run(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
     source: SourceId,
 ) -> Result<(), JobError> {
-    if context.store.media_by_id(media).await?.is_some_and(|media| plays(&media, source)) {
-        let cache = Cache::look(context, context.clock.now()).await?;
-        of_encode_ahead(encode(context, source, cache).await)?;
+    if context.store.media_by_id(media).await?.is_some_and(|media| is_source_of(&media, source)) {
+        let cache = CacheUsage::measure(context, context.clock.now()).await?;
+        encode_ahead_result(encode(context, source, cache).await)?;
     }
     let job = job.clone();
     context.store.write(async move |tx| tx.complete_job(&job).await).await?;
     Ok(())
 }
 
-/// Whether the media plays this source: as its own, or as an added track.
-fn plays(media: &Media, source: SourceId) -> bool {
+/// Whether the media plays this source: as its own source, or as an added track.
+fn is_source_of(media: &Media, source: SourceId) -> bool {
     let is_own = matches!(media.state, MediaState::Ready { source: current, .. } if current == source);
     is_own || media.added.iter().any(|track| track.available() == Some(source))
 }
 
-async fn encode(context: &Context, source: SourceId, mut cache: Cache) -> Result<(), Error> {
+async fn encode(context: &Context, source: SourceId, mut cache: CacheUsage) -> Result<(), Error> {
     let packaged = context.packager.packaged(PresentationId::of(source)).await?;
     let tracks = (0..).zip(&packaged.index().plan.encoded_audio);
-    for (number, cuts) in tracks.filter(|(number, _)| packaged.is_sound_encoded(*number)) {
-        if !cache.take(bytes(cuts), false) {
-            tracing::info!(source.id = %source, track = number, "sound is not encoded ahead: the cache is full");
+    for (number, cuts) in tracks.filter(|(number, _)| packaged.is_audio_encoded(*number)) {
+        if !cache.try_reserve(bytes(cuts), false) {
+            tracing::info!(source.id = %source, track = number, "audio is not encoded ahead: the cache is full");
             continue;
         }
-        let told = |progress: kinora_packager::FillProgress| {
-            tracing::debug!(source.id = %source, track = number, done = progress.done, of = progress.of, "sound is encoded");
+        let on_progress = |progress: kinora_packager::BackfillProgress| {
+            tracing::debug!(source.id = %source, track = number, done = progress.done, of = progress.total, "audio is encoded");
         };
-        match context.packager.fill_audio(&packaged, number, told).await {
-            Err(error) if error.is_of_run() => {
-                tracing::warn!(source.id = %source, track = number, error = %error_chain(&error), "sound could not be encoded");
+        match context.packager.backfill_audio(&packaged, number, on_progress).await {
+            Err(error) if error.is_run_failure() => {
+                tracing::warn!(source.id = %source, track = number, error = %error_chain(&error), "audio could not be encoded");
             }
             ended => ended?,
         }
@@ -60,7 +59,7 @@ async fn encode(context: &Context, source: SourceId, mut cache: Cache) -> Result
     Ok(())
 }
 
-/// What the sound between these cuts takes.
+/// Size in bytes of the encoded audio between these cuts.
 fn bytes(cuts: &[u64]) -> u64 {
     let samples = cuts.last().copied().unwrap_or(0).saturating_mul(AUDIO_FRAME_SAMPLES);
     samples.div_ceil(u64::from(AUDIO_SAMPLE_RATE)).saturating_mul(u64::from(AUDIO_BITRATE_BPS / 8))
@@ -74,7 +73,7 @@ mod tests {
     use crate::fixture::{at, created, ready, source_id, with_track};
 
     #[test]
-    fn audio_size_is_counted_in_whole_seconds_up_to_the_last_cut() {
+    fn audio_size_rounds_up_to_whole_seconds() {
         let check = |cuts: &[u64], expected_s: u64| {
             assert_eq!(bytes(cuts), expected_s * u64::from(AUDIO_BITRATE_BPS) / 8, "{cuts:?}");
         };
@@ -91,7 +90,11 @@ mod tests {
     fn audio_of_a_current_or_added_source_is_encoded() {
         let check = |media: Option<Media>, expected: bool| {
             let state = media.as_ref().map(|media| &media.state);
-            assert_eq!(media.as_ref().is_some_and(|media| plays(media, source_id(5))), expected, "{state:?}");
+            assert_eq!(
+                media.as_ref().is_some_and(|media| is_source_of(media, source_id(5))),
+                expected,
+                "{state:?}"
+            );
         };
         check(None, false);
         check(Some(created()), false);

@@ -1,31 +1,30 @@
-//! How a job fails.
+//! Errors of jobs.
 
 use kinora_domain::{Failure, FailureCode, WrongState};
 use kinora_engine::EngineError;
 use kinora_fetch::Pause;
-use kinora_intake::{IntakeError, ScanError, failure_of, is_full};
+use kinora_intake::{IntakeError, ScanError, failure_of, is_disk_full};
 
-/// Why a job did not end.
+/// Why a run of a job failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobError {
-    /// It cannot end well; whoever asked for it is told so.
+    /// The job cannot succeed; the client receives this failure.
     #[error("{}", .0.message)]
     Fatal(Failure),
-    /// Something of ours was in the way; later it may not be.
-    #[error("a part the job needs is not available")]
+    /// An internal error; a retry may succeed.
+    #[error("a component that the job needs is not available")]
     Retry(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database, the object store or the engine does not answer, is too busy to, or refuses us until an
-    /// operator has done something: the job waits and counts no attempt. What the step did may have been kept
-    /// all the same.
-    #[error("a part the job needs does not answer")]
-    Away(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database, the object store or the engine is unavailable, too busy, or rejects us until an
+    /// operator acts. The job waits and counts no attempt. The step may have taken effect all the same.
+    #[error("a component that the job needs does not respond")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk is full: the job waits and counts no attempt.
     #[error("the disk is full")]
-    Full,
-    /// The outside is asked again later: the job waits without a place, and counts no attempt.
-    #[error("the source is asked again later")]
-    Later(Pause),
-    /// Another worker has the job now; this one must change nothing.
+    DiskFull,
+    /// The source is tried again later: the job waits without a permit, and counts no attempt.
+    #[error("the source is retried later")]
+    SourceRetry(Pause),
+    /// Another worker has the job now; this run must change nothing.
     #[error("the lease was lost")]
     LeaseLost,
 }
@@ -34,9 +33,9 @@ impl From<kinora_store::Error> for JobError {
     fn from(error: kinora_store::Error) -> Self {
         match error {
             kinora_store::Error::LeaseLost => Self::LeaseLost,
-            kinora_store::Error::Full => Self::Full,
-            away @ (kinora_store::Error::Unavailable { .. } | kinora_store::Error::Busy) => {
-                Self::Away(Box::new(away))
+            kinora_store::Error::Full => Self::DiskFull,
+            unavailable @ (kinora_store::Error::Unavailable { .. } | kinora_store::Error::Busy) => {
+                Self::Unavailable(Box::new(unavailable))
             }
             other => Self::Retry(Box::new(other)),
         }
@@ -46,9 +45,9 @@ impl From<kinora_store::Error> for JobError {
 impl From<kinora_blob::Error> for JobError {
     fn from(error: kinora_blob::Error) -> Self {
         match error {
-            kinora_blob::Error::Full => Self::Full,
-            away @ (kinora_blob::Error::Unavailable { .. } | kinora_blob::Error::Refused { .. }) => {
-                Self::Away(Box::new(away))
+            kinora_blob::Error::Full => Self::DiskFull,
+            unavailable @ (kinora_blob::Error::Unavailable { .. } | kinora_blob::Error::Rejected { .. }) => {
+                Self::Unavailable(Box::new(unavailable))
             }
             other => Self::Retry(Box::new(other)),
         }
@@ -58,10 +57,12 @@ impl From<kinora_blob::Error> for JobError {
 impl From<kinora_packager::Error> for JobError {
     fn from(error: kinora_packager::Error) -> Self {
         match error.root() {
-            _ if error.is_full() => Self::Full,
+            _ if error.is_disk_full() => Self::DiskFull,
             kinora_packager::Error::Store(kinora_store::Error::LeaseLost) => Self::LeaseLost,
-            kinora_packager::Error::Unavailable(_) => Self::Away(Box::new(error)),
-            kinora_packager::Error::EngineAway(cause) if is_lasting(cause) => Self::Away(Box::new(error)),
+            kinora_packager::Error::Unavailable(_) => Self::Unavailable(Box::new(error)),
+            kinora_packager::Error::EngineUnavailable(cause) if is_outage(cause) => {
+                Self::Unavailable(Box::new(error))
+            }
             _ => Self::Retry(Box::new(error)),
         }
     }
@@ -71,7 +72,7 @@ impl From<ScanError> for JobError {
     fn from(error: ScanError) -> Self {
         match error {
             ScanError::Read(error) => Self::Fatal(failure_of(&error)),
-            ScanError::Aside(error) if is_full(&error) => Self::Full,
+            ScanError::SpillFile(error) if is_disk_full(&error) => Self::DiskFull,
             error => Self::Retry(Box::new(error)),
         }
     }
@@ -80,57 +81,56 @@ impl From<ScanError> for JobError {
 impl From<IntakeError> for JobError {
     fn from(error: IntakeError) -> Self {
         match error {
-            IntakeError::Full { .. } => Self::Full,
-            // A request receives the upload: it is in better hands.
-            IntakeError::Busy | IntakeError::Interrupted { .. } | IntakeError::Away(_) => {
-                Self::Away(Box::new(error))
+            IntakeError::DiskFull { .. } => Self::DiskFull,
+            // A request is receiving the upload and continues it.
+            IntakeError::Busy | IntakeError::Interrupted { .. } | IntakeError::Unavailable(_) => {
+                Self::Unavailable(Box::new(error))
             }
             other => Self::Retry(Box::new(other)),
         }
     }
 }
 
-/// Only of an error that is [of the machine](EngineError::is_of_machine).
+/// Only for an error that is [of the machine](EngineError::is_machine_fault).
 impl From<EngineError> for JobError {
     fn from(error: EngineError) -> Self {
-        if is_lasting(&error) { Self::Away(Box::new(error)) } else { Self::Retry(Box::new(error)) }
+        if is_outage(&error) { Self::Unavailable(Box::new(error)) } else { Self::Retry(Box::new(error)) }
     }
 }
 
-/// Whether an engine that cannot be started is waited for without end. One that was killed had begun: each
-/// try takes the machine's memory again, so they are counted.
-fn is_lasting(error: &EngineError) -> bool {
+/// Whether a job retries without limit after an engine that does not start. A killed engine had started:
+/// each try uses the machine's memory again, so these tries are counted.
+fn is_outage(error: &EngineError) -> bool {
     !matches!(error, EngineError::Killed)
 }
 
-/// How a job ends that encodes ahead of viewers, after its last encode ended like this.
+/// The result of a job that encodes ahead of viewers, from the result of its last encode.
 ///
-/// A media that was deleted meanwhile needs nothing more. A busy engine counts no attempt, for viewers go
-/// first.
-pub(crate) fn of_encode_ahead(ended: Result<(), kinora_packager::Error>) -> Result<(), JobError> {
+/// A deleted media ends the job. A busy engine counts no attempt, because viewers have priority.
+pub(crate) fn encode_ahead_result(ended: Result<(), kinora_packager::Error>) -> Result<(), JobError> {
     let Err(error) = ended else { return Ok(()) };
     match error.root() {
         kinora_packager::Error::Gone => Ok(()),
-        kinora_packager::Error::Busy => Err(JobError::Away(Box::new(error))),
+        kinora_packager::Error::Busy => Err(JobError::Unavailable(Box::new(error))),
         _ => Err(error.into()),
     }
 }
 
-/// Another attempt has moved the media meanwhile, so this one is left behind.
+/// Another attempt has changed the media in the meantime, so this one has lost its lease.
 impl From<WrongState> for JobError {
     fn from(_: WrongState) -> Self {
         Self::LeaseLost
     }
 }
 
-/// The failure a client sees when our own attempts are used up.
+/// The failure that a client receives when the attempts are used up by internal errors.
 pub(crate) fn internal_failure() -> Failure {
     Failure::new(FailureCode::Internal, "the server could not process this media; create it again")
 }
 
-/// The same of a track that was added to a media.
+/// The same for an added track.
 pub(crate) fn internal_failure_of_track() -> Failure {
-    let sentence = "the server could not process this track; update it with the same address";
+    let sentence = "the server could not process this track; update it with the same URL";
     Failure::new(FailureCode::Internal, sentence)
 }
 
@@ -142,14 +142,14 @@ mod tests {
     use super::*;
     use crate::fixture::{at, created, source_id};
 
-    /// Its variant.
+    /// The name of the variant.
     fn name(error: &JobError) -> &'static str {
         match error {
             JobError::Fatal(_) => "fatal",
             JobError::Retry(_) => "retry",
-            JobError::Away(_) => "away",
-            JobError::Full => "full",
-            JobError::Later(_) => "later",
+            JobError::Unavailable(_) => "away",
+            JobError::DiskFull => "full",
+            JobError::SourceRetry(_) => "later",
             JobError::LeaseLost => "lease lost",
         }
     }
@@ -166,14 +166,14 @@ mod tests {
 
     fn refused() -> kinora_blob::Error {
         let source = io::Error::other("said");
-        kinora_blob::Error::Refused { action: "try", remedy: "create the bucket", source }
+        kinora_blob::Error::Rejected { action: "try", remedy: "create the bucket", source }
     }
 
     fn broken() -> kinora_blob::Error {
         kinora_blob::Error::Internal { action: "try", source: io::Error::other("broken") }
     }
 
-    /// As a flight gives it to all who joined it.
+    /// As single flight returns it to all waiting callers.
     fn shared(error: impl Into<kinora_packager::Error>) -> kinora_packager::Error {
         kinora_packager::Error::Shared(Arc::new(error.into()))
     }
@@ -207,36 +207,36 @@ mod tests {
     }
 
     #[test]
-    fn encoding_ahead_ends_with_its_media_and_waits_for_a_busy_engine() {
+    fn encode_ahead_ends_with_media_and_retries_busy_engine() {
         let check = |ended: Result<(), kinora_packager::Error>, expected: Result<(), &str>| {
             let text = format!("{ended:?}");
-            assert_eq!(of_encode_ahead(ended).map_err(|error| name(&error)), expected, "{text}");
+            assert_eq!(encode_ahead_result(ended).map_err(|error| name(&error)), expected, "{text}");
         };
         check(Ok(()), Ok(()));
         check(Err(kinora_packager::Error::Gone), Ok(()));
         check(Err(shared(kinora_packager::Error::Gone)), Ok(()));
         check(Err(kinora_packager::Error::Busy), Err("away"));
         check(Err(shared(kinora_packager::Error::Busy)), Err("away"));
-        check(Err(kinora_packager::Error::NotInPlan), Err("retry"));
+        check(Err(kinora_packager::Error::NotListed), Err("retry"));
         check(Err(shared(kinora_blob::Error::Full)), Err("full"));
     }
 
     #[test]
-    fn upload_that_a_request_receives_counts_no_attempt() {
-        check(IntakeError::Full { offset: 1 }, "full");
+    fn upload_busy_with_a_request_counts_no_attempt() {
+        check(IntakeError::DiskFull { offset: 1 }, "full");
         check(IntakeError::Busy, "away");
         check(IntakeError::Interrupted { offset: 1 }, "away");
-        check(IntakeError::Away("the database does not answer".into()), "away");
+        check(IntakeError::Unavailable("the database does not respond".into()), "away");
         check(IntakeError::NotFound, "retry");
-        check(IntakeError::Lost, "retry");
+        check(IntakeError::BytesLost, "retry");
         check(IntakeError::Internal("broken".into()), "retry");
     }
 
     #[test]
-    fn full_scratch_disk_is_told_from_a_broken_one() {
-        check(ScanError::Aside(io::ErrorKind::StorageFull.into()), "full");
-        check(ScanError::Aside(io::ErrorKind::QuotaExceeded.into()), "full");
-        check(ScanError::Aside(io::ErrorKind::PermissionDenied.into()), "retry");
+    fn full_scratch_disk_is_disk_full() {
+        check(ScanError::SpillFile(io::ErrorKind::StorageFull.into()), "full");
+        check(ScanError::SpillFile(io::ErrorKind::QuotaExceeded.into()), "full");
+        check(ScanError::SpillFile(io::ErrorKind::PermissionDenied.into()), "retry");
     }
 
     #[test]

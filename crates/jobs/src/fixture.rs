@@ -36,7 +36,7 @@ pub(crate) fn track_id() -> TrackId {
     TrackId::new(at(1), &Zeros)
 }
 
-/// The first attempt of a job that was made at 0 s.
+/// The first attempt of a job that was created at 0 s.
 pub(crate) fn job(kind: JobKind) -> ClaimedJob {
     ClaimedJob {
         id: JobId::new(at(1), &Zeros),
@@ -82,7 +82,7 @@ pub(crate) fn ready(source: SourceId) -> Media {
     created().start_download(source, at(2)).unwrap().finish(source, facts, at(3)).unwrap().0
 }
 
-/// A rendition that was begun at 0 s; nothing of it is stored.
+/// A rendition that was created at 0 s, without stored segments.
 pub(crate) fn rendition_row() -> RenditionRow {
     RenditionRow {
         id: rendition_id(),
@@ -96,13 +96,13 @@ pub(crate) fn rendition_row() -> RenditionRow {
     }
 }
 
-/// The media with audio that was added to it.
+/// The media with an added audio track.
 pub(crate) fn with_track(media: Media, state: AddedTrackState) -> Media {
-    let wanted = NewTrack {
+    let spec = NewTrack {
         kind: AddedTrackKind::Audio,
         url: "https://example.com/a.m4a".into(),
         language_code: "de".into(),
         language_name: "Deutsch".into(),
     };
-    media.add_track(AddedTrack { id: track_id(), wanted, state }, at(4)).unwrap().0
+    media.add_track(AddedTrack { id: track_id(), spec, state }, at(4)).unwrap().0
 }

@@ -1,13 +1,13 @@
-//! Keeps what was claimed while it is worked on.
+//! Leases of claimed work.
 
 use std::time::Duration;
 
 use kinora_domain::Timestamp;
 
-/// How long a claim lasts without being renewed. After a kill, work is taken over within 30 s: when this is
-/// over and somebody has looked.
+/// Duration of a claim without renewal. After a kill, another worker takes over within 30 s: the lease plus
+/// a polling interval.
 pub(crate) const LEASE_S: i64 = 25;
-/// The same, for those who measure.
+/// The same as a `Duration`.
 pub(crate) const LEASE: Duration = Duration::from_secs(LEASE_S.unsigned_abs());
 /// A third of the lease: two renewals may fail before it is lost.
 pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(8);

@@ -1,5 +1,5 @@
-//! Cleans up after an attempt that lost its lease: another worker has the job, or the row that would name
-//! its objects is gone.
+//! Cleans up after an attempt that lost its lease: another worker has the job, or the row that would refer
+//! to its objects is gone.
 
 use kinora_domain::SourceId;
 use kinora_store::{ClaimedJob, JobKind, NewJob};
@@ -7,11 +7,11 @@ use kinora_store::{ClaimedJob, JobKind, NewJob};
 use crate::Context;
 use crate::error::JobError;
 
-/// Returns how an attempt ended. After a lost lease its objects are deleted, unless a media or track names
-/// them after all.
+/// Returns the result of an attempt. After a lost lease its objects are deleted, unless a media or track
+/// refers to them after all.
 ///
-/// A job that deletes them may be at work already, and past what this attempt wrote last: so another one is
-/// queued, whatever is queued already. May run twice.
+/// A job that deletes them may already be past the last object of this attempt. So another one is always
+/// queued. May run twice.
 pub(crate) async fn clean_up<T>(
     context: &Context,
     job: &ClaimedJob,

@@ -1,9 +1,9 @@
-//! Whose the objects are: one database's.
+//! Ownership of the objects by one database.
 //!
-//! What no row names is swept. Two databases with one bucket and prefix, a copy for trials beside the real
-//! one say, would each sweep what the other names. So the first sweep writes down which database the objects
-//! belong to, no other one is ever served or swept from them, and a database is known by the id of its
-//! organisation, which is made once and never changes.
+//! Objects without a row are swept. Two databases that share one bucket and prefix, for example production
+//! and a test copy, would sweep each other's objects. So the first sweep records the owning database. No
+//! other database serves or sweeps these objects. A database is identified by the id of its organisation,
+//! which is created once and never changes.
 
 use bytes::Bytes;
 use kinora_blob::{Blob, ObjectKey};
@@ -18,16 +18,16 @@ use crate::error::JobError;
      folder of its own (or remove the object owner/database, if these objects are to be swept)"
 )]
 pub struct ForeignObjects {
-    /// The organisation that the objects name.
+    /// The organisation recorded with the objects.
     pub owner: String,
     /// The organisation of this database.
     pub ours: String,
 }
 
-/// Why it could not be told, or must not be.
+/// Why the check failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnershipError {
-    /// They belong to another database; a person must decide.
+    /// The objects belong to another database; an operator must decide.
     #[error(transparent)]
     Foreign(#[from] ForeignObjects),
     /// The database cannot be read.
@@ -38,7 +38,7 @@ pub enum OwnershipError {
     Blob(#[from] kinora_blob::Error),
 }
 
-/// Refuses objects of another database. Those that belong to nobody yet pass. Writes nothing.
+/// Rejects objects of another database. Objects without an owner pass. Writes nothing.
 pub async fn check(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
     let Some(owner) = blob.get(ObjectKey::Owner).await? else { return Ok(()) };
     let ours = name(store).await?;
@@ -49,7 +49,7 @@ pub async fn check(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
     Err(ForeignObjects { owner, ours }.into())
 }
 
-/// Takes objects that belong to nobody, and refuses those of another database. May run twice.
+/// Claims objects without an owner, and rejects those of another database. May run twice.
 pub(crate) async fn claim(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
     let ours = name(store).await?;
     blob.put_once(ObjectKey::Owner, Bytes::from(ours)).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn claim(store: &Store, blob: &Blob) -> Result<(), OwnershipErr
 }
 
 async fn name(store: &Store) -> Result<String, kinora_store::Error> {
-    // The first start makes it before anything else.
+    // The first start creates it before anything else.
     Ok(store.organisation().await?.map(|organisation| organisation.id.to_string()).unwrap_or_default())
 }
 

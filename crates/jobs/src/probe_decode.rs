@@ -1,4 +1,4 @@
-//! Looks whether a ready media really decodes. It never holds the ready event back (M-2).
+//! Checks whether a ready media really decodes. It never delays the ready event (M-2).
 
 use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId};
 use kinora_store::ClaimedJob;
@@ -9,7 +9,7 @@ use crate::error::JobError;
 /// Prepares the first segment, then decodes the first GOP. If no frame decodes, withdraws the copy from new
 /// manifests and emits an event.
 ///
-/// May run twice: a copy is withdrawn once, and only of the source that was tried.
+/// May run twice: a copy is withdrawn once, and only from the source that was probed.
 pub(crate) async fn run(
     context: &Context,
     job: &ClaimedJob,
@@ -32,7 +32,7 @@ pub(crate) async fn run(
         .write(async move |tx| {
             tx.complete_job(&job).await?;
             let Some(media) = tx.media_by_id(media).await?.filter(|_| !decodes) else { return Ok(()) };
-            // In another state the answer is about something that is no more.
+            // In another state the result is about a source that is no longer current.
             let Ok((media, event)) = media.withdraw_copy(source, now) else { return Ok(()) };
             tx.save_media(&media).await?;
             tx.push_event(&event).await?;
@@ -41,8 +41,8 @@ pub(crate) async fn run(
         .await
 }
 
-/// Encodes the segment that the first viewer would wait for, before the probe takes a core. An error is only
-/// logged: the request of a viewer encodes it too.
+/// Encodes the segment that the first viewer would wait for, before the probe uses a core. An error is only
+/// logged: the request of a viewer encodes the segment too.
 async fn prepare_start(context: &Context, media: &Media, source: SourceId) {
     let made = async {
         let packaged = context.packager.packaged(PresentationId::of(source)).await?;

@@ -1,12 +1,12 @@
-//! After the migration of an unreleased database: makes the index of a ready media anew where its layout is
-//! no longer read, and brings the facts of the media up to date (D-0125).
+//! After the migration of an unreleased database: rebuilds the index of a ready media if its layout is no
+//! longer supported, and updates the facts of the media (D-0125).
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, PresentationId, SourceId};
 use kinora_formats::Scanned;
 use kinora_index::Index;
-use kinora_intake::{ScanTurn, Whole, of_index};
+use kinora_intake::{ScanPermit, ScanResult, of_index};
 use kinora_store::{JobKind, NewJob};
 
 use crate::Context;
@@ -14,24 +14,24 @@ use crate::claim::Claim;
 use crate::delete_objects::remove_rendition;
 use crate::error::JobError;
 use crate::ingest::remux::{self, Foreign};
-use crate::ingest::{has_its_bytes, scanned_again};
+use crate::ingest::{has_sample_bytes, rescan};
 
-/// Bytes of a stored index that name its layout.
+/// Bytes at the start of a stored index that contain its layout.
 const HEAD_LEN: u64 = 12;
 
-/// The facts of an index that is stored and read as it is.
+/// The facts of an index with a supported layout.
 #[derive(Clone)]
 struct Indexed {
     facts: MediaFacts,
-    /// Whether this run or a stopped one made it. Jobs that did not find it meanwhile have ended, and its
-    /// renditions were removed: the jobs are queued again.
+    /// Whether this run or an interrupted one built it. Jobs that missed the index in the meantime have
+    /// ended, and its renditions were deleted: the jobs are queued again.
     may_be_new: bool,
 }
 
-/// Saves the facts of the stored or the new index, with `video.media.updated` where they changed.
+/// Saves the facts of the stored or the new index, and emits `video.media.updated` if they changed.
 ///
-/// May run twice, and stop after any step: each run reads the facts from the index. A media whose source
-/// cannot be read stays as it is, with an error in the log.
+/// May run twice, and may stop after any step: each run reads the facts from the index. A media whose source
+/// cannot be read does not change, with an error in the log.
 pub(crate) async fn run(
     context: &Context,
     job: &Claim,
@@ -44,7 +44,7 @@ pub(crate) async fn run(
         Some(found) => match indexed(context, job, &found, source).await {
             Ok(indexed) => Some(indexed),
             Err(JobError::Fatal(failure)) => {
-                tracing::error!(media.id = %media, reason = failure.message, "a media does not play: its index cannot be made anew");
+                tracing::error!(media.id = %media, reason = failure.message, "a media does not play: its index cannot be rebuilt");
                 None
             }
             Err(error) => return Err(error),
@@ -64,10 +64,10 @@ pub(crate) async fn run(
                 tx.push_event(&event).await?;
             }
             if may_be_new {
-                let prepare = wants_files.then_some(JobKind::PrepareFiles { media, source });
-                let jobs = [JobKind::ProbeDecode { media, source }, JobKind::HashPicture { media, source }];
+                let prepare = wants_files.then_some(JobKind::PrepareMp4 { media, source });
+                let jobs = [JobKind::ProbeDecode { media, source }, JobKind::BlurHash { media, source }];
                 for kind in jobs.into_iter().chain(prepare) {
-                    tx.enqueue_once(NewJob::soon(kind, job.workspace, now)).await?;
+                    tx.enqueue_unique(NewJob::soon(kind, job.workspace, now)).await?;
                 }
             }
             Ok::<_, JobError>(())
@@ -83,73 +83,73 @@ async fn indexed(
 ) -> Result<Indexed, JobError> {
     let stored = stored(context, media, source).await?;
     let may_be_new = stored.is_none() || 1 < job.attempt;
-    let (index, _turn) = match stored {
+    let (index, _permit) = match stored {
         Some(stored) => stored,
-        None => remade(context, job, media, source).await?,
+        None => rebuilt(context, job, media, source).await?,
     };
     let max = media.settings.max_resolution;
     Ok(Indexed { facts: of_index(&index, max, context.clock.now(), &*context.random), may_be_new })
 }
 
-/// The stored index; `None` where it must be made anew: it has an unreleased layout, an earlier run stopped
-/// after it was removed, or two runs removed each other's bytes.
+/// The stored index; `None` if it must be rebuilt: it has an unreleased layout, an earlier run stopped after
+/// deleting it, or two runs deleted each other's objects.
 async fn stored(
     context: &Context,
     media: &Media,
     source: SourceId,
-) -> Result<Option<(Index, ScanTurn)>, JobError> {
+) -> Result<Option<(Index, ScanPermit)>, JobError> {
     let key = ObjectKey::Index(PresentationId::of(source));
     let Some(reader) = context.blob.reader(key).await? else { return Ok(None) };
     if Index::is_unreleased(&reader.read_at(0..HEAD_LEN.min(reader.len())).await?) {
         return Ok(None);
     }
-    let turn = context.scans.turn(reader.len(), Some(media.workspace)).await;
+    let permit = context.scan_limits.acquire(reader.len(), Some(media.workspace)).await;
     let bytes = reader.read_at(0..reader.len()).await?;
     let index = Index::from_bytes(&bytes).map_err(|error| JobError::Retry(Box::new(error)))?;
-    Ok(has_its_bytes(context, source, &index).await?.then_some((index, turn)))
+    Ok(has_sample_bytes(context, source, &index).await?.then_some((index, permit)))
 }
 
-async fn remade(
+async fn rebuilt(
     context: &Context,
     job: &Claim,
     media: &Media,
     source: SourceId,
-) -> Result<(Index, ScanTurn), JobError> {
-    // Audio was edited by later versions only: such an index never had an unreleased layout.
-    if media.settings.sound.is_some() {
+) -> Result<(Index, ScanPermit), JobError> {
+    // Audio edits exist only in later versions: such an index never had an unreleased layout.
+    if media.settings.audio_edit.is_some() {
         return Err(cannot_be_read("the index of a media with edited audio is missing"));
     }
     if context.blob.reader(ObjectKey::Source(source)).await?.is_none() {
         return Err(cannot_be_read("its source is missing"));
     }
     let workspace = Some(media.workspace);
-    let Whole { scanned, turn } = scanned_again(context, source, media.workspace).await?;
-    let (index, turn) = match scanned {
+    let ScanResult { scanned, permit } = rescan(context, source, media.workspace).await?;
+    let (index, index_permit) = match scanned {
         Scanned::Index(index) => {
             remove_derived(context, job, source).await?;
-            (index, turn)
+            (index, permit)
         }
-        Scanned::Foreign { container, len, sha256, refusal, facts } => {
-            drop(turn);
+        Scanned::NeedsRemux { container, len, sha256, refusal, facts } => {
+            drop(permit);
             let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
-            // The old copy is removed only when there is a new one: this source may not be read any more.
-            let copied = remux::copied(context, job, &foreign).await?;
+            // The old copy is deleted only once there is a new one: the source may no longer be readable.
+            let copied = remux::remux_copy(context, job, &foreign).await?;
             remove_derived(context, job, source).await?;
-            copied.store().await?.load_in_turn(&context.scans, workspace).await?
+            copied.store().await?.load_limited(&context.scan_limits, workspace).await?
         }
     };
     let key = ObjectKey::Index(PresentationId::of(source));
     context.blob.put_once(key, Bytes::from(index.to_bytes())).await?;
-    tracing::info!(media.id = %media.id, source.id = %source, "made the index of a media anew");
-    Ok((index, turn))
+    tracing::info!(media.id = %media.id, source.id = %source, "rebuilt the index of a media");
+    Ok((index, index_permit))
 }
 
-/// Removes the old index and all that was made by it: its cuts may be others. A run that lost the job removes
-/// nothing of the run that has it now.
+/// Deletes the old index and all objects derived from it: its segments may differ. A run that lost the job
+/// deletes nothing of the current run.
 async fn remove_derived(context: &Context, job: &Claim, source: SourceId) -> Result<(), JobError> {
-    let (presentation, held) = (PresentationId::of(source), job.claimed());
-    context.store.write(async move |tx| tx.hold_job(&held).await).await?;
-    context.packager.forget(source);
+    let (presentation, claimed_job) = (PresentationId::of(source), job.claimed());
+    context.store.write(async move |tx| tx.lock_job(&claimed_job).await).await?;
+    context.packager.evict_source(source);
     for row in context.store.renditions_of(presentation).await? {
         remove_rendition(context, row.id).await?;
     }

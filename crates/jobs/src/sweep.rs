@@ -1,45 +1,45 @@
-//! Removes what no row names, and rows that have served; and measures what workspaces have stored.
+//! Deletes objects without a row, and expired rows; and measures the storage of workspaces.
 
 use kinora_blob::{Entry, ObjectKey, ObjectKind, Prefix};
 use kinora_domain::{RenditionId, SourceId, Timestamp};
-use kinora_packager::surplus_pictures;
+use kinora_packager::over_quota;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionRow, Tx};
 
 use crate::Context;
 use crate::delete_objects;
 use crate::error::JobError;
 use crate::ownership;
-use crate::stored::Stored;
+use crate::storage_usage::StorageUsage;
 
-/// How often the whole store is looked through.
+/// Interval between sweeps of the whole store.
 pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
-/// Objects younger than that may belong to an attempt whose commit is still to come; longer than any attempt
-/// (24 h) plus its lease.
-const YOUNGEST_SWEPT_US: i64 = 25 * 60 * 60 * Timestamp::SECOND;
-/// How long it takes at most until it is written down that a segment was made; it is done every 10 s.
-const COUNTED_WITHIN_US: i64 = 60 * Timestamp::SECOND;
-/// Objects a page.
+/// Minimum age of an object for its deletion, because the commit of its attempt may still follow. Longer
+/// than any attempt (24 h) plus its lease.
+const SWEEP_AGE_MIN_US: i64 = 25 * 60 * 60 * Timestamp::SECOND;
+/// Upper limit of the delay until a new segment is counted in its row; the flush runs every 10 s.
+const COUNTER_DELAY_MAX_US: i64 = 60 * Timestamp::SECOND;
+/// Page size in objects.
 const PAGE: usize = 1000;
-/// Rows a page.
+/// Page size in rows.
 const ROWS: u32 = 500;
 
-/// Looks through the store once and asks for the next time. May run twice.
+/// Sweeps the store once and queues the next sweep. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
     ownership::claim(&context.store, &context.blob).await?;
-    let mut stored = Stored::default();
+    let mut stored = StorageUsage::default();
     for kind in [
         ObjectKind::Source,
         ObjectKind::Normalised,
-        ObjectKind::Sound,
+        ObjectKind::Audio,
         ObjectKind::Index,
         ObjectKind::Subtitle,
     ] {
         sweep_kind(context, kind, now, &mut stored).await?;
     }
-    sweep_pictures(context, now, &mut stored).await?;
+    sweep_images(context, now, &mut stored).await?;
     for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
-        sweep_growing(context, kind, now, &mut stored).await?;
+        sweep_unfinished_uploads(context, kind, now, &mut stored).await?;
     }
     sweep_rendition_rows(context).await?;
     for kind in [ObjectKind::Segment, ObjectKind::Init] {
@@ -54,10 +54,10 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
         .write(async move |tx| {
             tx.complete_job(&job).await?;
             let next = now.plus_seconds(SWEEP_EVERY_S);
-            // Once: several processes that start together may each have asked for one.
+            // Once: several processes that start together may each have queued one.
             let again =
                 NewJob { kind: JobKind::Sweep, workspace: None, run_at: next, priority: Priority::Low };
-            tx.enqueue_once(again).await?;
+            tx.enqueue_unique(again).await?;
             Ok::<_, JobError>(())
         })
         .await
@@ -67,16 +67,16 @@ async fn sweep_kind(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
-    stored: &mut Stored,
+    stored: &mut StorageUsage,
 ) -> Result<(), JobError> {
     let mut after = None;
     loop {
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
             let Some(source) = source_of(entry.key) else { continue };
-            let owner = stored.count(context, source, entry.len).await?;
+            let owner = stored.add_object(context, source, entry.len).await?;
             if is_swept(owner.is_some(), entry.modified, now) {
-                tracing::info!(source.id = %source, "swept objects that no media names");
+                tracing::info!(source.id = %source, "swept objects without a media");
                 delete_objects::remove(context, source).await?;
             }
         }
@@ -87,44 +87,44 @@ async fn sweep_kind(
     }
 }
 
-/// As [`sweep_kind`]; of a source that has no room left for pictures some go. Those of one source come one
-/// after another.
-async fn sweep_pictures(context: &Context, now: Timestamp, stored: &mut Stored) -> Result<(), JobError> {
+/// As [`sweep_kind`]; also deletes surplus images of a source over its quota. Images of one source are
+/// listed consecutively.
+async fn sweep_images(context: &Context, now: Timestamp, stored: &mut StorageUsage) -> Result<(), JobError> {
     let (mut after, mut current) = (None, None::<(SourceId, Vec<Entry>)>);
     loop {
-        let page = context.blob.list(Prefix::Kind(ObjectKind::Picture), after, PAGE).await?;
+        let page = context.blob.list(Prefix::Kind(ObjectKind::Image), after, PAGE).await?;
         for entry in &page {
             let Some(source) = source_of(entry.key) else { continue };
             if current.as_ref().is_none_or(|(of, _)| *of != source) {
                 let before = current.replace((source, Vec::new()));
-                settle_pictures(context, before, now, stored).await?;
+                delete_images(context, before, now, stored).await?;
             }
-            if let Some((_, kept)) = &mut current {
-                kept.push(entry.clone());
+            if let Some((_, images)) = &mut current {
+                images.push(entry.clone());
             }
         }
         after = page.last().map(|entry| entry.key);
         if page.len() < PAGE {
-            return settle_pictures(context, current, now, stored).await;
+            return delete_images(context, current, now, stored).await;
         }
     }
 }
 
-async fn settle_pictures(
+async fn delete_images(
     context: &Context,
     of_source: Option<(SourceId, Vec<Entry>)>,
     now: Timestamp,
-    stored: &mut Stored,
+    stored: &mut StorageUsage,
 ) -> Result<(), JobError> {
-    let Some((source, kept)) = of_source else { return Ok(()) };
-    let bytes = kept.iter().map(|entry| entry.len).fold(0, u64::saturating_add);
-    let owner = stored.count(context, source, bytes).await?;
-    match pictures_verdict(owner.is_some(), kept, now) {
-        PicturesVerdict::SweepSource => {
-            tracing::info!(source.id = %source, "swept pictures that no media names");
+    let Some((source, images)) = of_source else { return Ok(()) };
+    let bytes = images.iter().map(|entry| entry.len).fold(0, u64::saturating_add);
+    let owner = stored.add_object(context, source, bytes).await?;
+    match image_sweep(owner.is_some(), images, now) {
+        ImageSweep::SweepSource => {
+            tracing::info!(source.id = %source, "swept thumbnails without a media");
             delete_objects::remove(context, source).await
         }
-        PicturesVerdict::Delete(keys) => {
+        ImageSweep::Delete(keys) => {
             for key in keys {
                 context.blob.delete(key).await?;
             }
@@ -133,27 +133,27 @@ async fn settle_pictures(
     }
 }
 
-/// What uploads that have ended left behind: their process was killed, or was still writing.
-async fn sweep_growing(
+/// Deletes remains of ended uploads: their process was killed, or was still writing.
+async fn sweep_unfinished_uploads(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
-    stored: &mut Stored,
+    stored: &mut StorageUsage,
 ) -> Result<(), JobError> {
     let mut after = None;
     loop {
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
             let Some(source) = growing_source_of(entry.key) else { continue };
-            let is_held = context.store.is_held_by_upload(source).await?;
-            if is_held {
-                stored.count(context, source, entry.len).await?;
+            let is_in_use = context.store.is_source_of_upload(source).await?;
+            if is_in_use {
+                stored.add_object(context, source, entry.len).await?;
             }
-            if !is_swept(is_held, entry.modified, now) {
+            if !is_swept(is_in_use, entry.modified, now) {
                 continue;
             }
-            tracing::info!(source.id = %source, "swept what an upload left behind");
-            // The upload in parts is in the row of the upload, and goes with it.
+            tracing::info!(source.id = %source, "swept the objects of an ended upload");
+            // The multipart upload is in the row of the upload, and is deleted with it.
             context.blob.discard_growing(source, None).await?;
             context.blob.delete_checkpoints(source).await?;
         }
@@ -164,7 +164,7 @@ async fn sweep_growing(
     }
 }
 
-/// Renditions whose media was deleted while something of them was begun.
+/// Deletes rendition rows whose media was deleted while one of their segments was started.
 async fn sweep_rendition_rows(context: &Context) -> Result<(), JobError> {
     let mut after = None;
     loop {
@@ -172,22 +172,21 @@ async fn sweep_rendition_rows(context: &Context) -> Result<(), JobError> {
         let Some(last) = page.last() else { return Ok(()) };
         after = Some(last.id);
         for row in page {
-            tracing::info!(rendition.id = %row.id, "swept a rendition that no media names");
+            tracing::info!(rendition.id = %row.id, "swept a rendition without a media");
             delete_objects::remove_rendition(context, row.id).await?;
         }
     }
 }
 
-/// Objects of renditions without a row are removed, and what is kept of the others is counted: who was killed
-/// had not written down what it made. Those of one rendition come one after another, so each is looked up
-/// once.
+/// Deletes objects of renditions without a row, and corrects the counters of the others: a killed process
+/// had not saved them. Objects of one rendition are listed consecutively, so each is looked up once.
 async fn sweep_rendition_objects(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
-    stored: &mut Stored,
+    stored: &mut StorageUsage,
 ) -> Result<(), JobError> {
-    let (mut after, mut current) = (None, None::<Counted>);
+    let (mut after, mut current) = (None, None::<RenditionCount>);
     loop {
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
@@ -195,13 +194,13 @@ async fn sweep_rendition_objects(
             let counted = match current.take() {
                 Some(counted) if counted.id == id => current.insert(counted),
                 before => {
-                    put_right(context, before, now).await?;
-                    current.insert(Counted::new(id, context.store.rendition(id).await?))
+                    correct_counters(context, before, now).await?;
+                    current.insert(RenditionCount::new(id, context.store.rendition(id).await?))
                 }
             };
             counted.add(entry);
             if let Some(row) = &counted.row {
-                stored.count(context, row.presentation.whole_source(), entry.len).await?;
+                stored.add_object(context, row.presentation.whole_source(), entry.len).await?;
             }
             if is_swept(counted.row.is_some(), entry.modified, now) {
                 context.blob.delete(entry.key).await?;
@@ -209,36 +208,36 @@ async fn sweep_rendition_objects(
         }
         after = page.last().map(|entry| entry.key);
         if page.len() < PAGE {
-            return put_right(context, current, now).await;
+            return correct_counters(context, current, now).await;
         }
     }
 }
 
-/// Whether an object that was written at `modified` is deleted. `is_named`: a row names what it belongs to.
+/// Whether an object that was written at `modified` is deleted. `is_named`: its owner has a row.
 fn is_swept(is_named: bool, modified: Timestamp, now: Timestamp) -> bool {
-    !is_named && now.micros_since(modified) >= YOUNGEST_SWEPT_US
+    !is_named && now.micros_since(modified) >= SWEEP_AGE_MIN_US
 }
 
-/// What is deleted of the pictures of one source.
+/// The images of one source to delete.
 #[derive(Debug, PartialEq, Eq)]
-enum PicturesVerdict {
+enum ImageSweep {
     /// All objects of the source.
     SweepSource,
-    /// These pictures.
+    /// These images.
     Delete(Vec<ObjectKey>),
 }
 
-/// `kept` are all pictures of the source. `is_named`: a row names the source.
-fn pictures_verdict(is_named: bool, kept: Vec<Entry>, now: Timestamp) -> PicturesVerdict {
-    if kept.iter().any(|entry| is_swept(is_named, entry.modified, now)) {
-        return PicturesVerdict::SweepSource;
+/// `images` are all images of the source. `is_named`: a row refers to the source.
+fn image_sweep(is_named: bool, images: Vec<Entry>, now: Timestamp) -> ImageSweep {
+    if images.iter().any(|entry| is_swept(is_named, entry.modified, now)) {
+        return ImageSweep::SweepSource;
     }
-    // Those without a row are too young: their row may still come.
-    PicturesVerdict::Delete(if is_named { surplus_pictures(kept) } else { Vec::new() })
+    // Images without a row are too young: their row may still follow.
+    ImageSweep::Delete(if is_named { over_quota(images) } else { Vec::new() })
 }
 
-/// What is kept of a rendition, as far as it was listed.
-struct Counted {
+/// The stored objects of a rendition, as far as they were listed.
+struct RenditionCount {
     id: RenditionId,
     row: Option<RenditionRow>,
     bytes: u64,
@@ -246,7 +245,7 @@ struct Counted {
     youngest: Option<Timestamp>,
 }
 
-impl Counted {
+impl RenditionCount {
     fn new(id: RenditionId, row: Option<RenditionRow>) -> Self {
         Self { id, row, bytes: 0, segments: 0, youngest: None }
     }
@@ -259,18 +258,24 @@ impl Counted {
         }
     }
 
-    /// Whether the row is wrong about it. Not while something is being made, of which some may be counted
-    /// already.
-    fn is_wrong(&self, now: Timestamp) -> bool {
-        let is_at_rest = self.youngest.is_some_and(|made| now.micros_since(made) > COUNTED_WITHIN_US);
+    /// Whether the counters of the row are wrong. `false` while a segment may still be in progress, because
+    /// it may be counted already.
+    fn has_wrong_counters(&self, now: Timestamp) -> bool {
+        let is_at_rest = self.youngest.is_some_and(|made| now.micros_since(made) > COUNTER_DELAY_MAX_US);
         let differs = |row: &RenditionRow| (row.bytes, row.segments) != (self.bytes, self.segments);
         is_at_rest && self.row.as_ref().is_some_and(differs)
     }
 }
 
-async fn put_right(context: &Context, counted: Option<Counted>, now: Timestamp) -> Result<(), JobError> {
-    if let Some(Counted { id, bytes, segments, .. }) = counted.filter(|counted| counted.is_wrong(now)) {
-        let set = async move |tx: &mut Tx| tx.set_rendition_counted(id, bytes, segments).await;
+async fn correct_counters(
+    context: &Context,
+    counted: Option<RenditionCount>,
+    now: Timestamp,
+) -> Result<(), JobError> {
+    if let Some(RenditionCount { id, bytes, segments, .. }) =
+        counted.filter(|counted| counted.has_wrong_counters(now))
+    {
+        let set = async move |tx: &mut Tx| tx.correct_rendition_counts(id, bytes, segments).await;
         context.store.write(set).await?;
     }
     Ok(())
@@ -280,9 +285,9 @@ fn source_of(key: ObjectKey) -> Option<SourceId> {
     match key {
         ObjectKey::Source(source)
         | ObjectKey::Normalised(source)
-        | ObjectKey::Sound(source)
+        | ObjectKey::Audio(source)
         | ObjectKey::Subtitle(source) => Some(source),
-        ObjectKey::Index(presentation) | ObjectKey::Picture(presentation, _) => {
+        ObjectKey::Index(presentation) | ObjectKey::Image(presentation, _) => {
             Some(presentation.whole_source())
         }
         ObjectKey::Init(_)
@@ -314,7 +319,7 @@ fn rendition_of(key: ObjectKey) -> Option<RenditionId> {
 
 #[cfg(test)]
 mod tests {
-    use kinora_blob::{CheckId, PictureHash, PieceName};
+    use kinora_blob::{CheckId, ImageHash, PieceName};
     use kinora_domain::PresentationId;
 
     use super::*;
@@ -326,10 +331,10 @@ mod tests {
         Entry { key, len, modified: at(modified_s) }
     }
 
-    fn picture(n: u16, len: u64, modified_s: i64) -> Entry {
+    fn image_entry(n: u16, len: u64, modified_s: i64) -> Entry {
         let mut hash = [0; 16];
         hash[..2].copy_from_slice(&n.to_be_bytes());
-        entry(ObjectKey::Picture(PresentationId::of(source_id(1)), PictureHash(hash)), len, modified_s)
+        entry(ObjectKey::Image(PresentationId::of(source_id(1)), ImageHash(hash)), len, modified_s)
     }
 
     #[test]
@@ -352,32 +357,32 @@ mod tests {
     #[test]
     fn sweep_age_exceeds_the_longest_attempt_and_its_lease() {
         let longest_attempt = kinora_fetch::Limits::default().total + crate::lease::LEASE;
-        let youngest_swept = std::time::Duration::from_micros(YOUNGEST_SWEPT_US.unsigned_abs());
+        let youngest_swept = std::time::Duration::from_micros(SWEEP_AGE_MIN_US.unsigned_abs());
         assert!(youngest_swept > longest_attempt, "{youngest_swept:?} {longest_attempt:?}");
     }
 
     #[test]
-    fn pictures_without_a_row_go_with_their_source_once_one_is_old() {
+    fn images_without_a_row_are_swept_with_source() {
         let now = at(100 * HOUR);
-        let (young, old) = (picture(1, 10, 75 * HOUR + 1), picture(2, 10, 75 * HOUR));
-        let check = |is_named: bool, kept: &[&Entry], expected: PicturesVerdict| {
-            let kept: Vec<_> = kept.iter().map(|entry| (*entry).clone()).collect();
-            assert_eq!(pictures_verdict(is_named, kept.clone(), now), expected, "{is_named} {kept:?}");
+        let (young, old) = (image_entry(1, 10, 75 * HOUR + 1), image_entry(2, 10, 75 * HOUR));
+        let check = |is_named: bool, images: &[&Entry], expected: ImageSweep| {
+            let kept: Vec<_> = images.iter().map(|entry| (*entry).clone()).collect();
+            assert_eq!(image_sweep(is_named, kept.clone(), now), expected, "{is_named} {kept:?}");
         };
-        check(false, &[&young, &old], PicturesVerdict::SweepSource);
-        check(false, &[&old], PicturesVerdict::SweepSource);
-        check(false, &[&young], PicturesVerdict::Delete(Vec::new()));
-        check(false, &[], PicturesVerdict::Delete(Vec::new()));
-        check(true, &[&young, &old], PicturesVerdict::Delete(Vec::new()));
+        check(false, &[&young, &old], ImageSweep::SweepSource);
+        check(false, &[&old], ImageSweep::SweepSource);
+        check(false, &[&young], ImageSweep::Delete(Vec::new()));
+        check(false, &[], ImageSweep::Delete(Vec::new()));
+        check(true, &[&young, &old], ImageSweep::Delete(Vec::new()));
     }
 
     #[test]
-    fn surplus_pictures_go_from_a_source_with_a_row_alone() {
-        // One picture that fills the quota of its source.
-        let (small, huge) = (picture(1, 10, 0), picture(2, 1 << 40, 0));
-        let kept = vec![small, huge.clone()];
-        assert_eq!(pictures_verdict(true, kept.clone(), at(0)), PicturesVerdict::Delete(vec![huge.key]));
-        assert_eq!(pictures_verdict(false, kept, at(0)), PicturesVerdict::Delete(Vec::new()));
+    fn images_over_quota_are_swept() {
+        // One image that fills the quota of its source.
+        let (small, huge) = (image_entry(1, 10, 0), image_entry(2, 1 << 40, 0));
+        let images = vec![small, huge.clone()];
+        assert_eq!(image_sweep(true, images.clone(), at(0)), ImageSweep::Delete(vec![huge.key]));
+        assert_eq!(image_sweep(false, images, at(0)), ImageSweep::Delete(Vec::new()));
     }
 
     #[test]
@@ -394,10 +399,10 @@ mod tests {
         };
         check(ObjectKey::Source(source), true, false, false);
         check(ObjectKey::Normalised(source), true, false, false);
-        check(ObjectKey::Sound(source), true, false, false);
+        check(ObjectKey::Audio(source), true, false, false);
         check(ObjectKey::Index(PresentationId::of(source)), true, false, false);
         check(ObjectKey::Subtitle(source), true, false, false);
-        check(ObjectKey::Picture(PresentationId::of(source), PictureHash([0; 16])), true, false, false);
+        check(ObjectKey::Image(PresentationId::of(source), ImageHash([0; 16])), true, false, false);
         check(ObjectKey::Growing(source), false, true, false);
         check(ObjectKey::Piece(source, piece), false, true, false);
         check(ObjectKey::Checkpoint(source, 5), false, true, false);
@@ -413,14 +418,14 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_corrected_once_no_segment_was_made_for_a_minute() {
+    fn counters_are_corrected_after_a_minute_without_new_segments() {
         let segment =
             |n: u32, len: u64, modified_s: i64| entry(ObjectKey::Segment(rendition_id(), n), len, modified_s);
         let check = |row: Option<RenditionRow>, listed: &[Entry], now_us: i64, expected: bool| {
-            let mut counted = Counted::new(rendition_id(), row);
+            let mut counted = RenditionCount::new(rendition_id(), row);
             listed.iter().for_each(|entry| counted.add(entry));
             let now = Timestamp::from_micros(now_us);
-            assert_eq!(counted.is_wrong(now), expected, "{:?} {listed:?} {now_us}", counted.row);
+            assert_eq!(counted.has_wrong_counters(now), expected, "{:?} {listed:?} {now_us}", counted.row);
         };
         let listed = [segment(0, 100, 10), segment(1, 50, 20), entry(ObjectKey::Init(rendition_id()), 7, 90)];
         let at_rest_us = 80 * Timestamp::SECOND + 1;

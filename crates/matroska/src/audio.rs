@@ -1,5 +1,5 @@
-//! What a track of sound is: a sample entry of MP4 where players may take it as it is, else the entry of
-//! Matroska.
+//! Describes an audio track: with a sample entry of MP4 if players may get the track unchanged, else with
+//! the entry of Matroska.
 
 use kinora_index::{AudioTrack, NotCopied, SampleEntry, codec::opus};
 use kinora_isobmff::{
@@ -9,59 +9,59 @@ use kinora_isobmff::{
 };
 
 use crate::{
+    codec_names::codec_name,
     ebml::{Element, id},
-    entry::Entry,
-    names::codec_name,
-    packets::Packets,
+    packet_duration::PacketDuration,
+    track_entry::TrackEntry,
 };
 
 /// Bytes of an audio sample entry before its child boxes. ISO/IEC 14496-12, 12.2.3.
 const FIELDS_LEN: usize = 28;
-/// Longest configuration of AAC: layouts of channels and extensions take some tens of bytes.
+/// Maximum length of an AAC configuration: channel layouts and extensions take some tens of bytes.
 const AAC_CONFIG_LEN_MAX: usize = 64;
-/// Rate and channels of a track that says none. RFC 9559, 5.1.4.1.29.
-const SAMPLE_RATE_USUAL: f64 = 8000.0;
-/// Highest rate that is believed; what is recorded ends at 384 kHz.
+/// Default sample rate of a track. RFC 9559, 5.1.4.1.29.
+const SAMPLE_RATE_DEFAULT: f64 = 8000.0;
+/// Maximum accepted rate; recordings have at most 384 kHz.
 const SAMPLE_RATE_MAX: f64 = 768_000.0;
-/// Most channels that are believed.
+/// Maximum accepted number of channels.
 const CHANNELS_MAX: u64 = 255;
 
-/// A track of sound, and how its packets tell their length.
-pub(crate) struct Sound {
+/// An audio track, and how the length of its packets is found.
+pub(crate) struct AudioInfo {
     pub(crate) track: AudioTrack,
-    pub(crate) packets: Packets,
-    /// PCM samples that come out of the decoder first and are not part of the sound, where the codec says it.
+    pub(crate) packets: PacketDuration,
+    /// PCM samples at the start of the decoder's output that are not presented, if the codec declares them.
     pub(crate) pre_skip: Option<u32>,
 }
 
 /// Reads the description of an audio track.
 ///
-/// Errors: as the reader of MP4 has them for the same codec; `Damaged` for a rate that cannot be.
-pub(crate) fn track(entry: &Entry<'_>) -> Result<Sound, ReadError> {
-    let fields = Fields::parse(entry.element.child(id::AUDIO).as_ref())?;
+/// Errors: those of the MP4 reader for the same codec; `Damaged` for an impossible rate.
+pub(crate) fn track(entry: &TrackEntry<'_>) -> Result<AudioInfo, ReadError> {
+    let fields = AudioSettings::parse(entry.element.child(id::AUDIO).as_ref())?;
     match entry.codec_id {
         "A_AAC" if (2..=AAC_CONFIG_LEN_MAX).contains(&entry.private.len()) => {
             let track = copied(b"mp4a", *b"esds", &esds(entry.private), &fields)?;
-            let packets = Packets::Same(track.packet_samples);
-            Ok(Sound { track, packets, pre_skip: None })
+            let packets = PacketDuration::Same(track.packet_samples);
+            Ok(AudioInfo { track, packets, pre_skip: None })
         }
         "A_OPUS" => match opus_record(entry.private) {
             Some((record, pre_skip)) => {
                 let track = copied(b"Opus", *b"dOps", &record, &fields)?;
-                Ok(Sound { track, packets: Packets::Opus, pre_skip: Some(pre_skip) })
+                Ok(AudioInfo { track, packets: PacketDuration::Opus, pre_skip: Some(pre_skip) })
             }
-            None => Ok(Sound {
-                packets: Packets::Opus,
-                ..not_copied(entry, &Fields { rate: opus::SAMPLE_RATE, ..fields })
+            None => Ok(AudioInfo {
+                packets: PacketDuration::Opus,
+                ..not_copied(entry, &AudioSettings { rate: opus::SAMPLE_RATE, ..fields })
             }),
         },
         _ => Ok(not_copied(entry, &fields)),
     }
 }
 
-fn not_copied(entry: &Entry<'_>, fields: &Fields) -> Sound {
+fn not_copied(entry: &TrackEntry<'_>, fields: &AudioSettings) -> AudioInfo {
     let frame_bytes = fields.channels * fields.bit_depth.div_ceil(8);
-    let packets = Packets::of_codec(entry.codec_id, entry.private, fields.rate, frame_bytes);
+    let packets = PacketDuration::of_codec(entry.codec_id, entry.private, fields.rate, frame_bytes);
     let track = AudioTrack {
         sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
         codec: entry.codec_id.to_owned(),
@@ -69,19 +69,19 @@ fn not_copied(entry: &Entry<'_>, fields: &Fields) -> Sound {
         sample_rate: fields.rate,
         channels: fields.channels,
         packet_samples: match packets {
-            Packets::Same(samples) | Packets::Flac(samples) => samples,
+            PacketDuration::Same(samples) | PacketDuration::Flac(samples) => samples,
             _ => 0,
         },
     };
-    Sound { track, packets, pre_skip: None }
+    AudioInfo { track, packets, pre_skip: None }
 }
 
-/// A track as the reader of MP4 sees it.
+/// The track that the MP4 reader makes of this sample entry.
 fn copied(
     kind: &[u8; 4],
     config_kind: [u8; 4],
     config: &[u8],
-    fields: &Fields,
+    fields: &AudioSettings,
 ) -> Result<AudioTrack, ReadError> {
     let mut head = [0; FIELDS_LEN];
     head[16..18].copy_from_slice(&(fields.channels as u16).to_be_bytes());
@@ -90,25 +90,25 @@ fn copied(
     audio_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] }, fields.rate)
 }
 
-/// What an `Audio` element says.
+/// The fields of an `Audio` element.
 #[derive(Clone, Copy)]
-struct Fields {
+struct AudioSettings {
     rate: u32,
     channels: u32,
     bit_depth: u32,
 }
 
-impl Fields {
+impl AudioSettings {
     fn parse(audio: Option<&Element<'_>>) -> Result<Self, ReadError> {
         let rate =
             audio.and_then(|audio| audio.child(id::SAMPLING_FREQUENCY)).and_then(|rate| rate.as_float());
-        let rate = rate.unwrap_or(SAMPLE_RATE_USUAL).round();
+        let rate = rate.unwrap_or(SAMPLE_RATE_DEFAULT).round();
         if !(1.0..=SAMPLE_RATE_MAX).contains(&rate) {
             return Err(ReadError::Damaged(format!("an audio sample rate of {rate} Hz")));
         }
         let number =
             |id, max| audio.and_then(|audio| audio.uint(id)).filter(|number| (1..=max).contains(number));
-        Ok(Fields {
+        Ok(AudioSettings {
             rate: rate as u32,
             channels: number(id::CHANNELS, CHANNELS_MAX).unwrap_or(1) as u32,
             bit_depth: number(id::BIT_DEPTH, 64).unwrap_or(0) as u32,
@@ -120,9 +120,9 @@ impl Fields {
 fn esds(config: &[u8]) -> Vec<u8> {
     let descriptor = |tag: u8, body: &[u8]| [&[tag, body.len() as u8], body].concat();
     let specific = descriptor(0x05, config);
-    // MPEG-4 audio, an audio stream; buffer size and bit rates are left open.
+    // MPEG-4 audio, an audio stream; buffer size and bit rates are unspecified.
     let decoder = [&[0x40, 0x15][..], &[0; 11], &specific].concat();
-    // No number, no flags; then how the layer below works: as MP4 has it.
+    // No stream number, no flags; then the predefined configuration of the sync layer for MP4.
     let stream = [&[0, 0, 0][..], &descriptor(0x04, &decoder), &descriptor(0x06, &[2])].concat();
     [&[0; 4][..], &descriptor(0x03, &stream)].concat()
 }
@@ -149,7 +149,7 @@ mod tests {
     use kinora_index::codec::{aac::Esds, opus::OpusConfig};
 
     #[test]
-    fn a_configuration_of_aac_is_found_in_its_descriptors() {
+    fn aac_config_round_trips_in_esds() {
         let body = esds(&[0x11, 0x90]);
         let read = Esds::parse(&body).unwrap();
         assert_eq!((read.object_type_indication, read.specific), (0x40, Some(&[0x11, 0x90][..])));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_of_opus_becomes_its_record() {
+    fn opus_head_becomes_dops() {
         let stereo = b"OpusHead\x01\x02\x38\x01\x80\xbb\0\0\0\0\0";
         let (record, pre_skip) = opus_record(stereo).unwrap();
         assert_eq!((record.as_slice(), pre_skip), (&[0, 2, 1, 0x38, 0, 0, 0xbb, 0x80, 0, 0, 0][..], 312));

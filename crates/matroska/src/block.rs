@@ -1,12 +1,12 @@
-//! Blocks: which track, when, and where in them the frames lie. RFC 9559, 10.
+//! Blocks: their track, their time, and the positions of their frames. RFC 9559, 10.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ebml::{Vint, vint};
 
-/// Most frames in one block: their number less one is a byte.
+/// Maximum number of frames in one block: a byte stores the number minus one.
 pub(crate) const FRAMES_MAX: usize = 256;
-/// Bytes of the longest head: number of the track, time in the cluster, flags.
+/// Maximum length of a block head: number of the track, time in the cluster, flags.
 pub(crate) const HEAD_LEN_MAX: usize = 8 + 2 + 1;
 
 /// The head of a block.
@@ -20,7 +20,7 @@ pub(crate) struct BlockHead {
     pub(crate) len: usize,
 }
 
-/// How several frames share a block.
+/// How a block contains several frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lacing {
     None,
@@ -30,19 +30,19 @@ pub(crate) enum Lacing {
 }
 
 impl BlockHead {
-    /// Reads the head at the front of a block; `None` where it is cut short.
+    /// Parses the head at the front of a block; `None` if it is cut short.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let Vint::Whole { value: track, len } = vint(bytes) else { return None };
         let &[high, low, flags] = bytes.get(len..)?.first_chunk()?;
         Some(BlockHead { track, time: i16::from_be_bytes([high, low]), flags, len: len + 3 })
     }
 
-    /// Of a `SimpleBlock`: a decoder can begin here.
+    /// In a `SimpleBlock`: decoding can begin here.
     pub(crate) fn is_key(&self) -> bool {
         self.flags & 0x80 != 0
     }
 
-    /// It is decoded and not shown.
+    /// It is decoded and not presented.
     pub(crate) fn is_invisible(&self) -> bool {
         self.flags & 0x08 != 0
     }
@@ -56,8 +56,7 @@ impl BlockHead {
         }
     }
 
-    /// Where the frames of a whole block lie in it, as first byte and length. `None` where it contradicts
-    /// itself.
+    /// The frames of a whole block, as first byte and length. `None` if the block contradicts itself.
     pub(crate) fn frames(&self, block: &[u8]) -> Option<Vec<(usize, usize)>> {
         let body = block.get(self.len..)?;
         if self.lacing() == Lacing::None {
@@ -76,7 +75,8 @@ impl BlockHead {
                 let mut size = i64::try_from(number(&mut rest)?.0).ok()?;
                 sizes.push(usize::try_from(size).ok()?);
                 for _ in 1..others {
-                    // The difference to the one before, moved so that it is not negative. RFC 9559, 10.3.3.
+                    // The difference to the previous size, with a bias so that it is not negative. RFC 9559,
+                    // 10.3.3.
                     let (value, len) = number(&mut rest)?;
                     let bias = (1i64 << (7 * len - 1)) - 1;
                     size = size.checked_add(i64::try_from(value).ok()? - bias)?;
@@ -103,7 +103,7 @@ impl BlockHead {
     }
 }
 
-/// Bytes of 255 and a last one below, added up. RFC 9559, 10.3.2.
+/// The sum of bytes of 255 and a last smaller one. RFC 9559, 10.3.2.
 pub(crate) fn xiph_size(rest: &mut &[u8]) -> Option<usize> {
     let mut size = 0usize;
     loop {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_tells_track_time_and_flags() {
+    fn block_header_gives_track_time_and_flags() {
         let head = BlockHead::parse(&[0x81, 0xff, 0xfe, 0x88, 9]).unwrap();
         assert_eq!((head.track, head.time, head.len), (1, -2, 4));
         assert!(head.is_key() && head.is_invisible());
@@ -159,7 +159,7 @@ mod tests {
         check("Xiph, sizes cut short", 2, &[1, 255], None);
         check("fixed", 4, &[2, 1, 2, 3, 4, 5, 6], Some(&[(5, 2), (7, 2), (9, 2)]));
         check("fixed, not a whole number", 4, &[2, 1, 2, 3, 4], None);
-        // 2 bytes, then 2 + 1, then what is left. RFC 9559, 10.3.3.
+        // 2 bytes, then 2 + 1, then the rest. RFC 9559, 10.3.3.
         check("EBML", 6, &[2, 0x82, 0xc0, 1, 1, 2, 2, 2, 3], Some(&[(7, 2), (9, 3), (12, 1)]));
         check("EBML, smaller", 6, &[2, 0x82, 0xbe, 1, 1, 2, 3], Some(&[(7, 2), (9, 1), (10, 1)]));
         check("EBML, below nothing", 6, &[2, 0x80, 0xbe, 1, 1, 2, 3], None);
@@ -170,7 +170,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_lie_in_their_block_one_behind_the_other(
+        fn laced_frames_are_contiguous(
             mut block in prop::collection::vec(any::<u8>(), 4..600),
             lacing in 0u8..4,
         ) {

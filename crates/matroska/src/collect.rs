@@ -1,6 +1,6 @@
-//! The frames of the chosen tracks, as they come: packed, with the times that are written.
+//! Collects the frames of the chosen tracks: packed, with their written times.
 //!
-//! What the times mean is decided when all are there ([`super::times`]).
+//! [`super::times`] interprets the times when all frames have arrived.
 
 use std::ops::RangeInclusive;
 
@@ -13,33 +13,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     block::BlockHead,
-    chosen::{Chosen, Unreadable},
-    packets::RowCodec,
+    packet_duration::FrameCodec,
+    selected_tracks::{SelectedTracks, Unreadable},
 };
 
-/// Bytes of a frame that are looked at.
+/// Bytes of a frame that are read.
 pub(crate) const FRAME_HEAD_LEN: usize = 16;
-/// A temporal delimiter of AV1, which blocks should not hold and samples of MP4 do not. AV1 Bitstream, 5.6.
+/// A temporal delimiter of AV1, which blocks should not contain and samples of MP4 do not. AV1 Bitstream,
+/// 5.6.
 const TEMPORAL_DELIMITER: [u8; 2] = [0x12, 0];
-/// Nanoseconds beyond which times are damage: 146 years. Keeps the arithmetic in range.
+/// Nanoseconds beyond which times are damage: 146 years. Limits the arithmetic to its range.
 const TIME_NS_MAX: i128 = i64::MAX as i128 / 2;
-/// Units beyond which times are damage, so that a little can always be added.
+/// Units beyond which times are damage, so that a small addition never overflows.
 pub(crate) const TIME_MAX: i64 = i64::MAX / 2;
-/// Times that a block can have, in units.
+/// Valid times of a block, in units.
 const TIMES: RangeInclusive<i64> = i16::MIN as i64..=TIME_MAX + i16::MAX as i64;
 
-/// What a block says of its frames.
+/// The properties that a block gives its frames.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Said {
-    /// A decoder can begin here.
+pub(crate) struct BlockInfo {
+    /// Decoding can begin here.
     pub(crate) is_key: bool,
-    /// Units that they last together.
+    /// Duration of all frames together, in units.
     pub(crate) duration: Option<u64>,
-    /// Nanoseconds at the end of the last one that are not heard.
+    /// Nanoseconds at the end of the last frame that are not presented.
     pub(crate) discarded_ns: u64,
 }
 
-/// One frame, and how it begins.
+/// One frame, with its first bytes.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Frame {
     offset: u64,
@@ -48,7 +49,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// A frame at a place, and what is there of its bytes.
+    /// A frame at an offset, with its bytes as far as available.
     pub(crate) fn new(offset: u64, size: u32, bytes: &[u8]) -> Self {
         let mut head = [0; FRAME_HEAD_LEN];
         let len = bytes.len().min(FRAME_HEAD_LEN).min(size as usize);
@@ -58,8 +59,8 @@ impl Frame {
 }
 
 impl Frame {
-    /// Whether what came back from a checkpoint lies in 64 bits.
-    pub(crate) fn is_sound(&self) -> bool {
+    /// Whether a frame that was read from a checkpoint ends within 64 bits.
+    pub(crate) fn is_valid(&self) -> bool {
         self.offset.checked_add(self.size.into()).is_some()
     }
 }
@@ -67,33 +68,35 @@ impl Frame {
 /// All chosen tracks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Collector {
-    tracks: Vec<Rows>,
+    tracks: Vec<TrackFrames>,
     audio_count: u64,
 }
 
 /// The frames of one track, as rows of a table of samples.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Rows {
+pub(crate) struct TrackFrames {
     number: u64,
-    codec: RowCodec,
+    codec: FrameCodec,
     builder: SampleTableBuilder,
-    /// PCM samples a second; 0 of pictures.
+    /// PCM samples per second; 0 for video.
     rate: u32,
-    /// What its packets tell of those behind them.
+    /// The state that a packet leaves for the length of the next one.
     before: u32,
     pub(crate) count: u32,
     /// Earliest and latest time, in units.
     pub(crate) times: Option<(i64, i64)>,
 }
 
-/// One frame as it is kept: packed in a [`Sample`].
+/// One frame in its stored form: packed in a [`Sample`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Row {
-    /// In units; of a frame in a lace that of its block.
+pub(crate) struct FrameRecord {
+    /// In units; for a frame of a lace, the time of its block.
     pub(crate) time: i64,
-    /// It has no time of its own: it follows another in a lace. Or, of video: it is decoded and not shown.
+    /// Of audio: the frame has no time of its own, because it follows another in a lace. Of video: it is
+    /// decoded and not presented.
     pub(crate) is_special: bool,
-    /// Of audio whose packets tell it: PCM samples. Else the units it says to last, 0 where it does not.
+    /// PCM samples, if the audio packets contain their length. Otherwise the declared units, 0 if none are
+    /// declared.
     pub(crate) duration: u32,
     pub(crate) offset: u64,
     pub(crate) size: u32,
@@ -101,18 +104,18 @@ pub(crate) struct Row {
 }
 
 impl Collector {
-    pub(crate) fn new(chosen: &Chosen) -> Self {
+    pub(crate) fn new(chosen: &SelectedTracks) -> Self {
         let tracks = chosen
             .tracks()
-            .map(|track| Rows::new(track.number, track.row_codec, track.sample_rate()))
+            .map(|track| TrackFrames::new(track.number, track.row_codec, track.sample_rate()))
             .collect();
         Collector { tracks, audio_count: 0 }
     }
 
-    /// Whether what came back from a checkpoint can go on.
-    pub(crate) fn is_sound(&self) -> bool {
+    /// Whether a state that was read from a checkpoint is valid.
+    pub(crate) fn is_valid(&self) -> bool {
         self.tracks.len() <= 1 + AUDIO_TRACKS_MAX
-            && self.tracks.iter().all(Rows::is_sound)
+            && self.tracks.iter().all(TrackFrames::is_valid)
             && self.audio_count <= AUDIO_SAMPLES_MAX
     }
 
@@ -122,28 +125,28 @@ impl Collector {
     }
 
     /// Whether the track with this number was chosen.
-    pub(crate) fn wants(&self, number: u64) -> bool {
+    pub(crate) fn has_track(&self, number: u64) -> bool {
         self.tracks.iter().any(|track| track.number == number)
     }
 
-    /// Takes the frames of a block: at which time, and what it says of them.
+    /// Takes the frames of a block, with its time and their properties.
     pub(crate) fn push(
         &mut self,
         head: &BlockHead,
         time: i64,
-        said: Said,
+        info: BlockInfo,
         frames: &[Frame],
     ) -> Result<(), Unreadable> {
         let Some(track) = self.tracks.iter_mut().find(|track| track.number == head.track) else {
             return Ok(());
         };
-        let is_audio = matches!(track.codec, RowCodec::Audio(_));
+        let is_audio = matches!(track.codec, FrameCodec::Audio(_));
         let count = frames.len() as u64;
         if count > 1 && !is_audio {
-            return Err(Unreadable::Foreign); // nobody would know their times
+            return Err(Unreadable::NeedsRemux); // their times would be unknown
         }
         let each =
-            said.duration.and_then(|duration| u32::try_from(duration / count.max(1)).ok()).unwrap_or(0);
+            info.duration.and_then(|duration| u32::try_from(duration / count.max(1)).ok()).unwrap_or(0);
         for (number, frame) in frames.iter().enumerate() {
             if frame.size == 0 {
                 continue;
@@ -154,8 +157,8 @@ impl Collector {
                 ))
                 .into());
             }
-            let discarded_ns = if number + 1 == frames.len() { said.discarded_ns } else { 0 };
-            track.push(head, time, Place { number, is_key: said.is_key, each, discarded_ns }, *frame);
+            let discarded_ns = if number + 1 == frames.len() { info.discarded_ns } else { 0 };
+            track.push(head, time, LacePosition { number, is_key: info.is_key, each, discarded_ns }, *frame);
         }
         if is_audio {
             self.audio_count += count;
@@ -171,54 +174,62 @@ impl Collector {
     }
 
     /// The tracks, in the order in which they were chosen.
-    pub(crate) fn into_tracks(self) -> Vec<Rows> {
+    pub(crate) fn into_tracks(self) -> Vec<TrackFrames> {
         self.tracks
     }
 }
 
-/// Where in its block a frame lies, and what the block says of it.
+/// The position of a frame in its block, and the properties from the block.
 #[derive(Clone, Copy)]
-struct Place {
+struct LacePosition {
     number: usize,
     is_key: bool,
     each: u32,
     discarded_ns: u64,
 }
 
-impl Rows {
-    fn new(number: u64, codec: RowCodec, rate: u32) -> Self {
-        Rows { number, codec, rate, builder: SampleTableBuilder::default(), before: 0, count: 0, times: None }
+impl TrackFrames {
+    fn new(number: u64, codec: FrameCodec, rate: u32) -> Self {
+        TrackFrames {
+            number,
+            codec,
+            rate,
+            builder: SampleTableBuilder::default(),
+            before: 0,
+            count: 0,
+            times: None,
+        }
     }
 
-    fn is_sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let mut times = None;
-        let is_built = self.builder.is_sound(|row| {
+        let is_built = self.builder.is_valid(|row| {
             let (first, last) = times.get_or_insert((row.dts, row.dts));
             (*first, *last) = (row.dts.min(*first), row.dts.max(*last));
             TIMES.contains(&row.dts)
         });
         let is_packed = match self.codec {
-            RowCodec::Audio(packets) => packets.is_sound(self.before),
-            RowCodec::Vp8 | RowCodec::Av1 | RowCodec::OtherVideo => true,
+            FrameCodec::Audio(packets) => packets.is_valid(self.before),
+            FrameCodec::Vp8 | FrameCodec::Av1 | FrameCodec::OtherVideo => true,
         };
         is_built && is_packed && self.count == self.builder.len() && self.times == times
     }
 
-    fn push(&mut self, block: &BlockHead, time: i64, place: Place, mut frame: Frame) {
-        let follows = place.number > 0;
-        let (mut is_special, mut duration) = (follows, place.each);
+    fn push(&mut self, block: &BlockHead, time: i64, position: LacePosition, mut frame: Frame) {
+        let follows = position.number > 0;
+        let (mut is_special, mut duration) = (follows, position.each);
         match self.codec {
             // show_frame. RFC 6386, 9.1.
-            RowCodec::Vp8 => is_special = block.is_invisible() || frame.head[0] & 0x10 == 0,
-            RowCodec::Av1 if frame.size > 2 && frame.head.starts_with(&TEMPORAL_DELIMITER) => {
+            FrameCodec::Vp8 => is_special = block.is_invisible() || frame.head[0] & 0x10 == 0,
+            FrameCodec::Av1 if frame.size > 2 && frame.head.starts_with(&TEMPORAL_DELIMITER) => {
                 frame.offset += 2;
                 frame.size -= 2;
                 is_special = block.is_invisible();
             }
-            RowCodec::Av1 | RowCodec::OtherVideo => is_special = block.is_invisible(),
-            RowCodec::Audio(packets) => {
+            FrameCodec::Av1 | FrameCodec::OtherVideo => is_special = block.is_invisible(),
+            FrameCodec::Audio(packets) => {
                 if let Some(samples) = packets.samples(&frame.head, frame.size, &mut self.before) {
-                    duration = self.heard(samples, place.discarded_ns);
+                    duration = self.audible_samples(samples, position.discarded_ns);
                 }
             }
         }
@@ -232,42 +243,42 @@ impl Rows {
             object: 0,
             offset: frame.offset,
             size: frame.size,
-            is_sync: place.is_key,
+            is_sync: position.is_key,
         });
     }
 
-    /// What is heard of so many samples where the end is discarded. Padding that leaves nothing is damage.
-    fn heard(&self, samples: u32, discarded_ns: u64) -> u32 {
+    /// The presented samples of a packet if its end is discarded. Padding that leaves no sample is damage.
+    fn audible_samples(&self, samples: u32, discarded_ns: u64) -> u32 {
         let discarded = (u128::from(discarded_ns) * u128::from(self.rate) + 500_000_000) / 1_000_000_000;
         let discarded = u32::try_from(discarded).ok().filter(|discarded| *discarded < samples);
         samples - discarded.unwrap_or(0)
     }
 
-    /// The packed rows. Errors: `Damaged` when times leave the range of times.
-    pub(crate) fn finish(self, scale_ns: u64) -> Result<RowTable, ReadError> {
+    /// The packed rows. Errors: `Damaged` if times leave the range of times.
+    pub(crate) fn finish(self, scale_ns: u64) -> Result<FrameTable, ReadError> {
         let (first, last) = self.times.unwrap_or((0, 0));
         let is_far = |time: i64| (i128::from(time) * i128::from(scale_ns)).abs() > TIME_NS_MAX;
         if is_far(first) || is_far(last) {
             return Err(ReadError::Damaged("its times leave the range of times".into()));
         }
-        Ok(RowTable { table: self.builder.finish(), times: (first, last) })
+        Ok(FrameTable { table: self.builder.finish(), times: (first, last) })
     }
 }
 
 /// The rows of one track.
 #[derive(Debug)]
-pub(crate) struct RowTable {
+pub(crate) struct FrameTable {
     table: SampleTable,
     /// Earliest and latest time, in units.
     pub(crate) times: (i64, i64),
 }
 
-impl RowTable {
+impl FrameTable {
     pub(crate) fn len(&self) -> u32 {
         self.table.len()
     }
 
-    /// Rows at these times, for tests of what becomes of them: (time, is_special, duration).
+    /// Rows at these times, for tests: (time, is_special, duration).
     #[cfg(test)]
     pub(crate) fn of(rows: impl IntoIterator<Item = (i64, bool, u32)>) -> Self {
         let rows: Vec<_> = rows.into_iter().collect();
@@ -282,12 +293,12 @@ impl RowTable {
             size: 1,
             is_sync: n == 0,
         };
-        RowTable { table: rows.into_iter().enumerate().map(sample).collect(), times }
+        FrameTable { table: rows.into_iter().enumerate().map(sample).collect(), times }
     }
 
     /// The rows, in the order of the file.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = Row> {
-        self.table.iter().map(|sample| Row {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = FrameRecord> {
+        self.table.iter().map(|sample| FrameRecord {
             time: sample.dts,
             is_special: sample.pts != sample.dts,
             duration: sample.duration,

@@ -1,6 +1,6 @@
-//! EBML: elements inside a buffer, and how they are written. RFC 8794.
+//! EBML: reads elements in a buffer, and writes them. RFC 8794.
 //!
-//! An element is an id, a size and a body. An id is written with its length marker, and compared so.
+//! An element is an id, a size and a body. Ids include their length marker, in files and in comparisons.
 
 /// Ids of elements. RFC 8794, 11.2 and 11.3; RFC 9559, 5.1.
 pub(crate) mod id {
@@ -79,48 +79,48 @@ pub(crate) mod id {
     pub(crate) const BIT_DEPTH: u32 = 0x6264;
 }
 
-/// Longest id and longest size. RFC 8794, 11.2.4 and 11.2.5, as Matroska fixes them: RFC 9559, 5.
+/// Maximum length of an id and of a size. RFC 8794, 11.2.4 and 11.2.5, as Matroska fixes them: RFC 9559, 5.
 pub(crate) const ID_LEN_MAX: usize = 4;
 pub(crate) const SIZE_LEN_MAX: usize = 8;
 
-/// The front of an element.
+/// The header of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) id: u32,
-    /// Bytes of the body; `None` where the writer did not know. RFC 8794, 6.2.
+    /// Bytes of the body; `None` if the writer did not know them. RFC 8794, 6.2.
     pub(crate) size: Option<u64>,
     /// Bytes of id and size.
     pub(crate) len: usize,
 }
 
-/// What some first bytes of an element are.
+/// The result of reading the first bytes of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front {
+pub(crate) enum ParsedHeader {
     Whole(Header),
-    /// More bytes are needed to tell.
-    Short,
-    /// No element begins so.
-    Nonsense,
+    /// More bytes are needed.
+    Incomplete,
+    /// The bytes are no element.
+    Invalid,
 }
 
 impl Header {
-    /// Reads the header at the front of some bytes.
-    pub(crate) fn parse(bytes: &[u8]) -> Front {
-        let Some(&first) = bytes.first() else { return Front::Short };
+    /// Parses the header at the front of some bytes.
+    pub(crate) fn parse(bytes: &[u8]) -> ParsedHeader {
+        let Some(&first) = bytes.first() else { return ParsedHeader::Incomplete };
         let id_len = first.leading_zeros() as usize + 1;
         if id_len > ID_LEN_MAX {
-            return Front::Nonsense;
+            return ParsedHeader::Invalid;
         }
-        let Some(id) = bytes.get(..id_len) else { return Front::Short };
+        let Some(id) = bytes.get(..id_len) else { return ParsedHeader::Incomplete };
         let id = id.iter().fold(0, |id, &byte| id << 8 | u32::from(byte));
         match vint(&bytes[id_len..]) {
-            Vint::Whole { value, len } => Front::Whole(Header {
+            Vint::Whole { value, len } => ParsedHeader::Whole(Header {
                 id,
                 size: (!is_all_ones(value, len)).then_some(value),
                 len: id_len + len,
             }),
-            Vint::Short => Front::Short,
-            Vint::Nonsense => Front::Nonsense,
+            Vint::Incomplete => ParsedHeader::Incomplete,
+            Vint::Invalid => ParsedHeader::Invalid,
         }
     }
 }
@@ -129,18 +129,18 @@ impl Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vint {
     Whole { value: u64, len: usize },
-    Short,
-    Nonsense,
+    Incomplete,
+    Invalid,
 }
 
 /// Reads the number at the front of some bytes, without its length marker.
 pub(crate) fn vint(bytes: &[u8]) -> Vint {
-    let Some(&first) = bytes.first() else { return Vint::Short };
+    let Some(&first) = bytes.first() else { return Vint::Incomplete };
     let len = first.leading_zeros() as usize + 1;
     if len > SIZE_LEN_MAX {
-        return Vint::Nonsense;
+        return Vint::Invalid;
     }
-    let Some(bytes) = bytes.get(..len) else { return Vint::Short };
+    let Some(bytes) = bytes.get(..len) else { return Vint::Incomplete };
     let value = bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte));
     Vint::Whole { value: value & ones(len), len }
 }
@@ -149,7 +149,7 @@ fn is_all_ones(value: u64, len: usize) -> bool {
     value == ones(len)
 }
 
-/// The largest number of this many bytes. As a size it means that none is known.
+/// The largest number of this many bytes. As a size it means an unknown size.
 fn ones(len: usize) -> u64 {
     (1 << (7 * len)) - 1
 }
@@ -163,9 +163,9 @@ pub(crate) struct Element<'a> {
     pub(crate) whole: &'a [u8],
 }
 
-/// The elements that lie one behind the other in `bytes`.
+/// Iterates over the consecutive elements in `bytes`.
 ///
-/// Ends at the first header that makes no sense. One that is longer than what holds it is cut at its end.
+/// Ends at the first invalid header. An element that is longer than its parent is cut at the parent's end.
 pub(crate) fn elements(bytes: &[u8]) -> Elements<'_> {
     Elements { rest: bytes }
 }
@@ -180,7 +180,7 @@ impl<'a> Iterator for Elements<'a> {
     type Item = Element<'a>;
 
     fn next(&mut self) -> Option<Element<'a>> {
-        let Front::Whole(header) = Header::parse(self.rest) else {
+        let ParsedHeader::Whole(header) = Header::parse(self.rest) else {
             self.rest = &[];
             return None;
         };
@@ -199,18 +199,18 @@ impl<'a> Element<'a> {
         elements(self.body).find(|child| child.id == id)
     }
 
-    /// The first child with this id as an unsigned number; `None` without one, or where it is too long.
+    /// The first child with this id as an unsigned number; `None` if it is missing or too long.
     pub(crate) fn uint(&self, id: u32) -> Option<u64> {
         self.child(id).and_then(|child| child.as_uint())
     }
 
-    /// Its body as an unsigned number. No byte at all is 0. RFC 8794, 7.2.
+    /// Its body as an unsigned number. An empty body is 0. RFC 8794, 7.2.
     pub(crate) fn as_uint(&self) -> Option<u64> {
         let is_short = self.body.len() <= 8;
         is_short.then(|| self.body.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
 
-    /// Its body as a number with a fraction. RFC 8794, 7.3.
+    /// Its body as a floating-point number. RFC 8794, 7.3.
     pub(crate) fn as_float(&self) -> Option<f64> {
         match self.body.len() {
             0 => Some(0.0),
@@ -220,14 +220,14 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Its body as text, up to the first zero. RFC 8794, 7.4 and 7.5.
+    /// Its body as text, up to the first zero byte. RFC 8794, 7.4 and 7.5.
     pub(crate) fn as_text(&self) -> Option<&'a str> {
         let text = self.body.split(|&byte| byte == 0).next().unwrap_or_default();
         std::str::from_utf8(text).ok()
     }
 }
 
-/// Appends one element with a size of eight bytes, so that no body has to be measured twice.
+/// Appends one element with a size of eight bytes: the length of the size then does not depend on the body.
 pub(crate) fn write(bytes: &mut Vec<u8>, id: u32, body: &[u8]) {
     write_header(bytes, id, body.len() as u64);
     bytes.extend_from_slice(body);
@@ -239,13 +239,13 @@ pub(crate) fn write_header(bytes: &mut Vec<u8>, id: u32, size: u64) {
     bytes.extend_from_slice(&(size | 1 << 56).to_be_bytes());
 }
 
-/// Appends the header of an element that lasts until its content says otherwise.
+/// Appends the header of an element of unknown size.
 pub(crate) fn write_unknown_header(bytes: &mut Vec<u8>, id: u32) {
     write_id(bytes, id);
     bytes.push(0xff);
 }
 
-/// Appends an element that is an unsigned number.
+/// Appends an element with an unsigned number.
 pub(crate) fn write_uint(bytes: &mut Vec<u8>, id: u32, value: u64) {
     let value = value.to_be_bytes();
     let zeros = value.iter().take(7).take_while(|&&byte| byte == 0).count();
@@ -267,8 +267,9 @@ mod tests {
 
     #[test]
     fn headers_are_read_as_the_standard_writes_them() {
-        let check = |bytes: &[u8], expected: Front| assert_eq!(Header::parse(bytes), expected, "{bytes:x?}");
-        let whole = |id, size, len| Front::Whole(Header { id, size, len });
+        let check =
+            |bytes: &[u8], expected: ParsedHeader| assert_eq!(Header::parse(bytes), expected, "{bytes:x?}");
+        let whole = |id, size, len| ParsedHeader::Whole(Header { id, size, len });
         check(&[0xec, 0x82, 9], whole(id::VOID, Some(2), 2));
         check(&[0x1a, 0x45, 0xdf, 0xa3, 0x40, 2], whole(id::EBML, Some(2), 6));
         check(&[0x42, 0x82, 0x01, 0, 0, 0, 0, 0, 0, 5], whole(id::DOC_TYPE, Some(5), 10));
@@ -276,15 +277,15 @@ mod tests {
         check(&[0xec, 0x01, 255, 255, 255, 255, 255, 255, 255], whole(id::VOID, None, 9));
         check(&[0xec, 0x40, 0x7f], whole(id::VOID, Some(127), 3));
         for short in [&[][..], &[0xec], &[0x1a, 0x45], &[0xec, 0x40], &[0x42, 0x82, 0x01, 0, 0]] {
-            check(short, Front::Short);
+            check(short, ParsedHeader::Incomplete);
         }
-        check(&[0x08, 0, 0, 0, 0], Front::Nonsense);
-        check(&[0], Front::Nonsense);
-        check(&[0xec, 0], Front::Nonsense);
+        check(&[0x08, 0, 0, 0, 0], ParsedHeader::Invalid);
+        check(&[0], ParsedHeader::Invalid);
+        check(&[0xec, 0], ParsedHeader::Invalid);
     }
 
     #[test]
-    fn elements_are_listed_until_the_bytes_make_no_sense() {
+    fn ebml_elements_end_at_invalid_bytes() {
         let ids = |bytes: &[u8]| elements(bytes).map(|one| (one.id, one.body.len())).collect::<Vec<_>>();
         assert_eq!(ids(&[]), []);
         assert_eq!(ids(&[0xec, 0x81, 7, 0xbf, 0x80]), [(id::VOID, 1), (id::CRC_32, 0)]);
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_other_lengths_are_none() {
+    fn ebml_number_of_wrong_length_is_none() {
         fn element(body: &[u8]) -> Element<'_> {
             Element { id: id::VOID, body, whole: body }
         }
@@ -312,7 +313,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_again(value: u64, body in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn ebml_element_round_trips(value: u64, body in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut bytes = Vec::new();
             write_uint(&mut bytes, id::DEFAULT_DURATION, value);
             write(&mut bytes, id::CLUSTER, &body);
@@ -324,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             prop_assert!(elements(&bytes).map(|one| one.whole.len()).sum::<usize>() <= bytes.len());
         }
     }

@@ -1,8 +1,8 @@
-//! A small Matroska that hands the frames of one track to a decoder, each at a time of our choice.
+//! Writes a small Matroska stream that passes the frames of one track to a decoder, each at a chosen time.
 //!
 //! Times are whole microseconds. ffmpeg reads it from its standard input: `-f matroska -i pipe:0`.
 //!
-//! [`write_feed`] makes all of it at once; [`feed_header`] and [`feed_frame`] make it piece by piece.
+//! [`write_feed`] writes all of it at once; [`feed_header`] and [`feed_frame`] write it piece by piece.
 
 use crate::ebml::{self, elements, id};
 
@@ -15,12 +15,12 @@ const KEYFRAME: u8 = 0x80;
 /// Bytes of a block before the frame: number of the track, time in the cluster, flags.
 const BLOCK_HEAD_LEN: u64 = 4;
 
-/// One unit of time earlier, as a signed number.
+/// Minus one unit of time, as a signed number.
 const BEFORE: [u8; 1] = [0xff];
 
-/// What is not taken over from the entry of a track: how its blocks were written in their own file, and what
-/// would make a decoder invent times or move them.
-const LEFT_OUT: [u32; 8] = [
+/// Elements that are not copied from the entry of a track: how its blocks were stored in their own file, and
+/// values that would make a decoder invent or move times.
+const OMITTED_ELEMENTS: [u32; 8] = [
     id::TRACK_NUMBER,
     id::FLAG_LACING,
     id::FLAG_ENABLED,
@@ -30,18 +30,18 @@ const LEFT_OUT: [u32; 8] = [
     id::CODEC_DELAY,
     id::TRACK_OPERATION,
 ];
-/// The same where it says how bytes were packed: what is fed is what was in them.
+/// The same for the content encoding of the blocks: the feed contains the bytes without it.
 const PACKED: [u32; 3] = [id::CONTENT_ENCODINGS, id::CRC_32, id::VOID];
 
-/// A frame that is fed.
+/// A frame of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FedFrame<'a> {
-    /// When it is shown, in microseconds.
+pub struct FeedFrame<'a> {
+    /// Presentation time, in microseconds.
     pub time_us: u64,
-    /// For how long, in microseconds. Without it a frame behind which none comes lasts no time at all, and
-    /// whoever shows frames on a grid of times leaves it out.
+    /// Duration, in microseconds. Without it, the last frame of a stream has no duration, and a filter with
+    /// a constant frame rate drops it.
     pub duration_us: Option<u64>,
-    /// Whether a decoder can begin here.
+    /// Whether decoding can begin here.
     pub is_key: bool,
     /// Its bytes.
     pub bytes: &'a [u8],
@@ -49,9 +49,9 @@ pub struct FedFrame<'a> {
 
 /// A whole feed: the track, then its frames in decode order.
 ///
-/// `track_entry` is one whole `TrackEntry` element as [`kinora_index::SampleEntry::Matroska`] holds it; of
-/// what is none nothing is taken.
-pub fn write_feed<'a>(track_entry: &[u8], frames: impl IntoIterator<Item = FedFrame<'a>>) -> Vec<u8> {
+/// `track_entry` is one whole `TrackEntry` element as in [`kinora_index::SampleEntry::Matroska`]. Bytes that
+/// are no such element are ignored.
+pub fn write_feed<'a>(track_entry: &[u8], frames: impl IntoIterator<Item = FeedFrame<'a>>) -> Vec<u8> {
     let mut bytes = feed_header(track_entry);
     for frame in frames {
         feed_frame(&mut bytes, frame);
@@ -59,7 +59,7 @@ pub fn write_feed<'a>(track_entry: &[u8], frames: impl IntoIterator<Item = FedFr
     bytes
 }
 
-/// The front of a feed: all that comes before its frames. See [`write_feed`].
+/// The header of a feed: everything before its frames. See [`write_feed`].
 pub fn feed_header(track_entry: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut body = Vec::new();
@@ -81,19 +81,19 @@ pub fn feed_header(track_entry: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Appends one frame: a cluster of its own, so that its time is told in full.
-pub fn feed_frame(bytes: &mut Vec<u8>, frame: FedFrame<'_>) {
+/// Appends one frame, in a cluster of its own, so that its time is complete.
+pub fn feed_frame(bytes: &mut Vec<u8>, frame: FeedFrame<'_>) {
     let mut front = Vec::with_capacity(64);
     ebml::write_uint(&mut front, id::TIMESTAMP, frame.time_us);
     let block_len = BLOCK_HEAD_LEN + frame.bytes.len() as u64;
     let head = |flags| [0x80 | TRACK_NUMBER, 0, 0, flags];
     if let Some(duration_us) = frame.duration_us {
-        // A `SimpleBlock` cannot say how long it lasts.
+        // A `SimpleBlock` has no duration.
         let mut group = Vec::with_capacity(32);
         ebml::write_uint(&mut group, id::BLOCK_DURATION, duration_us);
         if !frame.is_key {
-            // Of a group it is told by what the frame refers to: here to one before it, whichever. RFC 9559,
-            // 10.1.
+            // In a group, a reference marks a frame that is no keyframe. Its target does not matter; here it
+            // is the previous time. RFC 9559, 10.1.
             ebml::write(&mut group, id::REFERENCE_BLOCK, &BEFORE);
         }
         ebml::write_header(&mut group, id::BLOCK, block_len);
@@ -109,14 +109,14 @@ pub fn feed_frame(bytes: &mut Vec<u8>, frame: FedFrame<'_>) {
     bytes.extend_from_slice(frame.bytes);
 }
 
-/// The children of the entry, with a number of ours and without what is told otherwise here.
+/// The children of the entry, with our track number and without the elements that the feed sets itself.
 fn entry_body(track_entry: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(track_entry.len());
     ebml::write_uint(&mut body, id::TRACK_NUMBER, TRACK_NUMBER.into());
     ebml::write_uint(&mut body, id::FLAG_LACING, 0);
     let entry = elements(track_entry).next().filter(|entry| entry.id == id::TRACK_ENTRY);
     for child in entry.iter().flat_map(|entry| elements(entry.body)) {
-        if !LEFT_OUT.contains(&child.id) && !PACKED.contains(&child.id) {
+        if !OMITTED_ELEMENTS.contains(&child.id) && !PACKED.contains(&child.id) {
             body.extend_from_slice(child.whole);
         }
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_taken_over_but_for_what_is_told_otherwise() {
+    fn feed_track_entry_omits_overridden_elements() {
         let entry = entry(&[
             (id::TRACK_NUMBER, &[7]),
             (id::TRACK_TYPE, &[1]),
@@ -169,11 +169,11 @@ mod tests {
         }
     }
 
-    /// What comes behind the header of a feed of these frames: time, duration, whether it is a keyframe,
+    /// The bytes after the header of a feed of these frames: time, duration, whether it is a keyframe,
     /// bytes.
     fn clusters(frames: &[(u64, Option<u64>, bool, &[u8])]) -> Vec<u8> {
         let entry = entry(&[(id::CODEC_ID, b"V_VP8")]);
-        let frames = frames.iter().map(|&(time_us, duration_us, is_key, bytes)| FedFrame {
+        let frames = frames.iter().map(|&(time_us, duration_us, is_key, bytes)| FeedFrame {
             time_us,
             duration_us,
             is_key,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_lasts_says_so_in_a_group() {
+    fn frame_with_duration_is_a_block_group() {
         let mut expected = Vec::new();
         for (time, duration, refers_to, block) in [
             (1, &[0x9c, 0x40][..], None, &b"\x81\0\0\0key"[..]),

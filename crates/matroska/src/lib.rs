@@ -1,24 +1,24 @@
-//! Matroska and WebM: what a source says, and the feed of a decoder. RFC 9559.
+//! Matroska and WebM: reads sources, and writes the feed of a decoder. RFC 9559.
 //!
-//! Knows no playlist and no encoder; does no I/O. Begin with [`Reader`], which takes the passing bytes of a
-//! source, or with [`write_feed`], which hands the frames of one track to a decoder.
+//! Knows no playlist and no encoder; does no I/O. Begin with [`Reader`], which takes the bytes of a source
+//! in order, or with [`write_feed`], which passes the frames of one track to a decoder.
 //!
-//! The way of a file: `walk` (elements) → `entry`, `video`, `audio`, `chosen` (which tracks are played) →
-//! `block`, `packets`, `collect` (their frames, as written) → `times` (as meant) → `movie`, which from there
-//! on shares the way of MP4 (`kinora-isobmff`).
+//! The pipeline of a file: `walk` (elements) → `track_entry`, `video`, `audio`, `selected_tracks` (which
+//! tracks are played) → `block`, `packet_duration`, `collect` (their frames with written times) → `times`
+//! (corrected times) → `movie`, which then shares the pipeline of MP4 (`kinora-isobmff`).
 
 mod audio;
 mod block;
-mod chosen;
+mod codec_names;
 mod collect;
 mod ebml;
-mod entry;
 mod feed;
 mod movie;
-mod names;
-mod packets;
+mod packet_duration;
 mod rounding;
+mod selected_tracks;
 mod times;
+mod track_entry;
 mod video;
 mod vorbis;
 mod walk;
@@ -26,28 +26,29 @@ mod walk;
 use kinora_isobmff::{ReadError, read::Playable};
 use serde::{Deserialize, Serialize};
 
-use self::{chosen::Unreadable, walk::Walk};
+use self::{selected_tracks::Unreadable, walk::ElementWalker};
 
-pub use feed::{FedFrame, feed_frame, feed_header, write_feed};
+pub use feed::{FeedFrame, feed_frame, feed_header, write_feed};
 pub use walk::{LACED_BLOCK_LEN_MAX, TRACKS_LEN_MAX};
 
-/// Reads a Matroska file from its passing bytes, of which it keeps the packed times and places of the frames.
+/// Reads a Matroska file from its bytes in order, and stores only the packed times and positions of the
+/// frames.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Reader {
-    walk: Walk,
+    walk: ElementWalker,
 }
 
 impl Default for Reader {
-    /// A reader that has seen no byte.
+    /// A reader at the first byte.
     fn default() -> Self {
-        Reader { walk: Walk::new() }
+        Reader { walk: ElementWalker::new() }
     }
 }
 
 impl Reader {
-    /// Whether what came back from a checkpoint behind `len` bytes can go on.
-    pub fn is_sound(&self, len: u64) -> bool {
-        self.walk.is_sound(len)
+    /// Whether a state that was read from a checkpoint at `len` bytes is valid.
+    pub fn is_valid(&self, len: u64) -> bool {
+        self.walk.is_valid(len)
     }
 
     /// Bytes in memory.
@@ -55,14 +56,15 @@ impl Reader {
         self.walk.memory_len()
     }
 
-    /// Takes the next bytes; whether they can be read here. Once they cannot, nothing more is to be pushed.
+    /// Takes the next bytes. Returns whether this reader supports them; if not, the caller must push no more
+    /// bytes.
     ///
     /// Errors: final.
     pub fn push(&mut self, bytes: &[u8]) -> Result<bool, ReadError> {
         readable(self.walk.push(bytes)).map(|read| read.is_some())
     }
 
-    /// What can be played, once all `len` bytes have come; `None` where another reader can do better. Errors:
+    /// The playable tracks, after all `len` bytes; `None` if another reader can read the file. Errors:
     /// final.
     pub fn finish(self, len: u64) -> Result<Option<Playable>, ReadError> {
         readable(movie::playable(self.walk.finish(), len))
@@ -72,7 +74,7 @@ impl Reader {
 fn readable<T>(result: Result<T, Unreadable>) -> Result<Option<T>, ReadError> {
     match result {
         Ok(read) => Ok(Some(read)),
-        Err(Unreadable::Foreign) => Ok(None),
+        Err(Unreadable::NeedsRemux) => Ok(None),
         Err(Unreadable::Final(error)) => Err(error),
     }
 }

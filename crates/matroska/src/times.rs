@@ -1,8 +1,8 @@
-//! From the times that are written, which are whole units of mostly a millisecond, to those that were meant.
+//! Corrects written times, which are mostly whole milliseconds.
 //!
-//! Pictures of a steady rate lie on a grid: where one explains all of their times, they are put on it, in a
-//! timescale that can say it. Packets of sound follow one another: where they tell their lengths, these are
-//! added up. What does not fit is believed as it is written. M-14.
+//! Frames with a steady rate are on a grid. If one grid explains all of their times, they move to it, in a
+//! timescale that can represent it. Audio packets follow one another: if their lengths are known, the
+//! lengths are added up. Times that do not fit stay as written. M-14.
 
 use std::{
     cmp::Reverse,
@@ -15,27 +15,27 @@ use kinora_isobmff::{
 };
 
 use crate::{
-    collect::{Row, RowTable},
+    collect::{FrameRecord, FrameTable},
     rounding::{SECOND_NS, nearest},
 };
 
-/// Pictures that wait for one that is decoded later and shown earlier. H.264 and HEVC hold 16 at most.
-/// ISO/IEC 14496-10, A.3.1.
+/// Maximum number of frames that wait for one that is decoded later and presented earlier. H.264 and HEVC
+/// store at most 16. ISO/IEC 14496-10, A.3.1.
 const REORDERED_MAX: usize = 32;
-/// How far apart the errors of times may lie that a grid explains, in units: writers round twice where they
-/// add two rounded numbers.
+/// Maximum spread of time errors that a grid explains, in units: writers round twice if they add two rounded
+/// numbers.
 const SPREAD_UNITS_MAX: i128 = 2;
-/// A grid is no finer than so many units, or it would explain everything.
+/// Minimum grid step in units: a finer grid would explain all times.
 const GRID_UNITS_MIN: i128 = 4;
-/// Ticks a second of times that no grid explains: whole units of most files, and every usual frame rate, are
+/// Ticks per second of times that no grid explains: the units of most files, and every usual frame rate, are
 /// whole ticks.
 const TIMESCALE_USUAL: u32 = 90_000;
 /// The same for finer units.
 const TIMESCALE_FINE: u32 = 1_000_000;
-/// Of packets whose lengths contradict their times every how many is enough to distrust the lengths.
-const DISTRUST_PARTS: u64 = 8;
+/// If the lengths of more than one in this many packets contradict the times, all lengths are ignored.
+const DURATION_ERROR_PARTS: u64 = 8;
 
-/// Units of time: how many nanoseconds one is, and which is the first.
+/// Units of time: the nanoseconds per unit, and the base time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Units {
     pub(crate) scale_ns: u64,
@@ -64,15 +64,15 @@ fn in_ticks(ns: i128, timescale: u32) -> i64 {
     nearest(ns * i128::from(timescale), SECOND_NS) as i64
 }
 
-/// When the pictures of a track are shown.
+/// Presentation times of the frames of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PictureClock {
+pub(crate) struct FrameClock {
     pub(crate) timescale: u32,
     grid: Option<Grid>,
     default_duration_ns: Option<u64>,
 }
 
-/// Pictures a second as a fraction, and the written time of one of them.
+/// Frames per second as a fraction, and the written time of one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Grid {
     rate: (u64, u64),
@@ -80,29 +80,29 @@ struct Grid {
 }
 
 impl Grid {
-    /// The number of the place nearest to a written time, and how far from it that is, in nanoseconds times
+    /// The number of the grid point nearest to a written time, and the distance to it, in nanoseconds times
     /// the numerator of the rate.
-    fn place(&self, time: i64, scale_ns: u64) -> (i128, i128) {
+    fn slot(&self, time: i64, scale_ns: u64) -> (i128, i128) {
         let since = (i128::from(time) - i128::from(self.anchor)) * i128::from(scale_ns);
         let (number, step) = (since * i128::from(self.rate.0), self.step());
-        let place = nearest(number, step);
-        (place, number - place * step)
+        let point = nearest(number, step);
+        (point, number - point * step)
     }
 
-    /// From one place to the next, in nanoseconds times the numerator of the rate.
+    /// Distance between two grid points, in nanoseconds times the numerator of the rate.
     fn step(&self) -> i128 {
         i128::from(self.rate.1) * SECOND_NS
     }
 
-    /// Whether its places explain the times of all pictures that are shown.
-    fn explains(&self, rows: &RowTable, scale_ns: u64) -> bool {
+    /// Whether its points explain the times of all presented frames.
+    fn explains(&self, rows: &FrameTable, scale_ns: u64) -> bool {
         let unit = i128::from(scale_ns) * i128::from(self.rate.0);
         if self.step() < GRID_UNITS_MIN * unit {
             return false;
         }
         let (mut least, mut most) = (0, 0);
         for row in rows.rows().filter(|row| !row.is_special) {
-            let (_, error) = self.place(row.time, scale_ns);
+            let (_, error) = self.slot(row.time, scale_ns);
             (least, most) = (error.min(least), error.max(most));
             if most - least > SPREAD_UNITS_MAX * unit {
                 return false;
@@ -112,14 +112,14 @@ impl Grid {
     }
 }
 
-impl PictureClock {
-    /// The clock of a track: that of the duration it says, else that of the rate it has, else as its times
-    /// are written.
-    pub(crate) fn of(rows: &RowTable, units: Units, default_duration_ns: Option<u64>) -> Self {
+impl FrameClock {
+    /// Selects the clock of a track: the declared frame duration, else the measured rate, else the written
+    /// times.
+    pub(crate) fn of(rows: &FrameTable, units: Units, default_duration_ns: Option<u64>) -> Self {
         let grid = rows.rows().find(|row| !row.is_special).and_then(|first| {
-            let said = default_duration_ns;
-            let named = said.and_then(|ns| named_rate(SECOND_NS as u128, ns.into())).map(wide);
-            let exact = said.map(|ns| (SECOND_NS as u64, ns));
+            let declared_ns = default_duration_ns;
+            let named = declared_ns.and_then(|ns| named_rate(SECOND_NS as u128, ns.into())).map(wide);
+            let exact = declared_ns.map(|ns| (SECOND_NS as u64, ns));
             let shown = rows.rows().filter(|row| !row.is_special).count() as u128;
             let span = units.ns(rows.times.1) - units.ns(rows.times.0);
             let measured = u128::try_from(span).ok().filter(|&span| span > 0 && shown > 1);
@@ -137,29 +137,29 @@ impl PictureClock {
             None if is_whole => TIMESCALE_USUAL,
             None => TIMESCALE_FINE,
         };
-        PictureClock { timescale, grid, default_duration_ns }
+        FrameClock { timescale, grid, default_duration_ns }
     }
 
-    /// When a picture is shown that has this time written.
+    /// Presentation time of a frame with this written time.
     fn ticks(&self, time: i64, units: Units) -> i64 {
         let Some(grid) = self.grid else { return units.ticks(time, self.timescale) };
-        let (place, _) = grid.place(time, units.scale_ns);
-        units.ticks(grid.anchor, self.timescale) + self.after(place, grid)
+        let (point, _) = grid.slot(time, units.scale_ns);
+        units.ticks(grid.anchor, self.timescale) + self.after(point, grid)
     }
 
-    /// Ticks from the anchor of a grid to one of its places.
-    fn after(&self, place: i128, grid: Grid) -> i64 {
+    /// Ticks from the anchor of a grid to one of its points.
+    fn after(&self, point: i128, grid: Grid) -> i64 {
         let (rate, unit) = grid.rate;
-        nearest(place * i128::from(self.timescale) * i128::from(unit), rate.into()) as i64
+        nearest(point * i128::from(self.timescale) * i128::from(unit), rate.into()) as i64
     }
 
-    /// How long a picture lasts that nothing follows; 0 where nobody says.
-    fn lasting(&self, row: &Row, units: Units) -> u32 {
+    /// Duration of a frame without a successor; 0 if it is not declared.
+    fn lasting(&self, row: &FrameRecord, units: Units) -> u32 {
         match (self.grid, row.duration, self.default_duration_ns) {
             (Some(grid), units_long, _) => {
                 let ns = i128::from(units_long) * i128::from(units.scale_ns) * i128::from(grid.rate.0);
-                let places = nearest(ns, grid.step()).max(1);
-                u32::try_from(self.after(places, grid)).unwrap_or(u32::MAX)
+                let points = nearest(ns, grid.step()).max(1);
+                u32::try_from(self.after(points, grid)).unwrap_or(u32::MAX)
             }
             (None, 0, None) => 0,
             (None, 0, Some(ns)) => u32::try_from(in_ticks(ns.into(), self.timescale)).unwrap_or(u32::MAX),
@@ -167,18 +167,18 @@ impl PictureClock {
         }
     }
 
-    /// Hands the pictures out in decode order.
+    /// Emits the frames in decode order.
     ///
-    /// Their decode times are the times at which pictures are shown, in rising order: Matroska writes none. A
-    /// picture that is not shown gets a time between its neighbours, where nothing else is.
+    /// Matroska has no decode times: they are the presentation times in rising order. A frame that is not
+    /// presented gets a free time between its neighbours.
     pub(crate) fn each(
         &self,
-        rows: &RowTable,
+        rows: &FrameTable,
         units: Units,
         take: impl FnMut(RawSample) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
-        let mut order = Reorder { waiting: VecDeque::new(), times: BinaryHeap::new(), take };
-        let mut hidden: Vec<Row> = Vec::new();
+        let mut reorder = Reorder { waiting: VecDeque::new(), times: BinaryHeap::new(), take };
+        let mut hidden: Vec<FrameRecord> = Vec::new();
         let mut last = None;
         for row in rows.rows() {
             if row.is_special && hidden.len() < REORDERED_MAX {
@@ -189,15 +189,15 @@ impl PictureClock {
             let from = last.filter(|&last| last < at).unwrap_or(at);
             let parts = hidden.len() as i64 + 1;
             for (number, hidden) in (1..).zip(hidden.drain(..)) {
-                order.push(hidden, from + (at - from) * number / parts, self.lasting(&hidden, units))?;
+                reorder.push(hidden, from + (at - from) * number / parts, self.lasting(&hidden, units))?;
             }
-            order.push(row, at, self.lasting(&row, units))?;
+            reorder.push(row, at, self.lasting(&row, units))?;
             last = Some(at);
         }
         for (number, hidden) in (1..).zip(hidden) {
-            order.push(hidden, last.unwrap_or(0) + number, 1)?;
+            reorder.push(hidden, last.unwrap_or(0) + number, 1)?;
         }
-        order.finish()
+        reorder.finish()
     }
 }
 
@@ -205,15 +205,15 @@ fn wide((rate, unit): (u32, u32)) -> (u64, u64) {
     (rate.into(), unit.into())
 }
 
-/// Pictures in decode order that wait until their decode times are known.
+/// Frames in decode order that wait until their decode times are known.
 struct Reorder<F> {
-    waiting: VecDeque<(Row, i64, u32)>,
+    waiting: VecDeque<(FrameRecord, i64, u32)>,
     times: BinaryHeap<Reverse<i64>>,
     take: F,
 }
 
 impl<F: FnMut(RawSample) -> Result<(), ReadError>> Reorder<F> {
-    fn push(&mut self, row: Row, pts: i64, lasting: u32) -> Result<(), ReadError> {
+    fn push(&mut self, row: FrameRecord, pts: i64, lasting: u32) -> Result<(), ReadError> {
         self.waiting.push_back((row, pts, lasting));
         self.times.push(Reverse(pts));
         if self.waiting.len() > REORDERED_MAX { self.pop() } else { Ok(()) }
@@ -225,8 +225,8 @@ impl<F: FnMut(RawSample) -> Result<(), ReadError>> Reorder<F> {
             return Ok(());
         };
         let composition = i32::try_from(pts - dts)
-            .map_err(|_| ReadError::Damaged("its pictures are decoded hours before they are shown".into()))?;
-        let Row { offset, size, is_key: is_sync, .. } = row;
+            .map_err(|_| ReadError::Damaged("its frames are decoded hours before they are shown".into()))?;
+        let FrameRecord { offset, size, is_key: is_sync, .. } = row;
         (self.take)(RawSample { dts, delta, composition, offset, size, is_sync })
     }
 
@@ -238,48 +238,49 @@ impl<F: FnMut(RawSample) -> Result<(), ReadError>> Reorder<F> {
     }
 }
 
-/// When the packets of a track are heard: in ticks of its sample rate.
+/// Presentation times of the packets of a track, in ticks of its sample rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PacketClock {
     pub(crate) rate: u32,
-    /// The rows say how many PCM samples they have.
+    /// The rows contain their number of PCM samples.
     pub(crate) has_lengths: bool,
     pub(crate) default_duration_ns: Option<u64>,
 }
 
-/// Where a packet ends.
+/// The end of a packet.
 #[derive(Debug, Clone, Copy)]
-struct End {
+struct PacketEnd {
     /// In ticks of the sample rate.
     at: i64,
     /// The written time of the packet, in units.
     written: i64,
 }
 
-impl End {
-    fn of(row: &Row, begin: i64) -> Self {
-        End { at: begin + i64::from(row.duration), written: row.time }
+impl PacketEnd {
+    fn of(row: &FrameRecord, begin: i64) -> Self {
+        PacketEnd { at: begin + i64::from(row.duration), written: row.time }
     }
 }
 
 impl PacketClock {
-    /// The same, without lengths that the times contradict again and again.
-    pub(crate) fn checked(self, rows: &RowTable, units: Units) -> Self {
+    /// The same clock, without lengths if the times contradict them repeatedly.
+    pub(crate) fn checked(self, rows: &FrameTable, units: Units) -> Self {
         let mut jumps = 0;
-        let mut before: Option<End> = None;
+        let mut before: Option<PacketEnd> = None;
         for row in rows.rows().filter(|_| self.has_lengths) {
             let at = self.begin(&row, units, before);
             jumps += u64::from(before.is_some_and(|before| before.at != at));
-            before = Some(End::of(&row, at));
+            before = Some(PacketEnd::of(&row, at));
         }
-        let is_trusted = jumps * DISTRUST_PARTS <= u64::from(rows.len());
+        let is_trusted = jumps * DURATION_ERROR_PARTS <= u64::from(rows.len());
         PacketClock { has_lengths: self.has_lengths && is_trusted, ..self }
     }
 
-    /// When a packet begins: where the one before it ends, unless more than a packet is missing or too many.
+    /// Start of a packet: the end of the previous one, unless the written time differs by more than a
+    /// packet.
     ///
-    /// Packets of one lace have one time, and there are writers that write one time for all packets.
-    fn begin(&self, row: &Row, units: Units, before: Option<End>) -> i64 {
+    /// Packets of one lace have one time, and some writers write one time for all packets.
+    fn begin(&self, row: &FrameRecord, units: Units, before: Option<PacketEnd>) -> i64 {
         if let Some(before) = before.filter(|before| row.is_special || row.time == before.written) {
             return before.at;
         }
@@ -291,10 +292,10 @@ impl PacketClock {
         before.map(|before| before.at).filter(is_near).unwrap_or(written)
     }
 
-    /// Hands the packets out in order.
+    /// Emits the packets in order.
     pub(crate) fn each(
         &self,
-        rows: &RowTable,
+        rows: &FrameTable,
         units: Units,
         mut take: impl FnMut(RawSample) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
@@ -304,22 +305,22 @@ impl PacketClock {
         let mut before = None;
         for row in rows.rows() {
             let at = self.begin(&row, units, before);
-            before = Some(End::of(&row, at));
+            before = Some(PacketEnd::of(&row, at));
             take(packet(&row, at, row.duration))?;
         }
         Ok(())
     }
 
-    /// The same where nobody says how long packets are: those of one lace share the time to the next one.
+    /// The same without known packet lengths: the packets of one lace share the time to the next lace.
     fn each_as_written(
         &self,
-        rows: &RowTable,
+        rows: &FrameTable,
         units: Units,
         mut take: impl FnMut(RawSample) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
-        let mut lace: Vec<Row> = Vec::new();
+        let mut lace: Vec<FrameRecord> = Vec::new();
         let mut each = self.default_duration_ns.map_or(0, |ns| in_ticks(ns.into(), self.rate)).max(0);
-        let mut hand_out = |lace: &mut Vec<Row>, next: Option<i64>| {
+        let mut hand_out = |lace: &mut Vec<FrameRecord>, next: Option<i64>| {
             let Some(first) = lace.first() else { return Ok(()) };
             let at = units.ticks(first.time, self.rate);
             let parts = lace.len() as i64;
@@ -339,13 +340,13 @@ impl PacketClock {
         hand_out(&mut lace, None)
     }
 
-    /// When the first packet begins.
-    pub(crate) fn first(&self, rows: &RowTable, units: Units) -> i64 {
+    /// Start of the first packet.
+    pub(crate) fn first(&self, rows: &FrameTable, units: Units) -> i64 {
         rows.rows().next().map_or(0, |row| units.ticks(row.time, self.rate))
     }
 }
 
-fn packet(row: &Row, dts: i64, delta: u32) -> RawSample {
+fn packet(row: &FrameRecord, dts: i64, delta: u32) -> RawSample {
     RawSample { dts, delta, composition: 0, offset: row.offset, size: row.size, is_sync: true }
 }
 

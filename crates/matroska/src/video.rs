@@ -1,5 +1,5 @@
-//! What a track of pictures is: a sample entry of MP4 where players may take it as it is, else the entry of
-//! Matroska.
+//! Describes a video track: with a sample entry of MP4 if players may get the track unchanged, else with the
+//! entry of Matroska.
 
 use kinora_index::{NotCopied, NotCopiedReason, SampleEntry, VideoTrack};
 use kinora_isobmff::{
@@ -9,9 +9,9 @@ use kinora_isobmff::{
 };
 
 use crate::{
+    codec_names::codec_name,
     ebml::{Element, id},
-    entry::Entry,
-    names::codec_name,
+    track_entry::TrackEntry,
 };
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
@@ -19,18 +19,17 @@ const FIELDS_LEN: usize = 78;
 /// 1.0 as 16.16 and as 2.30 fixed point.
 const ONE: i32 = 0x1_0000;
 const ONE_2_30: i32 = 0x4000_0000;
-/// `DisplayUnit`: pixels, and the shape of the picture alone. RFC 9559, 5.1.4.1.28.17.
-const PIXELS: u64 = 0;
-const SHAPE: u64 = 3;
+/// `DisplayUnit`: pixels, and display aspect ratio. RFC 9559, 5.1.4.1.28.17.
+const DISPLAY_UNIT_PIXELS: u64 = 0;
+const DISPLAY_UNIT_ASPECT_RATIO: u64 = 3;
 /// `FlagInterlaced`. RFC 9559, 5.1.4.1.28.1.
 const INTERLACED: u64 = 1;
-/// A characteristic that is left open. ISO/IEC 23091-2.
+/// An unspecified characteristic. ISO/IEC 23091-2.
 const UNSPECIFIED: u64 = 2;
-/// `Range`: all values are used. RFC 9559, 5.1.4.1.28.25.
+/// `Range`: full range. RFC 9559, 5.1.4.1.28.25.
 const FULL_RANGE: u64 = 2;
 
-/// The codecs that may be copied, with the boxes they are described by in MP4. Their `CodecPrivate` is the
-/// body of the second.
+/// The codecs that may be copied, with their boxes in MP4. Their `CodecPrivate` is the body of the second.
 fn boxes_of(codec_id: &str) -> Option<(&'static [u8; 4], &'static [u8; 4])> {
     match codec_id {
         "V_MPEG4/ISO/AVC" => Some((b"avc1", b"avcC")),
@@ -40,14 +39,13 @@ fn boxes_of(codec_id: &str) -> Option<(&'static [u8; 4], &'static [u8; 4])> {
     }
 }
 
-/// Reads the description of a video track. Composition shift and frame rate are left for those who see the
-/// frames.
+/// Reads the description of a video track. The caller sets composition shift and frame rate, because they
+/// depend on the frames.
 ///
-/// Errors: as the reader of MP4 has them for the same codec; `Damaged` without a size.
-pub(crate) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
-    let shape = entry.element.child(id::VIDEO).and_then(|video| Shape::parse(&video));
-    let shape =
-        shape.ok_or_else(|| ReadError::Damaged("a video track lacks the size of its pictures".into()))?;
+/// Errors: those of the MP4 reader for the same codec; `Damaged` without a size.
+pub(crate) fn track(entry: &TrackEntry<'_>) -> Result<VideoTrack, ReadError> {
+    let shape = entry.element.child(id::VIDEO).and_then(|video| VideoSettings::parse(&video));
+    let shape = shape.ok_or_else(|| ReadError::Damaged("a video track lacks its frame size".into()))?;
     let name = || codec_name(entry.codec_id, entry.private);
     match boxes_of(entry.codec_id).filter(|_| !entry.private.is_empty()) {
         Some((kind, config)) => {
@@ -74,8 +72,8 @@ pub(crate) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
     }
 }
 
-/// What a `Video` element says.
-struct Shape {
+/// The fields of a `Video` element.
+struct VideoSettings {
     width: u32,
     height: u32,
     pixel_aspect: Option<(u32, u32)>,
@@ -85,7 +83,7 @@ struct Shape {
     turns: u8,
 }
 
-/// Code points of a description of colours. ISO/IEC 23091-2.
+/// Code points of a colour description. ISO/IEC 23091-2.
 #[derive(Clone, Copy)]
 struct Nclx {
     primaries: u16,
@@ -94,8 +92,8 @@ struct Nclx {
     is_full_range: bool,
 }
 
-impl Shape {
-    /// `None` without a size that a sample entry can say.
+impl VideoSettings {
+    /// `None` without a size that fits a sample entry.
     fn parse(video: &Element<'_>) -> Option<Self> {
         let size = |id| video.uint(id).and_then(|size| u16::try_from(size).ok()).map(u64::from);
         let (width, height) = (size(id::PIXEL_WIDTH)?, size(id::PIXEL_HEIGHT)?);
@@ -104,7 +102,7 @@ impl Shape {
         }
         let roll =
             video.child(id::PROJECTION).and_then(|projection| projection.child(id::PROJECTION_POSE_ROLL));
-        Some(Shape {
+        Some(VideoSettings {
             width: width as u32,
             height: height as u32,
             pixel_aspect: pixel_aspect(video, width, height),
@@ -114,7 +112,7 @@ impl Shape {
         })
     }
 
-    /// The matrix of a `tkhd` box that turns the pictures and keeps them where they are. ISO/IEC 14496-12,
+    /// The matrix of a `tkhd` box that rotates the video and moves it back to the origin. ISO/IEC 14496-12,
     /// 8.3.2.
     fn matrix(&self) -> [i32; 9] {
         let fixed = |pixels: u32| i32::try_from(pixels << 16).unwrap_or(0);
@@ -129,18 +127,21 @@ impl Shape {
     }
 }
 
-/// The nearest quarter turn, clockwise, as players take the roll of a plain picture.
+/// The nearest quarter turn, clockwise, as players apply the roll of a projection.
 fn quarter_turns(degrees: f64) -> u8 {
     if !degrees.is_finite() {
         return 0;
     }
-    // -180 to 180 by the standard; what lies outside turns on.
+    // The standard allows -180 to 180; other values wrap around.
     ((degrees.rem_euclid(360.0) / 90.0).round() as u8) % 4
 }
 
-/// The shape of a pixel, where the size of the picture on the screen is said. RFC 9559, 5.1.4.1.28.15 to 17.
+/// The pixel aspect ratio, if the display size is declared. RFC 9559, 5.1.4.1.28.15 to 17.
 fn pixel_aspect(video: &Element<'_>, width: u64, height: u64) -> Option<(u32, u32)> {
-    if !matches!(video.uint(id::DISPLAY_UNIT).unwrap_or(PIXELS), PIXELS | SHAPE) {
+    if !matches!(
+        video.uint(id::DISPLAY_UNIT).unwrap_or(DISPLAY_UNIT_PIXELS),
+        DISPLAY_UNIT_PIXELS | DISPLAY_UNIT_ASPECT_RATIO
+    ) {
         return None;
     }
     let crop = |one, other| video.uint(one).unwrap_or(0).saturating_add(video.uint(other).unwrap_or(0));
@@ -148,7 +149,7 @@ fn pixel_aspect(video: &Element<'_>, width: u64, height: u64) -> Option<(u32, u3
         width.checked_sub(crop(id::PIXEL_CROP_LEFT, id::PIXEL_CROP_RIGHT)).filter(|&width| width > 0)?;
     let height =
         height.checked_sub(crop(id::PIXEL_CROP_TOP, id::PIXEL_CROP_BOTTOM)).filter(|&height| height > 0)?;
-    // One of them alone leaves the other as it is.
+    // If only one of them is declared, the other is the size in pixels.
     let (shown_width, shown_height) = (video.uint(id::DISPLAY_WIDTH), video.uint(id::DISPLAY_HEIGHT));
     shown_width.or(shown_height)?;
     let in_range = |size: Option<u64>, usual: u64| u16::try_from(size.unwrap_or(usual)).ok().map(u64::from);
@@ -158,7 +159,7 @@ fn pixel_aspect(video: &Element<'_>, width: u64, height: u64) -> Option<(u32, u3
 }
 
 impl Nclx {
-    /// `None` where all are left open.
+    /// `None` if all are unspecified.
     fn parse(colour: &Element<'_>) -> Option<Self> {
         let point =
             |id| colour.uint(id).and_then(|point| u16::try_from(point).ok()).unwrap_or(UNSPECIFIED as u16);
@@ -180,12 +181,12 @@ impl Nclx {
     }
 }
 
-/// The visual sample entry that an MP4 would have. ISO/IEC 14496-12, 12.1.3.
+/// The visual sample entry of the same track in an MP4. ISO/IEC 14496-12, 12.1.3.
 fn sample_entry(
     kind: &[u8; 4],
     config: &[u8; 4],
     private: &[u8],
-    shape: &Shape,
+    shape: &VideoSettings,
 ) -> Result<Vec<u8>, ReadError> {
     let mut fields = [0; FIELDS_LEN];
     fields[24..26].copy_from_slice(&(shape.width as u16).to_be_bytes());
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rolls_become_quarter_turns() {
+    fn projection_roll_becomes_rotation() {
         for (degrees, expected) in [
             (0.0, 0),
             (90.0, 1),
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_on_the_screen_gives_pixels_their_shape() {
+    fn display_size_gives_pixel_aspect() {
         let check = |children: &[(u32, u64)], expected: Option<(u32, u32)>| {
             let mut body = Vec::new();
             children.iter().for_each(|&(id, value)| crate::ebml::write_uint(&mut body, id, value));

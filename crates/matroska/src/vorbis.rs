@@ -1,30 +1,30 @@
-//! How long packets of Vorbis last: each is one of two sizes of block, which its mode names. Vorbis I
+//! Duration of Vorbis packets: each has one of two block sizes, which its mode selects. Vorbis I
 //! specification, 4.2 and 4.3.
 
 use serde::{Deserialize, Serialize};
 
 use crate::block::xiph_size;
 
-/// The block sizes of a stream, and which of them its modes have.
+/// The block sizes of a stream, and the block size of each mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct VorbisBlocks {
     /// Samples of the short and of the long block.
     sizes: [u32; 2],
-    /// Bits of a packet that hold the number of its mode.
+    /// Bits of a packet for the number of its mode.
     mode_bits: u32,
-    /// One bit a mode, the first one lowest: set where its block is the long one.
+    /// One bit per mode, the first one lowest: set if its block is the long one.
     long_modes: u64,
 }
 
-/// Samples of the least and of the largest block. 4.2.2.
+/// Range of samples per block. 4.2.2.
 const BLOCK_SAMPLES: std::ops::RangeInclusive<u32> = 64..=8192;
-/// Where the sizes of the blocks lie in the identification header, as two exponents. 4.2.2.
+/// Offset of the block sizes in the identification header, as two exponents. 4.2.2.
 const SIZES_AT: usize = 28;
-/// Most modes: their number less one has six bits. 4.2.4.
+/// Maximum number of modes: six bits store the number minus one. 4.2.4.
 const MODES_MAX: u32 = 64;
 
 impl VorbisBlocks {
-    /// From the three headers as Matroska has them: their number less one, the sizes of the first two, and
+    /// Reads the three headers in Matroska's form: their number minus one, the sizes of the first two, and
     /// then all.
     pub(crate) fn of_headers(private: &[u8]) -> Option<Self> {
         let (&2, mut rest) = private.split_first()? else { return None };
@@ -38,18 +38,18 @@ impl VorbisBlocks {
         is_possible.then_some(Self { sizes, mode_bits: u32::BITS - (modes - 1).leading_zeros(), long_modes })
     }
 
-    /// Whether what came back from a checkpoint can go on behind this block.
-    pub(crate) fn is_sound(self, before: u32) -> bool {
+    /// Whether a state that was read from a checkpoint is valid after this block.
+    pub(crate) fn is_valid(self, before: u32) -> bool {
         self.sizes.iter().all(|size| BLOCK_SAMPLES.contains(size))
             && self.mode_bits <= (MODES_MAX - 1).ilog2() + 1
             && before <= *BLOCK_SAMPLES.end()
     }
 
-    /// The PCM samples that come out with a packet which begins with this byte: half of its block and half of
-    /// the one before, of which they overlap a half each. `before` is the block before; it becomes that of
-    /// this packet.
+    /// The PCM samples that a packet adds, from its first byte: half of its block and half of the previous
+    /// one, which overlap by a half each. `before` is the previous block size; it is set to that of this
+    /// packet.
     ///
-    /// `None` for what is no sound.
+    /// `None` for a packet that is no audio.
     pub(crate) fn samples(self, first: u8, before: &mut u32) -> Option<u32> {
         if first & 1 != 0 {
             return None;
@@ -58,32 +58,32 @@ impl VorbisBlocks {
         let is_long = self.long_modes >> mode & 1 == 1;
         let block = self.sizes[usize::from(is_long)];
         let earlier = match *before {
-            // A long block says what was before it; the first block of all primes the decoder as a short one
-            // would.
+            // A long block declares the previous block size. The very first block primes the decoder like a
+            // short one.
             _ if is_long => self.sizes[usize::from(first >> (1 + self.mode_bits) & 1)],
             0 => self.sizes[0],
-            known => known,
+            size => size,
         };
         *before = block;
         Some((earlier + block) / 4)
     }
 }
 
-/// How many modes a setup header lists, and which have the long block.
+/// The number of modes in a setup header, and which have the long block.
 ///
-/// What stands in front of them takes a decoder to read, so they are read from their end on: a framing bit
-/// behind them, 41 bits each of which 32 are zeros, and in front of them their number less one in six bits.
-/// 4.2.4.
+/// The part before them needs a full parser, so they are read backwards from the end. A framing bit comes
+/// last, and before it 41 bits per mode, 32 of them zero. Before the modes, six bits store their number
+/// minus one. 4.2.4.
 fn modes(setup: &[u8]) -> Option<(u32, u64)> {
     let bits = setup.len().checked_mul(8)?;
-    // Bits are packed from the lowest on: backwards, the highest of a number comes first.
-    let bit = |place: usize| u64::from(setup[setup.len() - 1 - place / 8] >> (7 - place % 8) & 1);
+    // Bits are packed from the lowest on: backwards, the highest bit of a number comes first.
+    let bit = |position: usize| u64::from(setup[setup.len() - 1 - position / 8] >> (7 - position % 8) & 1);
     let number = |place: usize, len: usize| (place..place + len).fold(0, |all, place| all << 1 | bit(place));
     let framing = (0..8.min(bits)).find(|place| bit(*place) == 1)?;
     let (mut found, mut long_modes) = (None, 0);
     for count in 1..=MODES_MAX {
         let at = framing + 1 + 41 * (count as usize - 1);
-        // Mapping, transform and window; then the flag of the block; then perhaps the number of modes.
+        // Mapping, transform and window; then the block flag; then perhaps the number of modes.
         if bits < at + 41 + 6 || number(at, 8) >= 64 || number(at + 8, 32) != 0 {
             break;
         }
@@ -100,7 +100,7 @@ fn modes(setup: &[u8]) -> Option<(u32, u64)> {
 mod tests {
     use super::*;
 
-    /// Packs numbers of so many bits, from the lowest bit on.
+    /// Packs numbers of the given bit lengths, from the lowest bit on.
     fn packed(numbers: &[(u64, usize)]) -> Vec<u8> {
         let bits: Vec<u8> = numbers
             .iter()
@@ -125,17 +125,17 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_half_of_its_block_and_half_of_the_one_before() {
+    fn vorbis_packet_duration_uses_previous_block_size() {
         let blocks = VorbisBlocks::of_headers(&headers(&[false, true])).unwrap();
         assert_eq!(blocks, VorbisBlocks { sizes: [256, 2048], mode_bits: 1, long_modes: 0b10 });
         let mut before = 0;
-        // Short; long behind a short one, behind a long one; short behind a long one; not sound.
+        // Short; long after a short one, after a long one; short after a long one; not audio.
         let samples = [0b000, 0b0010, 0b0110, 0b000, 0b001].map(|first| blocks.samples(first, &mut before));
         assert_eq!(samples, [Some(128), Some(576), Some(1024), Some(576), None]);
     }
 
     #[test]
-    fn modes_are_counted_from_behind() {
+    fn vorbis_modes_are_read_from_the_end() {
         let of = |modes: &[bool]| VorbisBlocks::of_headers(&headers(modes)).unwrap();
         assert_eq!((of(&[true]).mode_bits, of(&[true]).long_modes), (0, 1));
         let three = of(&[false, true, true]);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_cut_short_tell_nothing() {
+    fn truncated_vorbis_headers_are_none() {
         let whole = headers(&[false, true]);
         for len in 0..350 {
             assert_eq!(VorbisBlocks::of_headers(&whole[..len]), None, "{len}");

@@ -1,75 +1,72 @@
-//! What can go wrong between a request and its bytes.
+//! Errors between a request and its bytes.
 
 use std::sync::Arc;
 
 use kinora_engine::EngineError;
-use kinora_formats::encode::{CollectError, FeedError, SegmentError};
+use kinora_formats::encode::{FeedError, SegmentError, SegmenterError};
 
-/// What a caller can act on.
+/// An error that a caller can act on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The plan lists no such rendition or segment.
-    #[error("there is no such segment")]
-    NotInPlan,
-    /// There is nothing to see: sound alone, or a frame that does not decode.
-    #[error("the media has no picture")]
-    NoPicture,
-    /// More was asked for than is made at once: too many pictures to decode, or an answer that becomes too
-    /// large. Less of it can be made.
-    #[error("so much is not made at once")]
-    TooMuch,
-    /// The media engine that is installed lacks an encoder that this needs.
+    #[error("the segment does not exist")]
+    NotListed,
+    /// There is no frame to show: the media is audio only, or the frame does not decode.
+    #[error("the media has no video")]
+    NoImage,
+    /// The request exceeds a limit: too many frames to decode, or a response that becomes too large. A
+    /// smaller request may succeed.
+    #[error("the clip is too large")]
+    LimitExceeded,
+    /// The installed media engine lacks an encoder that this needs.
     #[error("the media engine has no {0}")]
     NoEncoder(&'static str),
-    /// It was asked for and cannot be made: what it would be made of does not decode, or it would be too
-    /// long.
-    #[error("the file cannot be made")]
-    NoFile,
-    /// Sound with more long pauses than sounds can be laid over each other.
-    #[error("the sound has too many pauses of more than 30 s to lay other sound over it")]
+    /// The requested file cannot be made: its source does not decode, or the file would be too long.
+    #[error("the file cannot be created")]
+    NotPossible,
+    /// Audio with more long pauses than a mix can have parts.
+    #[error("the audio has too many pauses of more than 30 s to mix other audio over it")]
     TooManyPauses,
-    /// It was asked for and is being made.
-    #[error("the file is not made yet")]
-    NotYet,
-    /// Too much is asked for at once; trying again soon helps.
+    /// The requested file is being made.
+    #[error("the file is not created yet")]
+    Pending,
+    /// Too many requests at once; retry soon.
     #[error("the media engine is busy")]
     Busy,
-    /// Source or index are not there: the media was deleted meanwhile.
+    /// The source or its index is missing: the media was deleted meanwhile.
     #[error("the source is gone")]
     Gone,
     /// The index is damaged.
     #[error("the index cannot be used")]
     Damaged(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store of objects does not answer, or refuses us until an operator has done something; trying again
-    /// later helps.
+    /// The object store does not respond, or rejects requests until an operator acts. Retry later.
     #[error("the object store is not available")]
     Unavailable(#[source] kinora_blob::Error),
-    /// The store of objects failed.
+    /// The object store failed.
     #[error("the object store failed")]
     Blob(#[source] kinora_blob::Error),
-    /// Not one picture of the segment comes out of the decoder, now or later.
-    #[error("no picture of the segment can be decoded")]
+    /// No frame of the segment decodes, and a retry fails too.
+    #[error("no frame of the segment can be decoded")]
     NoFrame,
-    /// A segment could not be made. Another try may help.
-    #[error("the segment could not be made")]
-    Unmade(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A segment could not be encoded. A retry may help.
+    #[error("the segment could not be created")]
+    EncodeFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database failed.
     #[error("the database failed")]
     Store(#[source] kinora_store::Error),
-    /// The engine cannot be started here, or not be kept alive: trying again once the machine is mended
-    /// helps.
+    /// The engine cannot start or stay alive on this machine. Retry after the machine is repaired.
     #[error("the media engine is not available")]
-    EngineAway(#[source] EngineError),
+    EngineUnavailable(#[source] EngineError),
     /// The engine failed.
     #[error("the media engine failed")]
     Engine(#[source] EngineError),
-    /// What another caller met who asked for the same thing at the same time.
+    /// The error of a concurrent request for the same thing.
     #[error("{0}")]
     Shared(#[source] Arc<Error>),
 }
 
 impl Error {
-    /// The error itself, also when it was met by another caller.
+    /// The error itself, also if it is shared with another caller.
     pub fn root(&self) -> &Error {
         match self {
             Self::Shared(error) => error.root(),
@@ -77,26 +74,26 @@ impl Error {
         }
     }
 
-    /// Whether what was made could not be kept, for the disk has no room.
-    pub fn is_full(&self) -> bool {
+    /// Whether the output could not be stored because the disk is full.
+    pub fn is_disk_full(&self) -> bool {
         matches!(self.root(), Self::Blob(kinora_blob::Error::Full) | Self::Store(kinora_store::Error::Full))
     }
 
-    /// Whether a run of the encoder met it by itself, so that another run may end otherwise.
-    pub fn is_of_run(&self) -> bool {
-        matches!(self.root(), Self::Unmade(_))
+    /// Whether a single run of the encoder failed, so that a retry may succeed.
+    pub fn is_run_failure(&self) -> bool {
+        matches!(self.root(), Self::EncodeFailed(_))
     }
 
-    /// Whether the bytes of the source are the cause: they do not decode, or do not fit their index. Another
-    /// try gives the same, and the operator can do nothing about it.
-    pub fn is_of_file(&self) -> bool {
+    /// Whether the bytes of the source are the cause: they do not decode, or do not fit their index. A retry
+    /// fails in the same way, and the operator cannot help.
+    pub fn is_source_fault(&self) -> bool {
         match self.root() {
             Self::NoFrame => true,
-            Self::Unmade(cause) => {
+            Self::EncodeFailed(cause) => {
                 cause.is::<FeedError>()
-                    || cause.is::<CollectError>()
+                    || cause.is::<SegmenterError>()
                     || cause.is::<SegmentError>()
-                    || cause.downcast_ref().is_some_and(EngineError::is_of_input)
+                    || cause.downcast_ref().is_some_and(EngineError::is_input_fault)
             }
             _ => false,
         }
@@ -113,7 +110,7 @@ impl From<kinora_blob::Error> for Error {
     fn from(error: kinora_blob::Error) -> Self {
         match error {
             kinora_blob::Error::Gone(_) => Self::Gone,
-            unavailable @ (kinora_blob::Error::Unavailable { .. } | kinora_blob::Error::Refused { .. }) => {
+            unavailable @ (kinora_blob::Error::Unavailable { .. } | kinora_blob::Error::Rejected { .. }) => {
                 Self::Unavailable(unavailable)
             }
             other => Self::Blob(other),
@@ -124,21 +121,21 @@ impl From<kinora_blob::Error> for Error {
 impl From<EngineError> for Error {
     fn from(error: EngineError) -> Self {
         use EngineError::{
-            Busy, CpuExhausted, Failed, InputTooLarge, MemoryExhausted, MissingEncoder, NoPicture, NoRoom,
+            Busy, CpuExhausted, DiskFull, Failed, InputTooLarge, MemoryExhausted, MissingEncoder, NoFrame,
             OutputTooLarge, TimedOut,
         };
         match error {
-            // A machine that is too slow now may be fast enough soon.
+            // The machine may be fast enough later.
             Busy | TimedOut(_) => Self::Busy,
-            NoRoom => Self::Blob(kinora_blob::Error::Full),
+            DiskFull => Self::Blob(kinora_blob::Error::Full),
             MissingEncoder(name) => Self::NoEncoder(name),
-            NoPicture
+            NoFrame
             | Failed { .. }
             | CpuExhausted(_)
             | MemoryExhausted { .. }
             | InputTooLarge { .. }
-            | OutputTooLarge { .. } => Self::NoPicture,
-            away if away.is_of_machine() => Self::EngineAway(away),
+            | OutputTooLarge { .. } => Self::NoImage,
+            away if away.is_machine_fault() => Self::EngineUnavailable(away),
             other => Self::Engine(other),
         }
     }
@@ -152,29 +149,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decoder_error_is_of_the_file_and_a_slow_machine_is_not() {
-        let unmade = |cause: EngineError| Error::Unmade(Box::new(cause));
+    fn decoder_error_is_source_fault_timeout_is_not() {
+        let encode_failed = |cause: EngineError| Error::EncodeFailed(Box::new(cause));
         for error in [
             Error::NoFrame,
-            unmade(EngineError::Failed { exit: Some(1) }),
-            unmade(EngineError::Failed { exit: None }),
-            unmade(EngineError::CpuExhausted(Duration::from_secs(10))),
-            Error::Unmade(Box::new(CollectError::CutShort)),
-            Error::Unmade(Box::new(SegmentError::NoPictures)),
-            Error::Unmade(Box::new(FeedError::SampleEntry)),
+            encode_failed(EngineError::Failed { exit: Some(1) }),
+            encode_failed(EngineError::Failed { exit: None }),
+            encode_failed(EngineError::CpuExhausted(Duration::from_secs(10))),
+            Error::EncodeFailed(Box::new(SegmenterError::Truncated)),
+            Error::EncodeFailed(Box::new(SegmentError::NoFrames)),
+            Error::EncodeFailed(Box::new(FeedError::SampleEntry)),
         ] {
-            assert!(error.is_of_file(), "{error:?}");
-            assert!(Error::Shared(Arc::new(error)).is_of_file());
+            assert!(error.is_source_fault(), "{error:?}");
+            assert!(Error::Shared(Arc::new(error)).is_source_fault());
         }
         for error in [
             Error::Busy,
             Error::Gone,
-            unmade(EngineError::TimedOut(Duration::from_secs(10))),
-            Error::Unmade(Box::new(io::Error::other("no reader"))),
-            Error::EngineAway(EngineError::Killed),
+            encode_failed(EngineError::TimedOut(Duration::from_secs(10))),
+            Error::EncodeFailed(Box::new(io::Error::other("no reader"))),
+            Error::EngineUnavailable(EngineError::Killed),
             Error::Engine(EngineError::Failed { exit: Some(1) }),
         ] {
-            assert!(!error.is_of_file(), "{error:?}");
+            assert!(!error.is_source_fault(), "{error:?}");
         }
     }
 }

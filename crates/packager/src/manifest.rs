@@ -1,43 +1,45 @@
-//! What a player is offered: the copy, the rungs, or the sound alone.
+//! Multivariant playlists: the copy, the rungs, or audio only.
 
 use std::collections::HashSet;
 
 use kinora_domain::Resolution;
-use kinora_hls::{AddedSound, Address, Choice, MultivariantPlaylist, Offer, RatedRung};
+use kinora_hls::{
+    AddedAudio, MediaPlaylistRef, MultivariantPlaylist, RungBandwidth, VariantFilter, VariantInput,
+};
 
-use crate::{Error, OfferedSound, OfferedSubtitles, Packaged, Packager, Rendition, subtitles};
+use crate::{AddedAudioSource, AddedSubtitlesSource, Error, Packaged, Packager, Rendition, subtitles};
 
-/// Which renditions a viewer wants to choose from. C-176.
+/// The renditions that a viewer selects. C-176.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Wanted {
-    /// None that is smaller.
+pub struct RenditionFilter {
+    /// Lower limit of the resolution.
     pub min: Option<Resolution>,
-    /// None that is larger.
+    /// Upper limit of the resolution.
     pub max: Option<Resolution>,
-    /// This one alone.
+    /// This resolution only.
     pub only: Option<Resolution>,
-    /// In which order; `None`: the one to begin with first, then from large to small.
-    pub order: Option<Order>,
+    /// Order of the renditions; `None`: the one to begin with first, then from large to small.
+    pub order: Option<RenditionOrder>,
 }
 
-/// What was added to a media, and stands beside every rendition of it.
+/// Subtitles and audio that were added to a media and go with each of its renditions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Added<'a> {
-    /// Text that is shown.
-    pub subtitles: &'a [OfferedSubtitles],
-    /// Sound from files of its own.
-    pub sounds: &'a [OfferedSound],
+    /// Added subtitles.
+    pub subtitles: &'a [AddedSubtitlesSource],
+    /// Added audio, each from a file of its own.
+    pub audio: &'a [AddedAudioSource],
 }
 
-/// The same as a manifest lists it.
+/// The same, as a manifest lists it.
 struct Listed<'a> {
-    subtitles: &'a [OfferedSubtitles],
-    sounds: Vec<AddedSound>,
+    subtitles: &'a [AddedSubtitlesSource],
+    audio: Vec<AddedAudio>,
 }
 
 /// The order of the renditions of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum RenditionOrder {
     /// Small ones first.
     Ascending,
     /// Large ones first.
@@ -45,26 +47,27 @@ pub enum Order {
 }
 
 impl Packager {
-    /// What a player reads first. `base` is put in front of `video/playlist.m3u8`, `720p/playlist.m3u8` and
-    /// so on; nothing is larger than `max`; what was added stands beside every one. A busy server offers one
-    /// rung beside the copy. `None` where nothing is left that was wanted.
+    /// The multivariant playlist. `base` is the prefix of `video/playlist.m3u8`, `720p/playlist.m3u8` and so
+    /// on. Nothing is larger than `max`, and `added` goes with every variant. A busy server offers one rung
+    /// next to the copy. `None` if no selected rendition is left.
     pub async fn multivariant(
         &self,
         packaged: &Packaged,
         base: &str,
         max: Resolution,
-        wanted: Wanted,
+        filter: RenditionFilter,
         added: Added<'_>,
     ) -> Result<Option<String>, Error> {
         let listed = self.listed(base, added).await?;
         let broken = self.broken(packaged.presentation).await?;
         let load = self.engine.load();
-        // As many wait as can run: a new viewer of a cold rung would wait for two segments in front.
-        let is_busy = load.places <= load.waiting;
-        Ok(packaged.multivariant(base, max, wanted, &listed, &broken, is_busy))
+        // As many runs wait as can run at once. A new viewer of a rung that is not encoded would wait for
+        // two segments.
+        let is_busy = load.slots <= load.waiting;
+        Ok(packaged.multivariant(base, max, filter, &listed, &broken, is_busy))
     }
 
-    /// The sound alone, for a video that turned out not to decode; `None` when there is none.
+    /// The manifest of the audio alone, for a video that turned out not to decode; `None` without audio.
     pub async fn audio_only(
         &self,
         packaged: &Packaged,
@@ -77,8 +80,8 @@ impl Packager {
     }
 
     async fn listed<'a>(&self, base: &str, added: Added<'a>) -> Result<Listed<'a>, Error> {
-        let sounds = self.added_sounds(base, added.sounds).await?;
-        Ok(Listed { subtitles: added.subtitles, sounds })
+        let audio = self.added_audio(base, added.audio).await?;
+        Ok(Listed { subtitles: added.subtitles, audio })
     }
 }
 
@@ -88,27 +91,27 @@ impl Packaged {
         &self,
         base: &str,
         max: Resolution,
-        wanted: Wanted,
+        filter: RenditionFilter,
         listed: &Listed<'_>,
         broken: &HashSet<Rendition>,
         is_busy: bool,
     ) -> Option<String> {
-        let is_broken = |rated: &&RatedRung| broken.contains(&Rendition::Rung(rated.rung.name));
-        let rungs: Vec<&RatedRung> = self.ladder(max).iter().filter(|rated| !is_broken(rated)).collect();
+        let is_broken = |rated: &&RungBandwidth| broken.contains(&Rendition::Rung(rated.rung.name));
+        let rungs: Vec<&RungBandwidth> = self.ladder(max).iter().filter(|rated| !is_broken(rated)).collect();
         let broken_audio = broken_audio(broken);
-        let offer = Offer {
+        let input = VariantInput {
             rates: self.rates(),
             copies_video: self.is_video_copied(max),
             rungs: &rungs,
             encodes_audio: true,
-            broken_audio: &broken_audio,
-            added: &listed.sounds,
+            unencodable_audio: &broken_audio,
+            added_audio: &listed.audio,
             iframes: self.iframe_rate(),
-            choice: wanted.choice(),
+            filter: filter.variants(),
             is_busy,
         };
-        let mut playlist = MultivariantPlaylist::offered(self.index(), &offer, &|address| uri(base, address));
-        if playlist.variants.is_empty() && wanted == Wanted::default() {
+        let mut playlist = MultivariantPlaylist::build(self.index(), &input, &|address| uri(base, address));
+        if playlist.variants.is_empty() && filter == RenditionFilter::default() {
             return self.audio_only(base, listed, broken);
         }
         playlist.subtitles = subtitles::renditions(base, listed.subtitles);
@@ -118,36 +121,36 @@ impl Packaged {
     /// As [`Packager::audio_only`].
     fn audio_only(&self, base: &str, listed: &Listed<'_>, broken: &HashSet<Rendition>) -> Option<String> {
         let broken_audio = broken_audio(broken);
-        let offer = Offer {
+        let input = VariantInput {
             rates: self.rates(),
             encodes_audio: true,
-            broken_audio: &broken_audio,
-            added: &listed.sounds,
-            ..Offer::default()
+            unencodable_audio: &broken_audio,
+            added_audio: &listed.audio,
+            ..VariantInput::default()
         };
         let mut playlist =
-            MultivariantPlaylist::offered_audio(self.index(), &offer, &|address| uri(base, address));
+            MultivariantPlaylist::build_audio(self.index(), &input, &|address| uri(base, address));
         playlist.subtitles = subtitles::renditions(base, listed.subtitles);
         (!playlist.variants.is_empty()).then(|| playlist.render())
     }
 }
 
-impl Wanted {
-    fn choice(&self) -> Choice {
+impl RenditionFilter {
+    fn variants(&self) -> VariantFilter {
         let lines = |resolution: Option<Resolution>| resolution.map(Resolution::lines);
-        Choice {
+        VariantFilter {
             min_p: lines(self.min),
             max_p: lines(self.max),
             only_p: lines(self.only),
             order: self.order.map(|order| match order {
-                Order::Ascending => kinora_hls::Order::Ascending,
-                Order::Descending => kinora_hls::Order::Descending,
+                RenditionOrder::Ascending => kinora_hls::SizeOrder::Ascending,
+                RenditionOrder::Descending => kinora_hls::SizeOrder::Descending,
             }),
         }
     }
 }
 
-/// The audio tracks whose encoded rendition is among these.
+/// The audio tracks whose encoded rendition is in the set.
 fn broken_audio(broken: &HashSet<Rendition>) -> Vec<usize> {
     let number = |rendition: &Rendition| match rendition {
         Rendition::Aac(number) => Some(usize::from(*number)),
@@ -156,15 +159,15 @@ fn broken_audio(broken: &HashSet<Rendition>) -> Vec<usize> {
     broken.iter().filter_map(number).collect()
 }
 
-/// Where the playlist of a rendition is.
-fn uri(base: &str, address: Address) -> String {
+/// The address of the playlist of a rendition.
+fn uri(base: &str, address: MediaPlaylistRef) -> String {
     let counted = |number: usize| u8::try_from(number).expect("an index has far fewer tracks");
     let rendition = match address {
-        Address::Video => Rendition::Video,
-        Address::IFrames => Rendition::IFrames,
-        Address::Rung(name) => Rendition::Rung(name),
-        Address::Audio(number) => Rendition::Audio(counted(number)),
-        Address::EncodedAudio(number) => Rendition::Aac(counted(number)),
+        MediaPlaylistRef::Video => Rendition::Video,
+        MediaPlaylistRef::IFrames => Rendition::IFrames,
+        MediaPlaylistRef::Rung(name) => Rendition::Rung(name),
+        MediaPlaylistRef::Audio(number) => Rendition::Audio(counted(number)),
+        MediaPlaylistRef::EncodedAudio(number) => Rendition::Aac(counted(number)),
     };
     format!("{base}{rendition}/playlist.m3u8")
 }

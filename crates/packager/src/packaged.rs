@@ -1,4 +1,4 @@
-//! One presentation as players see it: its index and the texts made from it.
+//! One presentation for players: its index and the playlists and init segments derived from it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PresentationId, Resolution, SourceId};
-use kinora_engine::PICTURE_SIDE_MAX;
+use kinora_engine::IMAGE_SIDE_MAX;
 use kinora_formats::encode::{
     encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times, ladder,
 };
 use kinora_hls::{
-    Address, Break, CopyRates, FileEncryption, MediaPlaylist, MultivariantPlaylist, Offer, Rate, RatedRung,
-    sound_offers,
+    Bandwidth, CopyBandwidths, Discontinuity, FileEncryption, MediaPlaylist, MediaPlaylistRef,
+    MultivariantPlaylist, RungBandwidth, VariantInput, audio_renditions,
 };
 use kinora_index::{
     ENCODED_AUDIO_RATE, Index, IndexId, Rung, RungName, SampleObject, SampleObjectKind,
@@ -24,37 +24,37 @@ use uuid::Uuid;
 
 use crate::{Error, Rendition};
 
-/// An index with what was made from it. Everything here is a pure function of the index, so it never grows
-/// old.
+/// An index with everything derived from it. All of it is a pure function of the index, so it never becomes
+/// stale.
 #[derive(Debug)]
 pub struct Packaged {
     pub(crate) presentation: PresentationId,
     pub(crate) index: Index,
-    /// Where the objects of the index lie, by their numbers.
+    /// The objects of the index, by their numbers.
     pub(crate) objects: Arc<[ObjectKey]>,
     id: IndexId,
     stored_len: usize,
-    /// Rates are bounds over every sample: they are looked for once.
-    rates: OnceLock<CopyRates>,
-    video: Texts,
-    /// Those keyframes of the copied video that are listed.
+    /// Rates are bounds over every sample, so they are computed once.
+    rates: OnceLock<CopyBandwidths>,
+    video: RenditionCache,
+    /// The keyframes of the copied video that the playlist lists.
     iframes: OnceLock<Vec<PlannedSegment>>,
-    iframe_rate: OnceLock<Option<Rate>>,
-    /// The rungs for each [`Resolution::ALL`] as the largest one.
-    ladders: [OnceLock<Vec<RatedRung>>; Resolution::ALL.len()],
+    iframe_rate: OnceLock<Option<Bandwidth>>,
+    /// The rungs for each [`Resolution::ALL`] as the upper limit.
+    ladders: [OnceLock<Vec<RungBandwidth>>; Resolution::ALL.len()],
     iframe_playlist: OnceLock<Bytes>,
-    /// The playlist of every rung: only their addresses differ.
+    /// The playlist of every rung; only their addresses differ.
     encoded: OnceLock<Bytes>,
     /// One for each audio track.
-    audio: Vec<Texts>,
-    /// The playlist of the encoded sound of each audio track.
+    audio: Vec<RenditionCache>,
+    /// The playlist of the encoded rendition of each audio track.
     encoded_audio: Vec<OnceLock<Bytes>>,
 }
 
 #[derive(Debug, Default)]
-struct Texts {
+struct RenditionCache {
     playlist: OnceLock<Bytes>,
-    /// Of the first configuration; those of others are made each time.
+    /// Init segment of the first configuration; those of others are made each time.
     init: OnceLock<Bytes>,
 }
 
@@ -63,38 +63,39 @@ impl Packaged {
         let index = Index::from_bytes(bytes).map_err(|error| Error::Damaged(Box::new(error)))?;
         Ok(Self {
             presentation,
-            objects: index.objects.iter().map(|object| key_of(object, presentation)).collect(),
+            objects: index.objects.iter().map(|object| object_key(object, presentation)).collect(),
             id: IndexId::of_bytes(bytes),
             stored_len: bytes.len(),
             rates: OnceLock::new(),
-            video: Texts::default(),
+            video: RenditionCache::default(),
             iframes: OnceLock::new(),
             iframe_rate: OnceLock::new(),
             ladders: Default::default(),
             iframe_playlist: OnceLock::new(),
             encoded: OnceLock::new(),
-            audio: index.audio_tracks().map(|_| Texts::default()).collect(),
+            audio: index.audio_tracks().map(|_| RenditionCache::default()).collect(),
             encoded_audio: index.audio_tracks().map(|_| OnceLock::new()).collect(),
             index,
         })
     }
 
-    /// What the source holds.
+    /// The index of the source.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// Names the index in every address below a playback ID, so that a replaced source has new ones.
+    /// Id of the index. Every address below a playback ID has it, so that a replaced source has new
+    /// addresses.
     pub fn id(&self) -> IndexId {
         self.id
     }
 
-    /// The index takes about as much memory as its bytes, the playlists some tens of KiB.
+    /// Bytes in memory: the index takes about as much as its stored form, the playlists some tens of KiB.
     pub(crate) fn weight(&self) -> u32 {
         u32::try_from(self.stored_len.saturating_mul(2)).unwrap_or(u32::MAX)
     }
 
-    /// The track that a rendition is made from.
+    /// The track that a rendition is made from. Errors: [`Error::NotListed`].
     pub(crate) fn track(&self, rendition: Rendition) -> Result<&Track, Error> {
         let track = match rendition {
             Rendition::Video | Rendition::IFrames | Rendition::Rung(_) => {
@@ -104,30 +105,30 @@ impl Packaged {
                 self.index.audio_tracks().nth(number.into()).map(|(track, _)| track)
             }
         };
-        track.ok_or(Error::NotInPlan)
+        track.ok_or(Error::NotListed)
     }
 
-    /// How many segments the encoded sound of an audio track has.
+    /// The number of segments of the encoded rendition of an audio track.
     pub(crate) fn encoded_audio_count(&self, audio: u8) -> u32 {
         encoded_audio_segments(&self.index, audio.into())
     }
 
-    /// How large a picture of the video is where nothing else is asked for: as people see it, no side longer
-    /// than [`PICTURE_SIDE_MAX`]. `None` for sound alone.
-    pub fn picture_size(&self) -> Option<(u32, u32)> {
+    /// Default size of a thumbnail in pixels: the display size, with no side longer than
+    /// [`IMAGE_SIDE_MAX`]. `None` for audio only.
+    pub fn frame_size(&self) -> Option<(u32, u32)> {
         let (width, height) = self.index.video()?.1.display_size();
-        let longest = u64::from(width.max(height).max(PICTURE_SIDE_MAX));
-        let side = |side: u32| u64::from(side) * u64::from(PICTURE_SIDE_MAX) / longest;
-        let side = |length| u32::try_from(side(length)).unwrap_or(PICTURE_SIDE_MAX).max(1);
-        if longest == u64::from(PICTURE_SIDE_MAX) {
+        let longest = u64::from(width.max(height).max(IMAGE_SIDE_MAX));
+        let side = |side: u32| u64::from(side) * u64::from(IMAGE_SIDE_MAX) / longest;
+        let side = |length| u32::try_from(side(length)).unwrap_or(IMAGE_SIDE_MAX).max(1);
+        if longest == u64::from(IMAGE_SIDE_MAX) {
             Some((width, height))
         } else {
             Some((side(width), side(height)))
         }
     }
 
-    /// How long the video is shown, from 0 on the common timeline, in milliseconds. `None` for sound alone.
-    pub fn pictures_end_ms(&self) -> Option<u64> {
+    /// The end of the video on the common timeline, in milliseconds from 0. `None` for audio only.
+    pub fn video_end_ms(&self) -> Option<u64> {
         let (track, _) = self.index.video()?;
         let end = u128::try_from(track.end).unwrap_or(0) * 1000 / u128::from(track.timescale.max(1));
         Some(u64::try_from(end).unwrap_or(u64::MAX))
@@ -147,9 +148,9 @@ impl Packaged {
         }
     }
 
-    /// How long a segment plays, in microseconds; 0 for what no playlist lists, and for keyframes by
-    /// themselves, which nobody plays.
-    pub fn plays_us(&self, rendition: Rendition, number: u32) -> u64 {
+    /// Duration of a segment in microseconds. It is 0 for segments that no playlist lists, and for single
+    /// keyframes, which are not played.
+    pub fn segment_duration_us(&self, rendition: Rendition, number: u32) -> u64 {
         let Ok(track) = self.track(rendition) else { return 0 };
         let number = number as usize;
         let (ticks, a_second) = match rendition {
@@ -168,131 +169,134 @@ impl Packaged {
         u64::try_from(us).unwrap_or(u64::MAX)
     }
 
-    /// The rungs that players are offered where nothing may be larger than `max`, largest first.
+    /// The rungs that players are offered up to `max`, largest first.
     pub fn rungs(&self, max: Resolution) -> Vec<Rung> {
         self.ladder(max).iter().map(|rated| rated.rung.clone()).collect()
     }
 
     /// As [`Packaged::rungs`], each with its rate.
-    pub(crate) fn ladder(&self, max: Resolution) -> &[RatedRung] {
+    pub(crate) fn ladder(&self, max: Resolution) -> &[RungBandwidth] {
         self.ladders[max as usize].get_or_init(|| {
             if self.index.plan.encoded_video.is_empty() {
                 return Vec::new();
             }
             let rungs = ladder(&self.index, max.lines()).into_iter();
-            rungs.map(|rung| RatedRung::new(&self.index, rung)).collect()
+            rungs.map(|rung| RungBandwidth::new(&self.index, rung)).collect()
         })
     }
 
-    /// One of them. Errors: [`Error::NotInPlan`] for one that is not offered.
+    /// The rung of this name. Errors: [`Error::NotListed`] for one that is not offered.
     pub fn rung(&self, name: RungName, max: Resolution) -> Result<Rung, Error> {
-        let rated = self.ladder(max).iter().find(|rated| rated.rung.name == name).ok_or(Error::NotInPlan)?;
+        let rated = self.ladder(max).iter().find(|rated| rated.rung.name == name).ok_or(Error::NotListed)?;
         Ok(rated.rung.clone())
     }
 
     /// The rung that players begin with; `None` where they begin with the copy, and without rungs.
     pub fn start_rung(&self, max: Resolution) -> Option<Rung> {
-        let rungs: Vec<&RatedRung> = self.ladder(max).iter().collect();
-        let offer = Offer {
+        let rungs: Vec<&RungBandwidth> = self.ladder(max).iter().collect();
+        let input = VariantInput {
             rates: self.rates(),
             copies_video: self.is_video_copied(max),
             rungs: &rungs,
             encodes_audio: true,
-            ..Offer::default()
+            ..VariantInput::default()
         };
-        let Address::Rung(name) = MultivariantPlaylist::start(&self.index, &offer)? else { return None };
+        let MediaPlaylistRef::Rung(name) = MultivariantPlaylist::start_rendition(&self.index, &input)? else {
+            return None;
+        };
         self.rung(name, max).ok()
     }
 
-    /// Whether players are offered the video as it is where nothing may be larger than `max`.
-    /// C-32.
+    /// Whether players are offered a copy of the video up to `max`. C-32.
     pub fn is_video_copied(&self, max: Resolution) -> bool {
         self.index.video().is_some_and(|(_, video)| {
             let (width, height) = video.display_size();
-            video.not_copied.is_none() && Resolution::of_picture(width, height) <= max
+            video.not_copied.is_none() && Resolution::of_size(width, height) <= max
         })
     }
 
-    /// Whether all of a copied rendition is decoded as it begins. Files in one piece, which have one sample
-    /// entry, are made of such.
-    pub(crate) fn is_decoded_alike(&self, rendition: Rendition) -> bool {
-        self.track(rendition).is_ok_and(|track| track.configurations.is_empty() && track.joints.is_empty())
+    /// Whether one decoder configuration serves all of a copied rendition. Files in one piece have one
+    /// sample entry, so they need such a rendition.
+    pub(crate) fn has_one_configuration(&self, rendition: Rendition) -> bool {
+        self.track(rendition)
+            .is_ok_and(|track| track.configurations.is_empty() && track.edit_points.is_empty())
     }
 
-    /// Whether players are offered this audio track encoded: whatever does not play everywhere.
-    pub fn is_sound_encoded(&self, number: u8) -> bool {
-        sound_offers(&self.index, false).get(usize::from(number)).is_some_and(|sound| sound.is_encoded)
+    /// Whether players are offered this audio track encoded, because its copy does not play everywhere.
+    pub fn is_audio_encoded(&self, number: u8) -> bool {
+        audio_renditions(&self.index, false).get(usize::from(number)).is_some_and(|audio| audio.is_encoded)
     }
 
-    pub(crate) fn rates(&self) -> CopyRates {
-        *self.rates.get_or_init(|| CopyRates::of(&self.index))
+    pub(crate) fn rates(&self) -> CopyBandwidths {
+        *self.rates.get_or_init(|| CopyBandwidths::of(&self.index))
     }
 
-    /// The keyframes of the copied video that are listed; none without a copy.
+    /// The keyframes of the copied video that the playlist lists; none without a copy.
     pub(crate) fn iframes(&self) -> &[PlannedSegment] {
         self.iframes.get_or_init(|| iframes(&self.index))
     }
 
     /// Rates of these keyframes alone; `None` without them.
-    pub(crate) fn iframe_rate(&self) -> Option<Rate> {
+    pub(crate) fn iframe_rate(&self) -> Option<Bandwidth> {
         *self.iframe_rate.get_or_init(|| {
             let (track, _) = self.index.video().filter(|_| !self.iframes().is_empty())?;
-            Some(Rate::of(track, self.iframes()))
+            Some(Bandwidth::of(track, self.iframes()))
         })
     }
 
-    /// The segments of a rendition, with addresses relative to the playlist: `init.mp4`, `0.m4s`.
+    /// The media playlist of a rendition, with addresses relative to it: `init.mp4`, `0.m4s`.
     ///
-    /// Errors: [`Error::NotInPlan`] for a rendition the source does not have.
+    /// Errors: [`Error::NotListed`] for a rendition the source does not have.
     pub fn playlist(&self, rendition: Rendition) -> Result<Bytes, Error> {
         let text = match rendition {
             Rendition::Rung(_) => &self.encoded,
             Rendition::IFrames => &self.iframe_playlist,
-            Rendition::Aac(audio) => self.encoded_audio.get(usize::from(audio)).ok_or(Error::NotInPlan)?,
+            Rendition::Aac(audio) => self.encoded_audio.get(usize::from(audio)).ok_or(Error::NotListed)?,
             Rendition::Video | Rendition::Audio(_) => &self.texts(rendition)?.playlist,
         };
         if let Some(text) = text.get() {
             return Ok(text.clone());
         }
         let (timescale, segments) = self.listed(rendition)?;
-        let breaks = self.breaks(rendition, &segments);
-        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, breaks: &breaks };
-        let made = match rendition {
+        let breaks = self.discontinuities(rendition, &segments);
+        let playlist =
+            MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, discontinuities: &breaks };
+        let rendered = match rendition {
             Rendition::IFrames => playlist.render_iframes(segment_uri),
             _ => playlist.render(segment_uri),
         };
-        Ok(text.get_or_init(|| Bytes::from(made)).clone())
+        Ok(text.get_or_init(|| Bytes::from(rendered)).clone())
     }
 
-    /// As [`Self::playlist`], of files that are encrypted. Made each time: it is another one under each key.
+    /// As [`Self::playlist`], for encrypted segments. Made each time, because it differs for each key.
     pub fn encrypted_playlist(
         &self,
         rendition: Rendition,
         encryption: FileEncryption<'_>,
     ) -> Result<Bytes, Error> {
         let (timescale, segments) = self.listed(rendition)?;
-        let breaks = self.breaks(rendition, &segments);
-        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, breaks: &breaks };
+        let breaks = self.discontinuities(rendition, &segments);
+        let playlist =
+            MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, discontinuities: &breaks };
         Ok(Bytes::from(match rendition {
             Rendition::IFrames => playlist.render_encrypted_iframes(encryption, segment_uri),
             _ => playlist.render_encrypted(encryption, segment_uri),
         }))
     }
 
-    /// Where other parts begin among the segments of a rendition. What is encoded goes on as one.
-    fn breaks(&self, rendition: Rendition, segments: &[PlannedSegment]) -> Vec<Break> {
+    /// The discontinuities among the segments of a rendition. Encoded renditions have none.
+    fn discontinuities(&self, rendition: Rendition, segments: &[PlannedSegment]) -> Vec<Discontinuity> {
         let track = if rendition.is_encoded() { None } else { self.track(rendition).ok() };
         let mut before = 0;
-        let begun = track.map_or_else(Vec::new, |track| track.parts_begun(segments));
-        let breaks = begun.into_iter().map(|(segment, configuration)| {
+        let starts = track.map_or_else(Vec::new, |track| track.parts_begun(segments));
+        let breaks = starts.into_iter().map(|(segment, configuration)| {
             let is_changed = std::mem::replace(&mut before, configuration) != configuration;
-            Break { segment, init_uri: is_changed.then(|| init_name(configuration)) }
+            Discontinuity { segment, init_uri: is_changed.then(|| init_name(configuration)) }
         });
         breaks.collect()
     }
 
-    /// The segments that the playlist of a rendition lists, at least one, and the ticks a second of their
-    /// times.
+    /// The segments that the playlist of a rendition lists, at least one, and the timescale of their times.
     fn listed(&self, rendition: Rendition) -> Result<(u32, Cow<'_, [PlannedSegment]>), Error> {
         let track = self.track(rendition)?;
         let (timescale, segments) = match rendition {
@@ -305,25 +309,24 @@ impl Packaged {
                 (track.timescale, Cow::Borrowed(self.index.segments(track)))
             }
         };
-        if segments.is_empty() { Err(Error::NotInPlan) } else { Ok((timescale, segments)) }
+        if segments.is_empty() { Err(Error::NotListed) } else { Ok((timescale, segments)) }
     }
 
-    /// What a decoder must know before the first segment of a copied rendition in a configuration, or of
-    /// encoded sound, which has one.
+    /// The init segment of a configuration of a copied rendition, or of encoded audio, which has one.
     ///
-    /// Errors: [`Error::NotInPlan`] for what no playlist names.
+    /// Errors: [`Error::NotListed`] for an init segment that no playlist names.
     pub fn init(&self, rendition: Rendition, configuration: u8) -> Result<Bytes, Error> {
         if let Rendition::Aac(audio) = rendition {
             let init = encoded_audio_init(&self.index, audio.into());
             return init
                 .filter(|_| self.encoded_audio_count(audio) > 0 && configuration == 0)
                 .map(Bytes::from)
-                .ok_or(Error::NotInPlan);
+                .ok_or(Error::NotListed);
         }
         let track = self.track(rendition)?;
         let texts = self.texts(rendition)?;
         if track.configurations.len() < usize::from(configuration) {
-            return Err(Error::NotInPlan);
+            return Err(Error::NotListed);
         }
         if let Some(bytes) = texts.init.get().filter(|_| configuration == 0) {
             return Ok(bytes.clone());
@@ -336,28 +339,28 @@ impl Packaged {
         Ok(texts.init.get_or_init(|| Bytes::from(bytes)).clone())
     }
 
-    fn texts(&self, rendition: Rendition) -> Result<&Texts, Error> {
+    fn texts(&self, rendition: Rendition) -> Result<&RenditionCache, Error> {
         match rendition {
-            // A keyframe by itself is decoded like any other.
+            // A single keyframe is decoded like any other.
             Rendition::Video | Rendition::IFrames => Ok(&self.video),
-            Rendition::Audio(number) => self.audio.get(usize::from(number)).ok_or(Error::NotInPlan),
-            Rendition::Rung(_) | Rendition::Aac(_) => Err(Error::NotInPlan),
+            Rendition::Audio(number) => self.audio.get(usize::from(number)).ok_or(Error::NotListed),
+            Rendition::Rung(_) | Rendition::Aac(_) => Err(Error::NotListed),
         }
     }
 }
 
 /// The object that an index of this presentation names.
-pub fn key_of(object: &SampleObject, presentation: PresentationId) -> ObjectKey {
+pub fn object_key(object: &SampleObject, presentation: PresentationId) -> ObjectKey {
     let named = object.source.map(|name| SourceId::from_uuid(Uuid::from_bytes(name)));
     let source = named.unwrap_or(presentation.whole_source());
     match object.kind {
         SampleObjectKind::Source => ObjectKey::Source(source),
-        SampleObjectKind::Normalised(_) => ObjectKey::Normalised(source),
-        SampleObjectKind::Sound { .. } => ObjectKey::Sound(source),
+        SampleObjectKind::Remuxed(_) => ObjectKey::Normalised(source),
+        SampleObjectKind::Audio { .. } => ObjectKey::Audio(source),
     }
 }
 
-/// Addresses are relative to the playlist.
+/// Relative to the playlist.
 const INIT_URI: &str = "init.mp4";
 
 /// The file name of the init segment of a configuration of a track, counted from 0.
@@ -365,7 +368,7 @@ pub fn init_name(configuration: u8) -> String {
     if configuration == 0 { INIT_URI.to_owned() } else { format!("init-{configuration}.mp4") }
 }
 
-/// The configuration whose init segment has this file name; each has one.
+/// Parses the file name of an init segment to its configuration. Each has one spelling.
 pub fn init_from_name(name: &str) -> Option<u8> {
     if name == INIT_URI {
         return Some(0);

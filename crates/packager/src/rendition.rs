@@ -1,5 +1,4 @@
-//! The versions of a media that a player can choose, their names, and the ids under which encoded ones are
-//! kept.
+//! The renditions of a media, their names, and the ids under which encoded ones are stored.
 
 use std::fmt;
 
@@ -7,18 +6,18 @@ use kinora_domain::{PresentationId, RenditionId, Timestamp};
 use kinora_index::RungName;
 use sha2::{Digest as _, Sha256};
 
-use crate::whole::SUFFIX;
+use crate::rendition_file::SUFFIX;
 
-/// How rungs and sound are encoded. What is kept under an address never changes, so whoever changes what
-/// comes out of an encode changes this, too.
-const RECIPE: &str = "1";
+/// Version of the encode settings. A stored object never changes, so a change of the encoder's output must
+/// change this too.
+const ENCODE_VERSION: &str = "1";
 
 /// A version of a media that a player can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rendition {
     /// The presentation's video as it is.
     Video,
-    /// The keyframes of `Video` one by one, for players that show pictures while somebody winds.
+    /// The keyframes of `Video` one by one, for trick play.
     IFrames,
     /// One of the presentation's audio tracks as it is, counted from 0 in the order of the presentation.
     Audio(u8),
@@ -29,56 +28,55 @@ pub enum Rendition {
 }
 
 impl Rendition {
-    /// The rendition that this stands for in an address; each has one.
+    /// Parses the name in an address. Each rendition has one spelling.
     pub fn from_text(text: &str) -> Option<Self> {
         let rendition = if text == "video" {
             Self::Video
         } else if text == "iframes" {
             Self::IFrames
         } else if let Some(number) = text.strip_prefix("audio") {
-            Self::Audio(counted(number)?)
+            Self::Audio(track_number(number)?)
         } else if let Some(number) = text.strip_prefix("aac") {
-            Self::Aac(counted(number)?)
+            Self::Aac(track_number(number)?)
         } else {
             Self::Rung(text.parse().ok()?)
         };
         (rendition.to_string() == text).then_some(rendition)
     }
 
-    /// Under which id it is kept; `None` for a copy, of which nothing is kept. The same on every machine.
+    /// Id of the stored rendition, equal on every machine; `None` for a copy, which is not stored.
     pub fn id(self, presentation: PresentationId) -> Option<RenditionId> {
         let (Self::Rung(_) | Self::Aac(_)) = self else { return None };
-        Some(hashed(&format!("{presentation}/{self}/{RECIPE}")))
+        Some(hashed(&format!("{presentation}/{self}/{ENCODE_VERSION}")))
     }
 
-    /// The id and the name of the row that says that parts of this rendition could not be made: it does not
-    /// decode there.
+    /// Id and name of the row that marks parts of this rendition as impossible to encode.
     ///
-    /// Only of encoded ones. No rendition has the name.
-    pub(crate) fn in_part(self, presentation: PresentationId) -> (RenditionId, String) {
+    /// Only for encoded ones. No rendition has the name.
+    pub(crate) fn partial_row(self, presentation: PresentationId) -> (RenditionId, String) {
         let name = format!("{self} in part");
         (hashed(&format!("{presentation}/{name}")), name)
     }
 
-    /// The name of the row of this rendition as a whole, joined to one object.
+    /// The name of the row of this rendition joined to one object.
     ///
-    /// Only of encoded ones. No rendition has the name.
-    pub(crate) fn whole_name(self) -> String {
+    /// Only for encoded ones. No rendition has the name.
+    pub(crate) fn rendition_file_row_name(self) -> String {
         format!("{self}{SUFFIX}")
     }
 
-    /// The id of a whole that is begun now. Each time another one: who still removes an earlier one does not
-    /// meet it.
-    pub(crate) fn whole_begun(self, presentation: PresentationId, now: Timestamp) -> RenditionId {
-        hashed(&format!("{presentation}/{self}{SUFFIX}/{RECIPE}/{}", now.as_micros()))
+    /// Id of a joined object that is begun now. It is different each time, so that a late removal of an
+    /// earlier one does not delete it.
+    pub(crate) fn new_rendition_file_row(self, presentation: PresentationId, now: Timestamp) -> RenditionId {
+        hashed(&format!("{presentation}/{self}{SUFFIX}/{ENCODE_VERSION}/{}", now.as_micros()))
     }
 
-    /// Whether it is encoded, and kept.
+    /// Whether it is encoded and stored.
     pub fn is_encoded(self) -> bool {
         matches!(self, Self::Rung(_) | Self::Aac(_))
     }
 
-    /// Whether it is sound.
+    /// Whether it is audio.
     pub fn is_audio(self) -> bool {
         matches!(self, Self::Audio(_) | Self::Aac(_))
     }
@@ -90,15 +88,15 @@ fn hashed(text: &str) -> RenditionId {
     RenditionId::of_hash(hash)
 }
 
-/// Which track the end of a name means: none the first, `-2` the second.
-fn counted(number: &str) -> Option<u8> {
+/// Parses the track suffix of a name: no suffix is the first, `-2` the second.
+fn track_number(number: &str) -> Option<u8> {
     match number {
         "" => Some(0),
         _ => number.strip_prefix('-')?.parse::<u8>().ok()?.checked_sub(1),
     }
 }
 
-/// What stands for it in addresses: `video`, `iframes`, `audio`, `audio-2`, `720p`, `aac`, `aac-2` and so on.
+/// Names in addresses: `video`, `iframes`, `audio`, `audio-2`, `720p`, `aac`, `aac-2` and so on.
 impl fmt::Display for Rendition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, number) = match self {

@@ -1,4 +1,4 @@
-//! The bytes of samples, from the objects in which they lie.
+//! Reads the bytes of samples from their objects.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use tokio::sync::OnceCell;
 
 use crate::{Error, Packaged, Packager};
 
-/// Reads samples of one presentation, each object opened when something of it is read first. Cheap to clone;
-/// clones share what is open.
+/// Reads samples of one presentation and opens each object at its first read. Cheap to clone; clones share
+/// the open objects.
 #[derive(Clone)]
 pub(crate) struct SampleReader {
     blob: Blob,
     keys: Arc<[ObjectKey]>,
-    /// One for each key.
+    /// One cell for each key.
     open: Arc<[OnceCell<ObjectReader>]>,
 }
 
@@ -31,8 +31,7 @@ impl Packager {
 }
 
 impl SampleReader {
-    /// Opens the objects in which these ranges lie, so that one that is not there is known before anything is
-    /// sent.
+    /// Opens the objects of these ranges, so that a missing one is found before a response starts.
     ///
     /// Errors: [`Error::Gone`] without one of them, those of the store.
     pub(crate) async fn open(&self, ranges: &[ByteRange]) -> Result<(), Error> {
@@ -42,7 +41,7 @@ impl SampleReader {
         Ok(())
     }
 
-    /// Opens all objects in which samples of a track lie.
+    /// Opens all objects with samples of a track.
     ///
     /// Errors: as for [`SampleReader::open`].
     pub(crate) async fn open_all(&self, track: &Track) -> Result<(), Error> {
@@ -65,7 +64,7 @@ impl SampleReader {
         Ok(pieces)
     }
 
-    /// The object in which all these ranges lie.
+    /// The object of all these ranges.
     async fn object(&self, ranges: &[ByteRange]) -> Result<&ObjectReader, Error> {
         let number = ranges.first().map_or(0, |range| usize::from(range.object));
         let (key, open) = self.keys.get(number).zip(self.open.get(number)).ok_or(Error::Gone)?;
@@ -73,7 +72,7 @@ impl SampleReader {
     }
 }
 
-/// Where the bytes lie in their object.
+/// The byte positions of these ranges in their object.
 pub(crate) fn positions(ranges: &[ByteRange]) -> Vec<Range<u64>> {
     ranges.iter().map(|range| range.offset..range.end()).collect()
 }

@@ -1,5 +1,5 @@
-//! Segments: of copied renditions a head made here, then ranges of the objects in which the samples lie; of
-//! encoded ones the object that is kept, or will be.
+//! Segments. A copied one is a head made here, then ranges of the objects with the samples. An encoded one
+//! is a stored object, which a run may have to make first.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use kinora_blob::{ObjectKey, ObjectReader};
 use kinora_index::{IndexId, Rung};
 use kinora_isobmff::write::{ByteRange, SegmentHead, iframe_head, segment_head};
 
-use crate::encode::RungLine;
+use crate::encode::ActiveRendition;
 use crate::samples::SampleReader;
-use crate::{Asker, Error, Packaged, Packager, Rendition};
+use crate::{Error, OnDemandClient, Packaged, Packager, Rendition};
 
-/// Bytes that are read and held at once for one viewer of a large segment.
+/// Bytes that are read and buffered at once for one viewer of a large segment.
 ///
-/// Small enough to be in the processor's cache still when they are sent. Having the kernel send the ranges
-/// from their file, without a copy, was measured too: the many short ranges of an interleaved source make it
-/// the slower way (docs/benchmarks.md).
+/// Small enough to be still in the processor's cache when they are sent. Sending the ranges from the file by
+/// the kernel, without a copy, was measured too: it is slower, because an interleaved source has many short
+/// ranges (docs/benchmarks.md).
 pub(crate) const WINDOW_BYTES: u64 = 256 << 10;
-/// Larger segments and pictures are not kept in memory.
+/// Larger segments and images are not cached in memory.
 pub(crate) const CACHED_BYTES_MAX: u64 = 256 << 10;
 
-/// Names a segment in memory.
+/// Key of a cached segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub(crate) enum CacheKey {
     /// Of a copy. The index makes it unique, so sources of equal bytes share it.
     Copied { index: IndexId, rendition: Rendition, number: u32 },
-    /// Of an encoded rendition. Each source has its own: what two encodes give need not be equal.
-    Kept(ObjectKey),
+    /// Of an encoded rendition. Each source has its own, because two encodes may differ.
+    Encoded(ObjectKey),
 }
 
-/// One segment, or a picture, ready to be sent in whole or in part.
+/// A segment or image, ready to be sent in full or by ranges.
 pub struct Segment {
     content: Content,
 }
@@ -46,21 +46,22 @@ enum Content {
 impl Packager {
     /// Segment `number` of a copied rendition, counted from 0.
     ///
-    /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Gone`] without the source.
+    /// Errors: [`Error::NotListed`] for a segment that the plan does not list, [`Error::Gone`] without the
+    /// source.
     pub async fn segment(
         &self,
         packaged: &Arc<Packaged>,
         rendition: Rendition,
         number: u32,
     ) -> Result<Segment, Error> {
-        let key = Key::Copied { index: packaged.id(), rendition, number };
+        let key = CacheKey::Copied { index: packaged.id(), rendition, number };
         if let Some(bytes) = self.segments.get(&key).await {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
         let head = head(packaged, rendition, number)?;
         let samples = self.samples(packaged);
         if head.ranges.is_empty() {
-            // Silence alone is no longer there either, where its media is not.
+            // Even a segment of silence must fail when its media is gone.
             samples.open_all(packaged.track(rendition)?).await?;
         }
         samples.open(&head.ranges).await?;
@@ -76,61 +77,61 @@ impl Packager {
 }
 
 impl Packager {
-    /// Segment `number` of a rung that the media offers, counted from 0: kept, or made now. Answered when all
-    /// of it is there.
+    /// Segment `number` of a rung that the media offers, counted from 0, stored or encoded now. Returns when
+    /// all of it is there.
     ///
-    /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Busy`] where too much is asked
-    /// for at once, [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be made, [`Error::Gone`] without
-    /// the source.
+    /// Errors: [`Error::NotListed`] for a segment that the plan does not list, [`Error::Busy`] for too many
+    /// requests at once, [`Error::NoFrame`] and [`Error::EncodeFailed`] if it cannot be encoded,
+    /// [`Error::Gone`] without the source.
     pub async fn encoded_segment(
         &self,
         packaged: &Arc<Packaged>,
         rung: &Rung,
         number: u32,
-        asker: Asker,
+        client: OnDemandClient,
     ) -> Result<Segment, Error> {
         if number >= packaged.encoded_count() {
-            return Err(Error::NotInPlan);
+            return Err(Error::NotListed);
         }
-        let line = self.line(packaged, rung).await?;
-        let segment = self.kept_or_made(packaged, &line, number, asker).await?;
-        self.note_watched(&line);
-        self.make_ahead(packaged, &line, number);
+        let rendition = self.active_rendition(packaged, rung).await?;
+        let segment = self.stored_or_encoded(packaged, &rendition, number, client).await?;
+        self.note_watched(&rendition);
+        self.make_ahead(packaged, &rendition, number);
         Ok(segment)
     }
 
-    async fn kept_or_made(
+    async fn stored_or_encoded(
         &self,
         packaged: &Arc<Packaged>,
-        line: &Arc<RungLine>,
+        rendition: &Arc<ActiveRendition>,
         number: u32,
-        asker: Asker,
+        client: OnDemandClient,
     ) -> Result<Segment, Error> {
-        let object = line.key(number);
-        let key = Key::Kept(object);
+        let object = rendition.key(number);
+        let key = CacheKey::Encoded(object);
         if let Some(bytes) = self.segments.get(&key).await {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
-        let looking = line.looking();
+        let mark = rendition.lookup_mark();
         let bytes = match self.blob.reader(object).await? {
             Some(reader) if reader.len() > CACHED_BYTES_MAX => {
                 return Ok(Segment { content: Content::Object(reader) });
             }
             Some(reader) => reader.read_at(0..reader.len()).await?,
-            None => Box::pin(self.make(packaged, line, number, looking, Some(asker))).await?,
+            None => Box::pin(self.make(packaged, rendition, number, mark, Some(client))).await?,
         };
-        self.remember(object, &bytes).await;
+        self.cache_segment(object, &bytes).await;
         Ok(Segment { content: Content::Whole(bytes) })
     }
 
-    /// Keeps a small encoded segment in memory.
-    pub(crate) async fn remember(&self, object: ObjectKey, bytes: &Bytes) {
+    /// Caches a small encoded segment in memory.
+    pub(crate) async fn cache_segment(&self, object: ObjectKey, bytes: &Bytes) {
         if bytes.len() as u64 <= CACHED_BYTES_MAX {
-            self.segments.insert(Key::Kept(object), bytes.clone()).await;
+            self.segments.insert(CacheKey::Encoded(object), bytes.clone()).await;
         }
     }
 
-    /// Segment `number` of the encoded sound of an audio track, counted from 0: kept, or made now.
+    /// Segment `number` of the encoded rendition of an audio track, counted from 0, stored or encoded now.
     ///
     /// Errors: as for a rung.
     pub async fn encoded_audio_segment(
@@ -138,24 +139,24 @@ impl Packager {
         packaged: &Arc<Packaged>,
         audio: u8,
         number: u32,
-        asker: Asker,
+        client: OnDemandClient,
     ) -> Result<Segment, Error> {
         if number >= packaged.encoded_audio_count(audio) {
-            return Err(Error::NotInPlan);
+            return Err(Error::NotListed);
         }
-        let line = self.audio_line(packaged, audio).await?;
-        let segment = self.kept_or_made(packaged, &line, number, asker).await?;
-        self.note_watched(&line);
-        self.make_ahead(packaged, &line, number);
+        let rendition = self.active_audio(packaged, audio).await?;
+        let segment = self.stored_or_encoded(packaged, &rendition, number, client).await?;
+        self.note_watched(&rendition);
+        self.make_ahead(packaged, &rendition, number);
         Ok(segment)
     }
 
-    /// What a decoder must know before the first segment of a rung that the media offers.
+    /// The init segment of a rung that the media offers.
     ///
     /// Errors: as for a segment.
     pub async fn encoded_init(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Bytes, Error> {
-        let line = self.line(packaged, rung).await?;
-        Box::pin(self.init_of_rung(packaged, &line)).await
+        let rendition = self.active_rendition(packaged, rung).await?;
+        Box::pin(self.init_of_rung(packaged, &rendition)).await
     }
 }
 
@@ -163,25 +164,25 @@ fn head(packaged: &Packaged, rendition: Rendition, number: u32) -> Result<Segmen
     use kinora_isobmff::write::WriteError::NoSuchSegment;
 
     if rendition.id(packaged.presentation).is_some() {
-        return Err(Error::NotInPlan); // encoded ones have no head in front of samples
+        return Err(Error::NotListed); // encoded ones have no head in front of samples
     }
     let head = match rendition {
         Rendition::IFrames => iframe_head(packaged.index(), packaged.iframes(), number),
         _ => segment_head(packaged.index(), packaged.track(rendition)?, number),
     };
     head.map_err(|error| match error {
-        NoSuchSegment { .. } => Error::NotInPlan,
+        NoSuchSegment { .. } => Error::NotListed,
         other => Error::Damaged(Box::new(other)),
     })
 }
 
 impl Segment {
-    /// What is in memory.
+    /// A segment from bytes in memory.
     pub(crate) fn of_bytes(bytes: Bytes) -> Self {
         Self { content: Content::Whole(bytes) }
     }
 
-    /// All of an object.
+    /// A segment that is all of an object.
     pub(crate) fn of_object(reader: ObjectReader) -> Self {
         Self { content: Content::Object(reader) }
     }
@@ -195,7 +196,7 @@ impl Segment {
         }
     }
 
-    /// All of it, where it is in memory already.
+    /// All bytes, if they are already in memory.
     pub fn whole(&self) -> Option<Bytes> {
         match &self.content {
             Content::Whole(bytes) => Some(bytes.clone()),
@@ -203,7 +204,7 @@ impl Segment {
         }
     }
 
-    /// All of it in one piece.
+    /// All bytes in one piece.
     pub(crate) async fn bytes(&self) -> Result<Bytes, Error> {
         let (head, ranges, samples) = match &self.content {
             Content::Whole(bytes) => return Ok(bytes.clone()),
@@ -212,15 +213,15 @@ impl Segment {
         };
         let pieces = samples.read(ranges).await?;
         let len = head.len() + pieces.iter().map(Bytes::len).sum::<usize>();
-        let mut whole = Vec::with_capacity(len);
-        whole.extend_from_slice(head);
-        pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
-        Ok(Bytes::from(whole))
+        let mut buffer = Vec::with_capacity(len);
+        buffer.extend_from_slice(head);
+        pieces.iter().for_each(|piece| buffer.extend_from_slice(piece));
+        Ok(Bytes::from(buffer))
     }
 
-    /// The bytes of a part, counted from the start of the segment, a window in memory at a time.
+    /// The bytes of a range, counted from the start of the segment, with one window in memory at a time.
     ///
-    /// What lies past the end is left out. The stream ends after its first error.
+    /// Omits bytes past the end. The stream ends after its first error.
     pub fn stream(self, part: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
         match self.content {
             Content::Whole(bytes) => {
@@ -255,20 +256,20 @@ impl Segment {
 /// Ranges in the same order, cut and grouped so that a group has at most [`WINDOW_BYTES`].
 fn windows(ranges: &[ByteRange]) -> Vec<Vec<ByteRange>> {
     let mut windows: Vec<Vec<ByteRange>> = Vec::new();
-    let mut room = 0;
+    let mut window_left = 0;
     for range in ranges {
         let mut rest = *range;
         while 0 < rest.len {
-            if room == 0 {
+            if window_left == 0 {
                 windows.push(Vec::new());
-                room = WINDOW_BYTES;
+                window_left = WINDOW_BYTES;
             }
-            let taken = room.min(rest.len);
+            let len = window_left.min(rest.len);
             if let Some(window) = windows.last_mut() {
-                window.push(ByteRange { len: taken, ..rest });
+                window.push(ByteRange { len, ..rest });
             }
-            rest = ByteRange { offset: rest.offset + taken, len: rest.len - taken, ..rest };
-            room -= taken;
+            rest = ByteRange { offset: rest.offset + len, len: rest.len - len, ..rest };
+            window_left -= len;
         }
     }
     windows
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_hold_all_bytes_in_order_and_none_is_too_large() {
+    fn read_windows_cover_all_bytes_within_size_limit() {
         let range = |offset, len| ByteRange { object: 0, offset, len };
         let ranges = [range(10, 5), range(100, 3 * WINDOW_BYTES), range(0, WINDOW_BYTES - 5), range(7, 1)];
         let windows = windows(&ranges);

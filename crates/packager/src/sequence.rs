@@ -1,75 +1,75 @@
-//! Several sources that play one after the other: what a player is offered of all of them, and the media
-//! playlists.
+//! Several sources that play in sequence: the multivariant playlist of all of them, and the media playlists.
 //!
-//! A player changes neither codec nor the number of its tracks where a source ends, so all of them come in
-//! H.264 and AAC: each is shown in that rendition which fits the size best, with the sound that plays when
-//! nobody chose; black, or silent, where it has none. D-0073.
+//! A player changes neither codec nor number of tracks where a source ends, so all sources come in H.264 and
+//! AAC. Each one uses the rendition that fits the size best and its default audio. A source without video is
+//! black, one without audio is silent. D-0073.
 
 use std::sync::Arc;
 
 use kinora_domain::Resolution;
 use kinora_formats::{BLACK_CODEC, Filler, encode::encoded_audio_times};
 use kinora_hls::{
-    AudioGroup, MultivariantPlaylist, Rate, RatedRung, SequencePlaylist, Variant, VideoRange, sound_offers,
+    AudioRendition, Bandwidth, ConcatPlaylist, MultivariantPlaylist, RungBandwidth, Variant, VideoRange,
+    audio_renditions,
 };
 use kinora_index::{ENCODED_AUDIO_CODEC, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment};
 
 use crate::{Error, Packaged, Packager, Rendition};
 
-/// The group of the sound.
-const GROUP: &str = "audio";
-/// What the sound is called: sources in a row have no language in common.
-const SOUND_NAME: &str = "Audio";
-/// What the codecs of copied video begin with that every player decodes.
-const EVERYWHERE: &str = "avc1.";
-/// Most segments of a rendition; sources behind that are left out. 22 h of segments of 4 s, whose playlist
-/// has about 2 MB.
+/// Group id of the audio renditions.
+const AUDIO_GROUP: &str = "audio";
+/// Name of the audio rendition: sources in a row have no language in common.
+const AUDIO_NAME: &str = "Audio";
+/// Codec prefix of copied video that every player decodes.
+const UNIVERSAL_CODEC_PREFIX: &str = "avc1.";
+/// Most segments of a rendition; later sources are left out. 22 h of segments of 4 s, whose playlist has
+/// about 2 MB.
 const SEGMENTS_MAX: usize = 20_000;
-/// Sound that goes on for longer than this behind the pictures is heard, in front of black; less is cut off.
-const SOUND_BEHIND_MIN_US: u64 = 1_000_000;
+/// Audio that exceeds the video by more than this is played over black; less is cut off. In microseconds.
+const AUDIO_TAIL_MIN_US: u64 = 1_000_000;
 
-/// A source among others in a row.
+/// A source of a sequence.
 #[derive(Debug)]
 pub struct SequenceItem {
     packaged: Arc<Packaged>,
-    /// In front of the name of a rendition, with a slash at the end.
+    /// Prefix of the name of a rendition, with a slash at the end.
     base: String,
-    /// In H.264, smallest first.
-    pictures: Vec<Picture>,
-    sound: Option<Sound>,
-    ends: Ends,
+    /// Renditions in H.264, smallest first.
+    video: Vec<SequenceVideo>,
+    audio: Option<SequenceAudio>,
+    ends: EndTimes,
 }
 
-/// A rendition of the pictures.
+/// A video rendition.
 #[derive(Debug)]
-struct Picture {
+struct SequenceVideo {
     rendition: Rendition,
     size: Resolution,
-    rate: Rate,
+    rate: Bandwidth,
     codec: String,
     resolution: (u32, u32),
     frame_rate: Option<(u32, u32)>,
 }
 
-/// The sound that plays when nobody chose.
+/// The default audio.
 #[derive(Debug)]
-pub(crate) struct Sound {
+pub(crate) struct SequenceAudio {
     pub(crate) rendition: Rendition,
-    pub(crate) rate: Rate,
+    pub(crate) rate: Bandwidth,
     pub(crate) codec: String,
 }
 
-/// Sources in a row.
+/// Sources that play in sequence.
 #[derive(Debug, Default)]
 pub struct Sequence {
     items: Vec<SequenceItem>,
-    /// Of all of them.
+    /// Sum over all sources.
     segment_count: usize,
 }
 
 impl Packager {
-    /// A source as one among others; `None` where players could be given nothing of it. `base` is the path of
-    /// its renditions, nothing is larger than `max`, and pictures that were withdrawn are left out.
+    /// A source for a sequence; `None` if it offers players nothing. `base` is the path of its renditions,
+    /// nothing is larger than `max`, and withdrawn video is left out.
     pub async fn sequence_item(
         &self,
         packaged: Arc<Packaged>,
@@ -79,25 +79,25 @@ impl Packager {
     ) -> Result<Option<SequenceItem>, Error> {
         let broken = self.broken(packaged.presentation).await?;
         let is_offered = |rendition: Rendition| !broken.contains(&rendition);
-        let mut pictures = if is_video_withdrawn { Vec::new() } else { packaged.pictures(max) };
-        pictures.retain(|picture| is_offered(picture.rendition));
-        let sound = packaged.sound().filter(|sound| is_offered(sound.rendition));
-        let is_empty = pictures.is_empty() && sound.is_none();
-        let ends = Ends::of(&packaged, pictures.first(), sound.as_ref());
-        Ok((!is_empty).then_some(SequenceItem { packaged, base, pictures, sound, ends }))
+        let mut videos = if is_video_withdrawn { Vec::new() } else { packaged.sequence_video(max) };
+        videos.retain(|video| is_offered(video.rendition));
+        let audio = packaged.sequence_audio().filter(|sound| is_offered(sound.rendition));
+        let is_empty = videos.is_empty() && audio.is_none();
+        let ends = EndTimes::of(&packaged, videos.first(), audio.as_ref());
+        Ok((!is_empty).then_some(SequenceItem { packaged, base, video: videos, audio, ends }))
     }
 }
 
 impl Packaged {
-    /// The renditions of the pictures that every player decodes, smallest first.
-    fn pictures(&self, max: Resolution) -> Vec<Picture> {
+    /// The video renditions that every player decodes, smallest first.
+    fn sequence_video(&self, max: Resolution) -> Vec<SequenceVideo> {
         let Some((_, video)) = self.index.video() else { return Vec::new() };
-        let size_of = |(width, height)| Resolution::of_picture(width, height);
-        let mut pictures: Vec<Picture> = Vec::new();
-        let is_plain =
-            VideoRange::of(video.transfer) == VideoRange::Sdr && video.codec.starts_with(EVERYWHERE);
+        let size_of = |(width, height)| Resolution::of_size(width, height);
+        let mut videos: Vec<SequenceVideo> = Vec::new();
+        let is_plain = VideoRange::of(video.transfer) == VideoRange::Sdr
+            && video.codec.starts_with(UNIVERSAL_CODEC_PREFIX);
         if is_plain && self.is_video_copied(max) && !self.index.plan.video.is_empty() {
-            pictures.push(Picture {
+            videos.push(SequenceVideo {
                 rendition: Rendition::Video,
                 size: size_of(video.display_size()),
                 rate: self.rates().video,
@@ -106,7 +106,7 @@ impl Packaged {
                 frame_rate: video.frame_rate,
             });
         }
-        pictures.extend(self.ladder(max).iter().map(|RatedRung { rung, rate }| Picture {
+        videos.extend(self.ladder(max).iter().map(|RungBandwidth { rung, rate }| SequenceVideo {
             rendition: Rendition::Rung(rung.name),
             size: size_of((rung.width, rung.height)),
             rate: *rate,
@@ -114,36 +114,36 @@ impl Packaged {
             resolution: (rung.width, rung.height),
             frame_rate: rung.frame_rate,
         }));
-        pictures.sort_by_key(|picture| picture.size);
-        pictures
+        videos.sort_by_key(|candidate| candidate.size);
+        videos
     }
 
-    /// The sound that plays everywhere of the track that plays when nobody chose.
-    pub(crate) fn sound(&self) -> Option<Sound> {
+    /// The rendition of the default audio track that plays everywhere.
+    pub(crate) fn sequence_audio(&self) -> Option<SequenceAudio> {
         let (default, _) = self.index.audio()?;
         let mut tracks = self.index.audio_tracks().enumerate();
         let (number, (_, audio)) =
             tracks.find(|(_, (track, _))| track.source_track == default.source_track)?;
         let name = u8::try_from(number).ok()?;
-        let offer = sound_offers(&self.index, false).get(number).copied()?;
-        if offer.is_encoded {
+        let audio_rendition = audio_renditions(&self.index, false).get(number).copied()?;
+        if audio_rendition.is_encoded {
             let rendition = Rendition::Aac(name);
-            return Some(Sound {
+            return Some(SequenceAudio {
                 rendition,
-                rate: Rate::ENCODED_AUDIO,
+                rate: Bandwidth::ENCODED_AUDIO,
                 codec: ENCODED_AUDIO_CODEC.to_owned(),
             });
         }
         // AAC: everything else is encoded, unless it is too long for that.
-        (offer.is_copied && audio.codec.starts_with("mp4a.")).then(|| Sound {
+        (audio_rendition.is_copied && audio.codec.starts_with("mp4a.")).then(|| SequenceAudio {
             rendition: Rendition::Audio(name),
             rate: self.rates().aac,
             codec: audio.codec.clone(),
         })
     }
 
-    /// The segments of a rendition, and the ticks a second of their times.
-    fn timed(&self, rendition: Rendition) -> (u32, Vec<Segment>) {
+    /// The segments of a rendition, and the timescale of their times.
+    fn segments_of(&self, rendition: Rendition) -> (u32, Vec<Segment>) {
         let Ok(track) = self.track(rendition) else { return (1, Vec::new()) };
         match rendition {
             Rendition::Aac(number) => {
@@ -155,15 +155,15 @@ impl Packaged {
     }
 }
 
-/// An instant of a source, in frames of the grid that fillers lie on, and in microseconds.
+/// A time in a source, in frames of the grid of fillers, and in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct End {
+struct EndTime {
     /// The first frame that begins at or after it.
     frame: u64,
     us: u64,
 }
 
-impl End {
+impl EndTime {
     const FRAME_US: (u64, u64) = (ENCODED_AUDIO_FRAME as u64 * 1_000_000, ENCODED_AUDIO_RATE as u64);
 
     fn of((timescale, segments): &(u32, Vec<Segment>)) -> Option<Self> {
@@ -181,46 +181,46 @@ impl End {
     }
 }
 
-/// How long a source plays, and how long each part of it.
+/// The duration of a source, and of each part of it.
 #[derive(Debug, Clone, Copy)]
-struct Ends {
-    pictures: Option<End>,
-    sound: Option<End>,
-    whole: End,
+struct EndTimes {
+    video: Option<EndTime>,
+    audio: Option<EndTime>,
+    whole: EndTime,
 }
 
-impl Ends {
-    fn of(packaged: &Packaged, picture: Option<&Picture>, sound: Option<&Sound>) -> Self {
-        let pictures = picture.and_then(|picture| End::of(&packaged.timed(picture.rendition)));
-        let sound = sound.and_then(|sound| End::of(&packaged.timed(sound.rendition)));
-        let whole = match (pictures, sound) {
-            (Some(pictures), Some(sound)) if pictures.us + SOUND_BEHIND_MIN_US <= sound.us => {
-                End::of_frame(sound.frame)
+impl EndTimes {
+    fn of(packaged: &Packaged, video: Option<&SequenceVideo>, audio: Option<&SequenceAudio>) -> Self {
+        let video_end = video.and_then(|picture| EndTime::of(&packaged.segments_of(picture.rendition)));
+        let audio_end = audio.and_then(|sound| EndTime::of(&packaged.segments_of(sound.rendition)));
+        let whole = match (video_end, audio_end) {
+            (Some(pictures), Some(sound)) if pictures.us + AUDIO_TAIL_MIN_US <= sound.us => {
+                EndTime::of_frame(sound.frame)
             }
             (Some(pictures), _) => pictures,
-            (None, sound) => End::of_frame(sound.map_or(0, |sound| sound.frame)),
+            (None, end) => EndTime::of_frame(end.map_or(0, |sound| sound.frame)),
         };
-        Self { pictures, sound, whole }
+        Self { video: video_end, audio: audio_end, whole }
     }
 }
 
 impl SequenceItem {
-    /// The rendition whose pictures fit a size best: the largest that is not larger, else the smallest.
-    fn picture(&self, size: Resolution) -> Option<&Picture> {
-        self.pictures.iter().rev().find(|picture| picture.size <= size).or(self.pictures.first())
+    /// The video rendition that fits a size best: the largest that is not larger, else the smallest.
+    fn best_video(&self, size: Resolution) -> Option<&SequenceVideo> {
+        self.video.iter().rev().find(|video| video.size <= size).or(self.video.first())
     }
 
-    /// Segments of the rendition that has most of them.
+    /// The number of segments of the rendition with most of them.
     fn segment_count(&self) -> usize {
-        let rendered = self.pictures.iter().map(|picture| picture.rendition);
-        let all = rendered.chain(self.sound.as_ref().map(|sound| sound.rendition));
+        let rendered = self.video.iter().map(|video| video.rendition);
+        let all = rendered.chain(self.audio.as_ref().map(|audio| audio.rendition));
         let fillers = Filler::segments(0, self.ends.whole.frame).len();
-        all.map(|rendition| self.packaged.timed(rendition).1.len()).max().unwrap_or(0).max(fillers)
+        all.map(|rendition| self.packaged.segments_of(rendition).1.len()).max().unwrap_or(0).max(fillers)
     }
 }
 
 impl Sequence {
-    /// Adds a source behind the others. `false`: there are too many segments, and it is left out.
+    /// Appends a source. `false` if there are too many segments, and it is left out.
     pub fn push(&mut self, item: SequenceItem) -> bool {
         let count = self.segment_count.saturating_add(item.segment_count());
         let has_room = count <= SEGMENTS_MAX;
@@ -236,30 +236,30 @@ impl Sequence {
         self.items.is_empty()
     }
 
-    /// The sizes that players choose from, smallest first; none where no source has pictures.
+    /// The sizes that players choose from, smallest first; none if no source has video.
     pub fn sizes(&self) -> Vec<Resolution> {
-        let all = self.items.iter().flat_map(|item| &item.pictures);
-        let mut sizes: Vec<_> = all.map(|picture| picture.size).collect();
+        let all = self.items.iter().flat_map(|item| &item.video);
+        let mut sizes: Vec<_> = all.map(|video| video.size).collect();
         sizes.sort_unstable();
         sizes.dedup();
         sizes
     }
 
-    fn has_sound(&self) -> bool {
-        self.items.iter().any(|item| item.sound.is_some())
+    fn has_audio(&self) -> bool {
+        self.items.iter().any(|item| item.audio.is_some())
     }
 
-    /// What a player reads first. `uri` gives the address of the playlist of a size, of the sound without
+    /// The multivariant playlist. `uri` gives the address of the playlist of a size, or of the audio without
     /// one.
     pub fn multivariant(&self, uri: impl Fn(Option<Resolution>) -> String) -> String {
         let sizes = self.sizes();
-        let sound = self.has_sound().then(|| self.sound_rate());
+        let audio_bandwidth = self.has_audio().then(|| self.audio_rate());
         let mut variants: Vec<Variant> =
-            sizes.iter().rev().map(|size| self.variant(*size, sound, uri(Some(*size)))).collect();
+            sizes.iter().rev().map(|size| self.variant(*size, audio_bandwidth, uri(Some(*size)))).collect();
         if variants.is_empty() {
             variants.push(Variant {
                 uri: uri(None),
-                rate: sound.unwrap_or_default(),
+                rate: audio_bandwidth.unwrap_or_default(),
                 codecs: self.codecs(None),
                 resolution: None,
                 frame_rate: None,
@@ -267,13 +267,13 @@ impl Sequence {
                 audio: None,
             });
         }
-        let has_group = !sizes.is_empty() && self.has_sound();
-        let audio = has_group.then(|| AudioGroup {
-            group: GROUP,
+        let has_group = !sizes.is_empty() && self.has_audio();
+        let audio = has_group.then(|| AudioRendition {
+            group: AUDIO_GROUP,
             uri: uri(None),
             codec: ENCODED_AUDIO_CODEC.to_owned(),
             language: None,
-            name: SOUND_NAME.to_owned(),
+            name: AUDIO_NAME.to_owned(),
             channels: 2,
             is_default: true,
             is_autoselected: true,
@@ -282,7 +282,7 @@ impl Sequence {
         let copies = self
             .items
             .iter()
-            .filter(|item| item.pictures.iter().any(|picture| picture.rendition == Rendition::Video));
+            .filter(|item| item.video.iter().any(|video| video.rendition == Rendition::Video));
         let has_open = copies.into_iter().any(|item| item.packaged.rates().has_open_segments);
         MultivariantPlaylist {
             audio: audio.into_iter().collect(),
@@ -294,33 +294,33 @@ impl Sequence {
         .render()
     }
 
-    fn variant(&self, size: Resolution, sound: Option<Rate>, uri: String) -> Variant {
-        let pictures = || self.items.iter().filter_map(|item| item.picture(size));
-        let largest = pictures().max_by_key(|picture| {
-            let (width, height) = picture.resolution;
+    fn variant(&self, size: Resolution, audio_bandwidth: Option<Bandwidth>, uri: String) -> Variant {
+        let videos = || self.items.iter().filter_map(|item| item.best_video(size));
+        let largest = videos().max_by_key(|video| {
+            let (width, height) = video.resolution;
             u64::from(width) * u64::from(height)
         });
-        let quickest = pictures()
+        let quickest = videos()
             .filter_map(|picture| picture.frame_rate)
             .max_by(|a, b| (u64::from(a.0) * u64::from(b.1)).cmp(&(u64::from(b.0) * u64::from(a.1))));
-        let rate = self.rate(|item| item.picture(size).map(|picture| picture.rate));
+        let rate = self.rate(|item| item.best_video(size).map(|picture| picture.rate));
         Variant {
             uri,
-            rate: sound.map_or(rate, |sound| rate.with(sound)),
+            rate: audio_bandwidth.map_or(rate, |bandwidth| rate.with(bandwidth)),
             codecs: self.codecs(Some(size)),
             resolution: largest.map(|picture| picture.resolution),
             frame_rate: quickest,
             video_range: Some(VideoRange::Sdr),
-            audio: sound.map(|_| GROUP),
+            audio: audio_bandwidth.map(|_| AUDIO_GROUP),
         }
     }
 
-    fn sound_rate(&self) -> Rate {
-        self.rate(|item| item.sound.as_ref().map(|sound| sound.rate))
+    fn audio_rate(&self) -> Bandwidth {
+        self.rate(|item| item.audio.as_ref().map(|audio| audio.rate))
     }
 
-    /// The peak of all, and the average over all of the time; fillers take next to nothing.
-    fn rate(&self, rate: impl Fn(&SequenceItem) -> Option<Rate>) -> Rate {
+    /// The peak rate of all sources, and the average over the total time; fillers add almost nothing.
+    fn rate(&self, rate: impl Fn(&SequenceItem) -> Option<Bandwidth>) -> Bandwidth {
         let (mut peak, mut bits, mut us) = (0, 0_u128, 0_u128);
         for item in &self.items {
             let length = u128::from(item.ends.whole.us);
@@ -330,10 +330,10 @@ impl Sequence {
                 bits += u128::from(rate.average) * length;
             }
         }
-        Rate { peak, average: u64::try_from(bits.div_ceil(us.max(1))).unwrap_or(u64::MAX) }
+        Bandwidth { peak, average: u64::try_from(bits.div_ceil(us.max(1))).unwrap_or(u64::MAX) }
     }
 
-    /// RFC 6381 strings of all that may play in a variant, each once.
+    /// RFC 6381 strings of all codecs in a variant, each once.
     fn codecs(&self, size: Option<Resolution>) -> Vec<String> {
         let mut codecs: Vec<String> = Vec::new();
         let mut add = |codec: &str| {
@@ -342,24 +342,25 @@ impl Sequence {
             }
         };
         if let Some(size) = size {
-            let pictures = || self.items.iter().map(|item| item.picture(size));
-            // Players that look at the first alone look at the largest.
-            let largest = pictures().flatten().max_by_key(|picture| picture.size);
-            largest.into_iter().chain(pictures().flatten()).for_each(|picture| add(&picture.codec));
-            if self.items.iter().any(SequenceItem::needs_black) {
+            let videos = || self.items.iter().map(|item| item.best_video(size));
+            // Players that read only the first codec see that of the largest size.
+            let largest = videos().flatten().max_by_key(|video| video.size);
+            largest.into_iter().chain(videos().flatten()).for_each(|picture| add(&picture.codec));
+            if self.items.iter().any(SequenceItem::needs_black_video) {
                 add(BLACK_CODEC);
             }
         }
-        if self.has_sound() {
-            let sounds = self.items.iter().map(|item| item.sound.as_ref());
-            sounds.for_each(|sound| add(sound.map_or(ENCODED_AUDIO_CODEC, |sound| sound.codec.as_str())));
+        if self.has_audio() {
+            let audio_tracks = self.items.iter().map(|item| item.audio.as_ref());
+            audio_tracks
+                .for_each(|audio| add(audio.map_or(ENCODED_AUDIO_CODEC, |sound| sound.codec.as_str())));
         }
         codecs
     }
 
-    /// The media playlist of a size; `None` where it is not offered. `filler` gives addresses of fillers'
-    /// files.
-    pub fn pictures(
+    /// The media playlist of a size; `None` if it is not offered. `filler` gives the addresses of the files
+    /// of fillers.
+    pub fn video_playlist(
         &self,
         size: Resolution,
         filler: impl Fn(Filler, Option<&Segment>) -> String,
@@ -367,37 +368,37 @@ impl Sequence {
         if !self.sizes().contains(&size) {
             return None;
         }
-        let mut playlist = SequencePlaylist::default();
+        let mut playlist = ConcatPlaylist::default();
         for item in &self.items {
             playlist.begin();
-            let Ends { pictures, whole, .. } = item.ends;
-            if let Some(picture) = item.picture(size) {
-                let until = if item.needs_black() { pictures.unwrap_or(whole) } else { whole };
-                push_rendition(&mut playlist, item, picture.rendition, until);
+            let EndTimes { video: video_end, whole, .. } = item.ends;
+            if let Some(video) = item.best_video(size) {
+                let until = if item.needs_black_video() { video_end.unwrap_or(whole) } else { whole };
+                push_rendition(&mut playlist, item, video.rendition, until);
             }
-            if item.needs_black() {
-                let first = pictures.map_or(0, |end| end.frame);
+            if item.needs_black_video() {
+                let first = video_end.map_or(0, |end| end.frame);
                 push_filler(&mut playlist, Filler::Black, first..whole.frame, whole, &filler);
             }
         }
         Some(playlist.render())
     }
 
-    /// The media playlist of the sound; `None` without any.
-    pub fn sound(&self, filler: impl Fn(Filler, Option<&Segment>) -> String) -> Option<String> {
-        if !self.has_sound() {
+    /// The media playlist of the audio; `None` without any.
+    pub fn audio_playlist(&self, filler: impl Fn(Filler, Option<&Segment>) -> String) -> Option<String> {
+        if !self.has_audio() {
             return None;
         }
-        let mut playlist = SequencePlaylist::default();
+        let mut playlist = ConcatPlaylist::default();
         for item in &self.items {
             playlist.begin();
-            let Ends { sound, whole, .. } = item.ends;
-            let first = sound.map_or(0, |end| end.frame);
-            // Less than a whole frame is missed by nobody.
-            let is_filled = End::of_frame(first + 1).us <= whole.us;
-            if let Some(sounding) = &item.sound {
-                let until = if is_filled { sound.unwrap_or(whole) } else { whole };
-                push_rendition(&mut playlist, item, sounding.rendition, until);
+            let EndTimes { audio: audio_end, whole, .. } = item.ends;
+            let first = audio_end.map_or(0, |end| end.frame);
+            // A gap of less than a whole frame is not audible.
+            let is_filled = EndTime::of_frame(first + 1).us <= whole.us;
+            if let Some(audio) = &item.audio {
+                let until = if is_filled { audio_end.unwrap_or(whole) } else { whole };
+                push_rendition(&mut playlist, item, audio.rendition, until);
             }
             if is_filled {
                 push_filler(&mut playlist, Filler::Silence, first..whole.frame, whole, &filler);
@@ -408,26 +409,26 @@ impl Sequence {
 }
 
 impl SequenceItem {
-    /// Whether it is longer than its pictures.
-    fn needs_black(&self) -> bool {
-        let Ends { pictures, whole, .. } = self.ends;
-        pictures.is_none_or(|pictures| pictures.us < whole.us)
+    /// Whether it is longer than its video.
+    fn needs_black_video(&self) -> bool {
+        let EndTimes { video: video_end, whole, .. } = self.ends;
+        video_end.is_none_or(|end| end.us < whole.us)
     }
 }
 
-fn push_rendition(playlist: &mut SequencePlaylist, item: &SequenceItem, rendition: Rendition, until: End) {
+fn push_rendition(playlist: &mut ConcatPlaylist, item: &SequenceItem, rendition: Rendition, until: EndTime) {
     let base = format!("{}{rendition}/", item.base);
-    let (timescale, segments) = item.packaged.timed(rendition);
+    let (timescale, segments) = item.packaged.segments_of(rendition);
     playlist.push(&format!("{base}init.mp4"), (timescale, &segments), until.us, |text, number| {
         text.push_str(&format!("{base}{number}.m4s"));
     });
 }
 
 fn push_filler(
-    playlist: &mut SequencePlaylist,
+    playlist: &mut ConcatPlaylist,
     filler: Filler,
     frames: std::ops::Range<u64>,
-    until: End,
+    until: EndTime,
     uri: &impl Fn(Filler, Option<&Segment>) -> String,
 ) {
     let segments = Filler::segments(frames.start, frames.end);

@@ -1,5 +1,4 @@
-//! Subtitles that were added to a media: the file as it is kept, and segments of it made when they are asked
-//! for.
+//! Subtitles that were added to a media: the stored file, and its segments, which are made on request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::SourceId;
 use kinora_hls::{
-    SubtitleOffer, SubtitleRendition,
+    SubtitleRendition, SubtitleTrack,
     subtitles::{SubtitleSegments, Subtitles},
 };
 
@@ -16,17 +15,17 @@ use crate::{Error, Packaged, Packager};
 
 /// Subtitles that players are offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferedSubtitles {
-    /// Where they lie.
+pub struct AddedSubtitlesSource {
+    /// The source of the subtitles.
     pub source: SourceId,
     /// BCP 47 tag.
     pub language_code: String,
-    /// What a client calls them.
+    /// Name that a client gave to the language.
     pub language_name: String,
 }
 
-/// How they are called in an address: `subtitles-` and the id of their source, so that others never have the
-/// same.
+/// Name of subtitles in an address: `subtitles-` and the id of their source. So another file never has the
+/// same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SubtitleName(pub SourceId);
 
@@ -37,27 +36,27 @@ impl fmt::Display for SubtitleName {
 }
 
 impl SubtitleName {
-    /// The name that this is in an address; each has one.
+    /// Parses the name in an address. Each name has one spelling.
     pub fn from_text(text: &str) -> Option<Self> {
         let name = Self(text.strip_prefix("subtitles-")?.parse().ok()?);
         (name.to_string() == text).then_some(name)
     }
 }
 
-/// A file of subtitles, in memory.
+/// A file of subtitles, cached in memory.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct CachedSubtitles {
     file: Bytes,
     subtitles: Subtitles,
 }
 
-impl Kept {
+impl CachedSubtitles {
     fn read(file: Bytes) -> Result<Self, Error> {
         let subtitles = Subtitles::read(&file).map_err(|error| Error::Damaged(Box::new(error)))?;
         Ok(Self { file, subtitles })
     }
 
-    /// The cues take somewhat more than their text.
+    /// Bytes in memory: the cues take somewhat more than their text.
     pub(crate) fn weight(&self) -> u32 {
         u32::try_from(self.file.len().saturating_mul(3)).unwrap_or(u32::MAX)
     }
@@ -68,12 +67,12 @@ impl Packager {
     ///
     /// Errors: [`Error::Gone`] without it, [`Error::Damaged`], those of the store.
     pub async fn subtitle_file(&self, source: SourceId) -> Result<Bytes, Error> {
-        Ok(self.kept_subtitles(source).await?.file.clone())
+        Ok(self.cached_subtitles(source).await?.file.clone())
     }
 
     /// Segment `number` of the subtitles of a media, counted from 0, as WebVTT.
     ///
-    /// Errors: [`Error::NotInPlan`] for what the playlist does not list, and those of
+    /// Errors: [`Error::NotListed`] for a segment that the playlist does not list, and those of
     /// [`Packager::subtitle_file`].
     pub async fn subtitle_segment(
         &self,
@@ -83,21 +82,21 @@ impl Packager {
     ) -> Result<Bytes, Error> {
         let segments = packaged.subtitle_segments();
         if number >= segments.count() {
-            return Err(Error::NotInPlan);
+            return Err(Error::NotListed);
         }
-        let kept = self.kept_subtitles(source).await?;
-        segments.segment(&kept.subtitles, number).map(Bytes::from).ok_or(Error::NotInPlan)
+        let cached = self.cached_subtitles(source).await?;
+        segments.segment(&cached.subtitles, number).map(Bytes::from).ok_or(Error::NotListed)
     }
 
-    /// Loaded once, however many ask; kept while memory allows.
-    async fn kept_subtitles(&self, source: SourceId) -> Result<Arc<Kept>, Error> {
-        if let Some(kept) = self.subtitles.get(&source).await {
-            return Ok(kept);
+    /// The cached file; concurrent calls share one load.
+    async fn cached_subtitles(&self, source: SourceId) -> Result<Arc<CachedSubtitles>, Error> {
+        if let Some(cached) = self.subtitles.get(&source).await {
+            return Ok(cached);
         }
         let load = Box::pin(async {
             let file = self.blob.get(ObjectKey::Subtitle(source)).await?.ok_or(Error::Gone)?;
-            // Some MiB of text take longer than others should wait for this thread.
-            let read = tokio::task::spawn_blocking(move || Kept::read(file)).await;
+            // Parsing some MiB of text would block this thread for others.
+            let read = tokio::task::spawn_blocking(move || CachedSubtitles::read(file)).await;
             read.map_err(|panic| Error::Damaged(Box::new(panic)))?.map(Arc::new)
         });
         self.subtitles.try_get_with(source, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
@@ -105,7 +104,7 @@ impl Packager {
 }
 
 impl Packaged {
-    /// The playlist of any subtitles of this media, with addresses relative to it.
+    /// The playlist of all subtitles of this media, with addresses relative to it.
     pub fn subtitle_playlist(&self) -> Bytes {
         Bytes::from(self.subtitle_segments().playlist())
     }
@@ -115,20 +114,20 @@ impl Packaged {
     }
 }
 
-/// The lines of a manifest. `base` is put in front of the names.
-pub(crate) fn renditions(base: &str, subtitles: &[OfferedSubtitles]) -> Vec<SubtitleRendition> {
-    let uri = |offered: &OfferedSubtitles| format!("{base}{}/playlist.m3u8", SubtitleName(offered.source));
+/// The entries of a manifest. `base` is the prefix of the names.
+pub(crate) fn renditions(base: &str, subtitles: &[AddedSubtitlesSource]) -> Vec<SubtitleRendition> {
+    let uri = |added: &AddedSubtitlesSource| format!("{base}{}/playlist.m3u8", SubtitleName(added.source));
     let uris: Vec<String> = subtitles.iter().map(uri).collect();
-    let offers: Vec<_> = subtitles
+    let tracks: Vec<_> = subtitles
         .iter()
         .zip(&uris)
-        .map(|(offered, uri)| SubtitleOffer {
+        .map(|(offered, uri)| SubtitleTrack {
             language_code: &offered.language_code,
             name: &offered.language_name,
             uri,
         })
         .collect();
-    SubtitleRendition::of(&offers)
+    SubtitleRendition::of(&tracks)
 }
 
 #[cfg(test)]
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_one_name() {
+    fn name_round_trips_through_text() {
         let text = "subtitles-019a4946-bdd3-7001-8203-0405060708e9";
         assert_eq!(SubtitleName::from_text(text).map(|name| name.to_string()).as_deref(), Some(text));
         for other in

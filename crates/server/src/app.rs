@@ -1,62 +1,62 @@
-//! The state of each area, made of what they share.
+//! The state of each area, made of shared parts.
 
 use std::sync::Arc;
 
-use kinora_api::{AnswerCache, ApiParts, ApiState, KeyPairs, OpenApiState};
-use kinora_delivery::{DeliveryParts, DeliveryState, GateCache, PlaylistCache};
+use kinora_api::{ApiParts, ApiState, KeyPairs, OpenApiState, ResponseCache};
+use kinora_delivery::{AuthorizationCache, DeliveryParts, DeliveryState, PlaylistCache};
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
 use kinora_packager::Packager;
 use kinora_service::Service;
 use kinora_store::{Store, WrittenUsage};
 use kinora_upload::{UploadRouterParts, UploadRouterState};
-use kinora_web::addresses::Addresses;
 use kinora_web::assets::Assets;
 use kinora_web::auth::Authenticator;
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::gzip::GzipCache;
+use kinora_web::health::{Health, HealthState};
+use kinora_web::idempotency::Idempotency;
 use kinora_web::observe::Observer;
-use kinora_web::once::Idempotency;
-use kinora_web::operate::{Health, OperateState};
 use kinora_web::rate_limit::{RateLimit, RateLimits};
 use kinora_web::roles::Roles;
 
 use crate::usage::UsageTotals;
 
-/// The whole of it; cheap to clone. `router.rs` serves it.
+/// The state of all routes; cheap to clone. `router.rs` serves it.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Parts>);
 
-/// What an [`App`] is made of.
+/// The parts of an [`App`].
 pub(crate) struct AppOptions {
-    /// Rows.
+    /// The database.
     pub(crate) store: Store,
-    /// Bytes for players.
+    /// Makes manifests and segments.
     pub(crate) packager: Packager,
     /// Receives uploads.
     pub(crate) intake: Intake,
-    /// Tells the time.
+    /// The clock.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Draws randomness.
+    /// The source of randomness.
     pub(crate) random: Arc<dyn Random>,
     /// Makes signing keys.
     pub(crate) key_maker: Arc<dyn KeyMaker>,
     /// Where clients and players reach this server.
-    pub(crate) addresses: Addresses,
-    /// The web part: pages and their files.
+    pub(crate) addresses: BaseUrls,
+    /// The web frontend: pages and their files.
     pub(crate) assets: Arc<dyn Assets>,
-    /// Answers `/readyz`.
+    /// Checks for `/readyz`.
     pub(crate) health: Arc<dyn Health>,
     /// Renders `/metrics`.
     pub(crate) render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// What this process does.
+    /// The roles of this process.
     pub(crate) roles: Roles,
-    /// How many requests an access token may send; `None`: as many as it likes.
+    /// Requests that an access token may send; `None`: no limit.
     pub(crate) rate_limit: Option<RateLimit>,
-    /// For how many seconds caches in between may keep what lies below a signed path; `None`: not at all.
+    /// Seconds for which shared caches may store responses below a signed path; `None`: not at all.
     pub(crate) shared_max_age_s: Option<u32>,
 }
 
-/// Each is made once: two routers of one [`App`] share caches, limits and running requests.
+/// Each part is made once: two routers of one [`App`] share caches, limits and running requests.
 struct Parts {
     store: Store,
     packager: Packager,
@@ -69,7 +69,7 @@ struct Parts {
     delivery: DeliveryState,
     upload: UploadRouterState,
     openapi: Arc<OpenApiState>,
-    operate: OperateState,
+    health: HealthState,
 }
 
 impl App {
@@ -104,7 +104,7 @@ impl App {
             authenticator: authenticator.clone(),
             idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator.clone()),
             rate_limits: rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock))),
-            answers: AnswerCache::default(),
+            responses: ResponseCache::default(),
             key_pairs: KeyPairs::new(key_maker),
         });
         let delivery = DeliveryState::new(DeliveryParts {
@@ -113,7 +113,7 @@ impl App {
             clock: Arc::clone(&clock),
             addresses: Arc::clone(&addresses),
             assets: Arc::clone(&assets),
-            gate: GateCache::default(),
+            gate: AuthorizationCache::default(),
             playlists: PlaylistCache::default(),
             gzip: Arc::clone(&gzip),
             shared_max_age_s,
@@ -138,12 +138,12 @@ impl App {
             delivery,
             upload,
             openapi: Arc::new(openapi),
-            operate: OperateState { health, render_metrics, roles },
+            health: HealthState { health, render_metrics, roles },
         }))
     }
 
     pub(crate) fn roles(&self) -> Roles {
-        self.0.operate.roles
+        self.0.health.roles
     }
 
     pub(crate) fn gzip(&self) -> &Arc<GzipCache> {
@@ -170,15 +170,15 @@ impl App {
         Arc::clone(&self.0.openapi)
     }
 
-    pub(crate) fn operate(&self) -> OperateState {
-        self.0.operate.clone()
+    pub(crate) fn health(&self) -> HealthState {
+        self.0.health.clone()
     }
 
-    /// Writes down what workspaces used, which access tokens were used, and which renditions were made and
-    /// watched, since the last call. May run at any time; what is lost is only a later date or a smaller
-    /// counter.
-    pub(crate) async fn write_uses(&self) -> Result<(), kinora_store::Error> {
-        // A failure of one does not keep the others from being written.
+    /// Stores the usage of workspaces, the use of access tokens, and the renditions that were made and
+    /// watched, since the last call. May run at any time. After a crash dates may be older and
+    /// counters smaller.
+    pub(crate) async fn write_usage_all(&self) -> Result<(), kinora_store::Error> {
+        // A failure of one write does not prevent the others.
         let written = [
             self.write_usage().await,
             self.0.packager.write_rendition_uses().await,

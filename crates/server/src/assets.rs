@@ -1,17 +1,17 @@
-//! The web part, embedded.
+//! The web frontend, embedded.
 
 use std::borrow::Cow;
 
 use kinora_web::assets::Assets;
 use rust_embed::RustEmbed;
 
-/// What `make web` built. Empty in a binary that `cargo build` made alone.
+/// The output of `make web`. Empty in a binary of `cargo build` alone.
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
 #[allow_missing = true]
 struct Built;
 
-/// A page that says what to run, in place of one that was not built.
+/// A page with the command to run, instead of one that was not built.
 #[derive(RustEmbed)]
 #[folder = "../../web/stub"]
 struct Stub;

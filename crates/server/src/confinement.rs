@@ -1,16 +1,16 @@
-//! Whether a server may start with the confinement that its ffmpeg has on this machine. D-0107.
+//! Decides whether a server may start with the confinement of its ffmpeg on this machine. D-0107.
 //!
 //! Begin with [`check`], the rule; [`measure`] is its input.
 
 use std::net::IpAddr;
 
-use kinora_engine::{Confinement, Engine, Guard};
+use kinora_engine::{Confinement, Engine, Protection};
 use url::{Host, Url};
 
-use crate::command::Problem;
+use crate::command::CommandError;
 use crate::settings::Settings;
 
-/// The guarantees without which a server that others can reach does not start.
+/// The guarantees that must hold before a server that others can reach starts.
 const REQUIRED: [&str; 2] = ["files", "network"];
 /// The page for operators.
 const PAGE: &str = "docs/confinement.md";
@@ -23,7 +23,7 @@ pub(crate) async fn measure(engine: &Engine) -> Confinement {
         .unwrap_or_else(|error| Confinement::unknown(&format!("it cannot be measured: {error}")))
 }
 
-/// Why others can reach a server, in the words of its settings; `None` when it serves this machine alone.
+/// Why others can reach a server, from its settings; `None` when only this machine can.
 pub(crate) fn exposure(settings: &Settings) -> Option<String> {
     let listen = settings.listen;
     let urls = [
@@ -44,22 +44,22 @@ pub(crate) fn exposure(settings: &Settings) -> Option<String> {
     }
 }
 
-/// Refuses a server that others can reach and whose ffmpeg is not confined, unless the operator allows it.
+/// Rejects a server that others can reach and whose ffmpeg is not confined, unless the operator allows it.
 pub(crate) fn check(
     confinement: &Confinement,
     exposure: Option<&str>,
     is_unconfined_allowed: bool,
-) -> Result<(), Problem> {
+) -> Result<(), CommandError> {
     let Some(exposure) = exposure.filter(|_| !is_unconfined_allowed) else { return Ok(()) };
     let absent = absent(confinement).filter(|(name, _)| REQUIRED.contains(name));
     let absent: Vec<_> = absent.map(|(name, reason)| format!("{name}: {reason}")).collect();
     if absent.is_empty() {
         return Ok(());
     }
-    Err(Problem::new(format!(
-        "ffmpeg is not confined on this machine ({}), and others can reach this server: {exposure}. \
-         A damaged file could read what this server can read. Use a kernel with Landlock and seccomp; {PAGE} has the \
-         usual causes. If every source is your own, start with --allow-unconfined",
+    Err(CommandError::new(format!(
+        "ffmpeg is not confined on this machine ({}), and others can reach this server: {exposure}. A \
+            malicious file could read all data that this server can read. Use a kernel with Landlock and \
+            seccomp; {PAGE} has the usual causes. If every source is your own, start with --allow-unconfined",
         absent.join("; ")
     )))
 }
@@ -78,12 +78,12 @@ pub(crate) fn warn(confinement: &Confinement) {
 /// Sets the metric of each guarantee: 1 where it holds, 0 where not.
 pub(crate) fn set_metrics(confinement: &Confinement) {
     for (guarantee, guard) in confinement.parts() {
-        let holds = if *guard == Guard::InForce { 1.0 } else { 0.0 };
+        let holds = if *guard == Protection::InForce { 1.0 } else { 0.0 };
         metrics::gauge!("kinora_confinement_in_force", "guarantee" => guarantee).set(holds);
     }
 }
 
-/// What is wrong with the confinement, for `/readyz`; `None` when all of it holds.
+/// The problem with the confinement, for `/readyz`; `None` when all guarantees hold.
 pub(crate) fn problem(confinement: &Confinement) -> Option<String> {
     let absent: Vec<_> = absent(confinement).map(|(name, reason)| format!("{name}: {reason}")).collect();
     (!absent.is_empty()).then(|| format!("ffmpeg is not fully confined; {}; see {PAGE}", absent.join("; ")))
@@ -92,8 +92,8 @@ pub(crate) fn problem(confinement: &Confinement) -> Option<String> {
 /// The guarantees that do not hold, with the reasons.
 fn absent(confinement: &Confinement) -> impl Iterator<Item = (&'static str, &str)> {
     confinement.parts().into_iter().filter_map(|(name, guard)| match guard {
-        Guard::InForce => None,
-        Guard::Absent(reason) => Some((name, reason.as_str())),
+        Protection::InForce => None,
+        Protection::Absent(reason) => Some((name, reason.as_str())),
     })
 }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_exposed_by_address_url_proxy_or_database() {
+    fn listen_address_url_proxy_or_database_expose_the_server() {
         let check = |change: fn(&mut Settings), expected: Option<&str>| {
             assert_eq!(exposure(&settings(change)).as_deref(), expected);
         };
@@ -165,8 +165,8 @@ mod tests {
     /// A confinement in which these guarantees do not hold.
     fn without(names: &[&str]) -> Confinement {
         let guard = |name: &str| match names.contains(&name) {
-            true => Guard::Absent(format!("no {name} layer")),
-            false => Guard::InForce,
+            true => Protection::Absent(format!("no {name} layer")),
+            false => Protection::InForce,
         };
         Confinement {
             files: guard("files"),
@@ -179,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn an_exposed_server_without_files_or_network_is_refused() {
-        // Absent guarantees, exposed, allowed: which of them the refusal names.
+    fn exposed_server_without_files_or_network_guard_is_rejected() {
+        // Absent guarantees, exposed, allowed, and the guarantees in the error.
         let table: [(&[&str], bool, bool, Option<&str>); 10] = [
             (&[], true, false, None),
             (&["files"], true, false, Some("files: no files layer")),
@@ -204,8 +204,8 @@ mod tests {
             let expected = expected.map(|named| {
                 format!(
                     "ffmpeg is not confined on this machine ({named}), and others can reach this server: it listens on \
-                     0.0.0.0:80. A damaged file could read what this server can read. Use a kernel with Landlock and \
-                     seccomp; docs/confinement.md has the usual causes. If every source is your own, start with \
+                     0.0.0.0:80. A malicious file could read all data that this server can read. Use a kernel with Landlock \
+                     and seccomp; docs/confinement.md has the usual causes. If every source is your own, start with \
                      --allow-unconfined"
                 )
             });
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_measured_does_not_hold() {
+    fn unknown_confinement_counts_as_absent() {
         let unknown = Confinement::unknown("it cannot be measured: the media engine is busy");
         assert!(check(&unknown, Some("it trusts the proxy 10.0.0.1/32"), false).is_err());
         assert!(check(&unknown, None, false).is_ok());

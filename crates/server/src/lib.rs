@@ -1,24 +1,24 @@
 //! The binary: configuration, wiring, shutdown, commands.
 //!
-//! Everything that is only known at the start comes together here: flags and files, the system's clock and
-//! randomness, which store and which engine. Nothing here decides what a media is or what an answer says.
+//! This crate combines everything that is known only at the start: flags and files, the system's clock and
+//! randomness, the store and the engine. It has no rules about media and no contents of responses.
 //!
-//! Begin with [`main`], then `command/`; `wiring.rs` is the running server, `router.rs` what it answers.
+//! Begin with [`main`], then `command/`; `wiring.rs` is the running server, `router.rs` has its routes.
 
-mod addresses;
+mod allocator;
 mod app;
 mod assets;
+mod backends;
 mod command;
 mod confinement;
-mod health;
 mod logging;
-mod memory;
-mod place;
+mod readiness;
 mod router;
-mod running;
 mod scratch;
+mod served_urls;
 mod settings;
 mod system;
+mod tasks;
 mod usage;
 mod wiring;
 
@@ -31,15 +31,15 @@ pub use settings::{DatabaseUrl, LogFormat, Settings};
 pub use system::{SystemClock, SystemKeys, SystemRandom};
 pub use wiring::{Server, ServerOptions, StartError};
 
-/// Runs the command line. 0: done. 1: it could not be done, with the reason on standard error. 2: it cannot
-/// be understood.
+/// Runs the command line. Exit code 0: done. 1: failed, with the reason on standard error. 2: invalid
+/// arguments.
 pub fn main() -> ExitCode {
-    memory::keep_what_is_soon_wanted();
+    allocator::tune_allocator();
     let arguments = command::Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(command::run(arguments)),
-        Err(error) => Err(command::Problem::with_cause("the process could not be set up", error)),
+        Err(error) => Err(command::CommandError::with_cause("the process could not be set up", error)),
     };
     match result {
         Ok(code) => code,

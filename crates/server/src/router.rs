@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use axum::Router;
-use kinora_web::around::around;
 use kinora_web::error::ApiError;
-use kinora_web::{observe, operate};
+use kinora_web::middleware::layer_fn;
+use kinora_web::{health, observe};
 
 use crate::app::App;
 
-/// Every route of the roles that the process has, and those of operators.
+/// Every route of the roles of the process, and those of operators.
 ///
-/// Paths of another role answer 404 and say so (D-0028).
+/// Paths of another role return 404 with that reason (D-0028).
 pub(crate) fn router(app: &App) -> Router {
     let roles = app.roles();
     let api = if roles.api {
@@ -22,18 +22,17 @@ pub(crate) fn router(app: &App) -> Router {
     };
     let delivery = match (roles.delivery, roles.api) {
         (true, _) => kinora_delivery::routes().merge(kinora_delivery::assets()).with_state(app.delivery()),
-        (false, true) => {
-            kinora_delivery::elsewhere(roles).merge(kinora_delivery::assets().with_state(app.delivery()))
-        }
-        (false, false) => kinora_delivery::elsewhere(roles),
+        (false, true) => kinora_delivery::disabled_routes(roles)
+            .merge(kinora_delivery::assets().with_state(app.delivery())),
+        (false, false) => kinora_delivery::disabled_routes(roles),
     };
     let observe = {
         let observer = Arc::clone(app.observer());
-        around(move |request, below| observe::observe(&observer, request, below))
+        layer_fn(move |request, next| observe::observe(&observer, request, next))
     };
     Router::new()
         .merge(api)
-        .merge(operate::routes(app.operate()))
+        .merge(health::routes(app.health()))
         .merge(delivery)
         .fallback(async || ApiError::no_such_path())
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())

@@ -1,8 +1,8 @@
-//! The folder where jobs put files for a while, as large as a source.
+//! The folder for temporary files of jobs, which are as large as a source.
 //!
-//! It lies in the data folder, which nobody else serves. Where all data lie elsewhere it lies where the
-//! system has such files (`TMPDIR`), beside those of other processes: each has one of its own, and a lock in
-//! it by which others see that it lives. What dead processes left is removed at the next start.
+//! It is in the data folder, which no other server uses. Without a data folder it is in the temporary
+//! directory of the system (`TMPDIR`), next to those of other processes. Each process has its own, with a
+//! lock that shows that the process is alive. The next start removes the folders of dead processes.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// The folder below the data folder.
 const IN_DATA: &str = "scratch";
-/// How the folders begin that lie beside those of others.
+/// Prefix of the folders in the temporary directory.
 const PREFIX: &str = "kinora-scratch-";
-/// Names that are tried; each is somebody's who lives, or died in the middle of a start.
+/// Names to try; each name in use belongs to a live process, or to one that ended during its start.
 const NAMES_MAX: u32 = 1000;
-/// Locked by the process whose folder it is.
+/// Locked by the process that owns the folder.
 const LOCK: &str = "lock";
 
-/// A folder for files of jobs. One beside those of others goes with this.
+/// A folder for files of jobs. The drop removes one in the temporary directory.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// In the data folder, emptied, and open to the user of the server alone.
+    /// In the data folder, emptied, and accessible to the user of the server alone.
     pub(crate) fn in_data(data: &Path) -> Result<Self, (PathBuf, io::Error)> {
         let folder = data.join(IN_DATA);
         let make = || {
@@ -35,20 +35,20 @@ impl Scratch {
                 _ => {}
             }
             DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-            // The engine is told of files by paths that do not depend on where it runs.
+            // The engine gets paths that do not depend on its working directory.
             fs::canonicalize(&folder)
         };
         let made = make();
         made.map(|folder| Self { folder, lock: None }).map_err(|error| (folder, error))
     }
 
-    /// Below `parent`, beside those of other processes.
+    /// Below `parent`, next to the folders of other processes.
     pub(crate) fn beside_others(parent: &Path) -> Result<Self, (PathBuf, io::Error)> {
         let make = || {
             let folder = fs::canonicalize(make_new(parent)?)?;
             let lock = File::create_new(folder.join(LOCK))?;
             lock.lock()?;
-            remove_left(parent, fs::metadata(&folder)?.uid());
+            remove_orphans(parent, fs::metadata(&folder)?.uid());
             Ok(Self { folder, lock: Some(lock) })
         };
         make().map_err(|error| (parent.to_owned(), error))
@@ -69,8 +69,8 @@ impl Drop for Scratch {
     }
 }
 
-/// A folder that was not there. In another container another process may have our number, and in this one
-/// another server.
+/// Makes a new folder. A process in another container may have the same process id, and so has another
+/// server in this process.
 fn make_new(parent: &Path) -> io::Result<PathBuf> {
     let process = std::process::id();
     let mut last = io::ErrorKind::AlreadyExists.into();
@@ -85,17 +85,17 @@ fn make_new(parent: &Path) -> io::Result<PathBuf> {
     Err(last)
 }
 
-/// Removes what processes of this user left that live no more. What cannot be looked at is left.
-fn remove_left(parent: &Path, user: u32) {
+/// Removes the folders of dead processes of this user. Entries that cannot be read are skipped.
+fn remove_orphans(parent: &Path, user: u32) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        // Not through a link: this says what the entry itself is.
+        // Does not follow links: this is the metadata of the entry itself.
         let is_ours = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == user);
         if !is_ours {
             continue;
         }
         let folder = entry.path();
-        // One without a lock is just being made.
+        // A folder without a lock is just being made.
         let is_dead = File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok());
         if is_dead && let Err(error) = fs::remove_dir_all(&folder) {
             tracing::warn!(error = %error, "files that a job left could not be removed");
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_dead_process_left_goes_and_what_a_living_one_has_stays() {
+    fn scratch_of_dead_processes_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let living = Scratch::beside_others(parent.path()).unwrap();
         fs::write(living.folder().join("file"), b"of a job").unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_in_the_data_folder_is_emptied_at_each_start() {
+    fn scratch_folder_is_emptied_at_each_start() {
         let data = tempfile::tempdir().unwrap();
         for _ in 0..2 {
             let scratch = Scratch::in_data(data.path()).unwrap();

@@ -1,4 +1,4 @@
-//! The one place that reads the system's clock and draws its randomness.
+//! The only code that reads the system's clock and draws its randomness.
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rsa::KeySize;
@@ -23,18 +23,18 @@ pub struct SystemRandom;
 impl Random for SystemRandom {
     #[expect(clippy::disallowed_methods, reason = "everybody else takes randomness from here")]
     fn fill(&self, bytes: &mut [u8]) {
-        // Without randomness every secret could be guessed: there is nothing to go on with.
+        // Without randomness every secret could be guessed, so the process must not continue.
         getrandom::fill(bytes).expect("the operating system has a random generator");
     }
 }
 
-/// RSA keys of aws-lc, which draws on the operating system's generator by itself.
+/// RSA keys of aws-lc, which uses the operating system's generator directly.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemKeys;
 
 impl KeyMaker for SystemKeys {
     fn make(&self) -> KeyPair {
-        // What fails here fails for want of memory or randomness: as above.
+        // Fails only without memory or randomness: as above.
         let pair = RsaKeyPair::generate(KeySize::Rsa2048).expect("there is memory and randomness");
         let private: Pkcs8V1Der<'_> = pair.as_der().expect("a key that was just made has a text");
         let public: PublicKeyX509Der<'_> = pair.public_key().as_der().expect("and so has its public half");

@@ -1,4 +1,4 @@
-//! A running server, put together from its parts.
+//! A running server, assembled from its parts.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use std::sync::{Arc, OnceLock};
 use kinora_blob::Blob;
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_engine::{Confinement, Engine};
-use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
-use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
+use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, WebhookClient};
+use kinora_intake::{Intake, IntakeOptions, ScanLimits, StallLimit};
 use kinora_jobs::{
-    Admission, BEGINNINGS_PER_PLACE, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError, Room,
-    SOUND_EDITS_PER_PLACE, TRANSFERS_MAX,
+    AUDIO_EDITS_PER_PROCESS, Admission, COMMITS_MAX, Context, DiskFullJobs, FIRST_SEGMENT_JOBS_PER_PROCESS,
+    ForeignObjects, OwnershipError, RecentBackfills, TRANSFERS_MAX,
 };
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
-use kinora_web::addresses::Addresses;
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::serve::ServeOptions;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
@@ -24,36 +24,36 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{App, AppOptions};
 use crate::assets::Embedded;
 use crate::confinement;
-use crate::health;
-use crate::running::Running;
+use crate::readiness;
 use crate::scratch::Scratch;
 use crate::settings::Settings;
+use crate::tasks::ServerTasks;
 
-/// What a server is made of; tests bring their own parts.
+/// The parts of a server; tests provide their own.
 pub struct ServerOptions {
-    /// What is in force.
+    /// The effective settings.
     pub settings: Settings,
-    /// Held as long as the server runs.
+    /// Exists as long as the server runs.
     pub lock: ServeLock,
-    /// Rows.
+    /// The database.
     pub store: Store,
-    /// Objects.
+    /// The object store.
     pub blob: Blob,
     /// Decodes and encodes.
     pub engine: Engine,
-    /// The confinement of its processes, as it was measured.
+    /// The confinement of its processes, as measured.
     pub confinement: Confinement,
     /// Limits of source downloads.
     pub fetch_limits: Limits,
-    /// How slowly uploads may come.
-    pub pace_min: PaceMin,
+    /// Minimum rate of uploads.
+    pub pace_min: StallLimit,
     /// Downloads at once: [`kinora_jobs::DOWNLOADS_MAX`].
     pub downloads_max: usize,
-    /// Downloads that wait for their next attempt with their bytes: [`kinora_jobs::PARKED_MAX`].
+    /// Downloads that wait for their next attempt with their bytes: [`kinora_jobs::PAUSED_DOWNLOADS_MAX`].
     pub parked_max: usize,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Draws randomness.
+    /// The source of randomness.
     pub random: Arc<dyn Random>,
     /// Makes signing keys.
     pub key_maker: Arc<dyn KeyMaker>,
@@ -62,7 +62,7 @@ pub struct ServerOptions {
 /// A server that listens.
 pub struct Server {
     stop: CancellationToken,
-    /// Somebody else has the lock.
+    /// Cancelled when another process has taken the lock.
     is_lost: CancellationToken,
     running: tokio::task::JoinHandle<()>,
 }
@@ -70,36 +70,36 @@ pub struct Server {
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A header name of the settings is none.
+    /// A header name of the settings is invalid.
     #[error("--signature-header must be a header name, not {0:?}")]
     SignatureHeader(String),
     /// Outbound HTTPS is not possible.
     #[error(transparent)]
-    Outbound(#[from] kinora_fetch::StartError),
+    Outbound(#[from] kinora_fetch::ClientBuildError),
     /// The database failed.
     #[error("the database cannot be used")]
     Store(#[from] kinora_store::Error),
-    /// The store of objects failed.
+    /// The object store failed.
     #[error("the object store cannot be used")]
     Blob(#[from] kinora_blob::Error),
-    /// The objects are another database's, which would sweep ours, as we would its.
+    /// The objects belong to another database: each server would sweep the objects of the other.
     #[error(transparent)]
     Objects(#[from] ForeignObjects),
-    /// The folder for files that are needed while a job works cannot be made.
-    #[error("the folder {} cannot be made and emptied", .0.display())]
+    /// The folder for temporary files of jobs cannot be made.
+    #[error("the folder {} cannot be created and emptied", .0.display())]
     Scratch(PathBuf, #[source] std::io::Error),
 }
 
 impl Server {
-    /// Starts everything and answers on `listener`.
+    /// Starts everything and serves `listener`.
     ///
-    /// Leases of an earlier process are taken back first where the lock proves that it is gone: on a folder.
-    /// On PostgreSQL they run out.
+    /// On a folder the lock proves that an earlier process has ended, so its leases are released first. On
+    /// PostgreSQL they expire.
     pub async fn start(options: ServerOptions, listener: TcpListener) -> Result<Self, StartError> {
         let metrics = metrics_handle();
         confinement::set_metrics(&options.confinement);
         check_ownership(&options).await?;
-        options.store.take_back_leases().await?;
+        options.store.release_leases().await?;
         if options.settings.roles.worker {
             begin_maintenance(&options).await?;
         }
@@ -110,7 +110,7 @@ impl Server {
 
         let ServerOptions { settings, lock, store, .. } = options;
         let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
-        let running = Running {
+        let running = ServerTasks {
             app,
             serve_options: ServeOptions {
                 trusted_proxies: settings.trusted_proxies.into(),
@@ -128,13 +128,13 @@ impl Server {
         Ok(Self { stop, is_lost, running })
     }
 
-    /// Returns when another process has taken what only one may serve, and this one must stop. That happens
-    /// only after the database was away.
+    /// Returns when another process has taken the lock, and this one must stop. That happens only after the
+    /// database was unavailable.
     pub async fn lock_lost(&self) {
         self.is_lost.cancelled().await;
     }
 
-    /// Lets what is under way end, within bounds, and returns when nothing runs any more.
+    /// Stops the server: work in progress may finish within limits. Returns when nothing runs any more.
     pub async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.running.await {
@@ -143,38 +143,38 @@ impl Server {
     }
 }
 
-/// Refuses objects of another database.
+/// Rejects objects of another database.
 async fn check_ownership(options: &ServerOptions) -> Result<(), StartError> {
     match kinora_jobs::check_ownership(&options.store, &options.blob).await {
         Ok(()) => Ok(()),
         Err(OwnershipError::Foreign(foreign)) => Err(foreign.into()),
-        // What is away for the moment is looked at again before anything is swept.
+        // An unavailable store is checked again before anything is swept.
         Err(error) => {
-            tracing::warn!(error = %error, "cannot tell whose the objects are");
+            tracing::warn!(error = %error, "cannot check which database the objects belong to");
             Ok(())
         }
     }
 }
 
-/// Removes what an earlier process left in a folder, and queues the jobs that repeat.
+/// Removes temporary files of an earlier process in a folder, and queues the recurring jobs.
 async fn begin_maintenance(options: &ServerOptions) -> Result<(), StartError> {
     let now = options.clock.now();
-    // A bucket may be away for the moment, and its leftovers have time until the first sweep.
+    // A bucket may be unavailable now, and its temporary files can wait for the first sweep.
     if !options.blob.is_shared() {
         options.blob.sweep_temporary(now).await?;
     }
-    for kind in [JobKind::Sweep, JobKind::TendRenditions] {
-        options.store.write(async move |tx| tx.enqueue_once(NewJob::soon(kind, None, now)).await).await?;
+    for kind in [JobKind::Sweep, JobKind::MaintainRenditions] {
+        options.store.write(async move |tx| tx.enqueue_unique(NewJob::soon(kind, None, now)).await).await?;
     }
     Ok(())
 }
 
-/// What jobs and requests share.
+/// Parts that jobs and requests share.
 struct Shared {
     packager: Packager,
     intake: Intake,
-    scans: ScanTurns,
-    room: Room,
+    scan_queue: ScanLimits,
+    disk_space: DiskFullJobs,
     worker: WorkerId,
 }
 
@@ -182,7 +182,7 @@ impl Shared {
     fn new(options: &ServerOptions, scratch: &Scratch) -> Self {
         let ServerOptions { settings, store, blob, engine, clock, random, .. } = options;
         let worker = WorkerId::new(&**random);
-        let scans = ScanTurns::new(scratch.folder().into());
+        let scan_queue = ScanLimits::new(scratch.folder().into());
         let intake = Intake::new(IntakeOptions {
             store: store.clone(),
             blob: blob.clone(),
@@ -190,15 +190,15 @@ impl Shared {
             random: random.clone(),
             worker,
             public_url: settings.public_url.as_str().into(),
-            pace_min: options.pace_min,
-            scans: scans.clone(),
+            stall_limit: options.pace_min,
+            scans: scan_queue.clone(),
         });
         let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
-        Self { packager, intake, scans, room: Room::default(), worker }
+        Self { packager, intake, scan_queue, disk_space: DiskFullJobs::default(), worker }
     }
 }
 
-/// What jobs work with.
+/// The context of jobs.
 fn job_context(options: &ServerOptions, shared: &Shared, scratch: &Scratch) -> Result<Context, StartError> {
     let ServerOptions { settings, engine, .. } = options;
     let network = Network::new(Guard::new(settings.allow_private.clone()));
@@ -206,9 +206,9 @@ fn job_context(options: &ServerOptions, shared: &Shared, scratch: &Scratch) -> R
         store: options.store.clone(),
         blob: options.blob.clone(),
         intake: shared.intake.clone(),
-        scans: shared.scans.clone(),
+        scan_limits: shared.scan_queue.clone(),
         fetcher: Fetcher::new(&network, options.fetch_limits.clone())?,
-        poster: Poster::new(&network, PostLimits::default())?,
+        webhook_client: WebhookClient::new(&network, PostLimits::default())?,
         packager: shared.packager.clone(),
         engine: engine.clone(),
         scratch: scratch.folder().into(),
@@ -219,20 +219,20 @@ fn job_context(options: &ServerOptions, shared: &Shared, scratch: &Scratch) -> R
         demo_url: settings.demo_url().into(),
         downloads_max: options.downloads_max,
         transfers: Admission::new(TRANSFERS_MAX),
-        parked: Admission::new(options.parked_max),
-        beginnings: Admission::new(BEGINNINGS_PER_PLACE * engine.load().places),
-        sound_edits: Admission::new(SOUND_EDITS_PER_PLACE * engine.load().places),
+        paused_downloads: Admission::new(options.parked_max),
+        first_segment_jobs: Admission::new(FIRST_SEGMENT_JOBS_PER_PROCESS * engine.load().slots),
+        audio_edits: Admission::new(AUDIO_EDITS_PER_PROCESS * engine.load().slots),
         commits: Admission::new(COMMITS_MAX),
-        room: shared.room.clone(),
+        disk_full_jobs: shared.disk_space.clone(),
         cache_bytes: settings.cache_bytes,
         prepares_start: settings.prepare_start,
-        fills_asked: FillsAsked::default(),
+        recent_backfills: RecentBackfills::default(),
         worker: shared.worker,
         signature_aliases: header_names(&settings.signature_headers)?,
     })
 }
 
-/// What requests are answered with.
+/// The parts of the routes.
 fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHandle) -> AppOptions {
     let ServerOptions { settings, store, .. } = options;
     AppOptions {
@@ -242,16 +242,16 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
         clock: options.clock.clone(),
         random: options.random.clone(),
         key_maker: options.key_maker.clone(),
-        addresses: Addresses {
+        addresses: BaseUrls {
             public: settings.public_url.clone(),
             stream: settings.stream_url.clone(),
             images: settings.images_url.clone(),
         },
         assets: Arc::new(Embedded),
-        health: Arc::new(health::Parts {
+        health: Arc::new(readiness::ReadinessChecks {
             store: store.clone(),
             blob: options.blob.clone(),
-            room: shared.room.clone(),
+            disk_space: shared.disk_space.clone(),
             confinement: options.confinement.clone(),
         }),
         render_metrics: Arc::new(move || metrics.render()),
@@ -261,7 +261,7 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
     }
 }
 
-/// Made and emptied on a thread of its own: what an earlier process left may be large.
+/// Made and emptied on a blocking thread: the files of an earlier process may be large.
 async fn scratch(settings: &Settings) -> Result<Scratch, StartError> {
     let data = settings.has_folder().then(|| settings.data_dir.clone());
     let made = tokio::task::spawn_blocking(move || match data {
@@ -277,14 +277,14 @@ fn header_names(names: &[String]) -> Result<Arc<[HeaderName]>, StartError> {
     names.iter().map(parse).collect()
 }
 
-/// One recorder a process; several servers in one process (in tests) share it.
+/// One recorder for each process; several servers in one process (in tests) share it.
 fn metrics_handle() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     let install = || {
         let recorder = PrometheusBuilder::new().build_recorder();
         let handle = recorder.handle();
         if metrics::set_global_recorder(recorder).is_err() {
-            tracing::warn!("another recorder of metrics is in place");
+            tracing::warn!("another metrics recorder is already installed");
         }
         handle
     };

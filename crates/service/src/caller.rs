@@ -1,15 +1,15 @@
-//! Who runs an operation.
+//! The caller of an operation.
 
 use std::fmt;
 
 use kinora_domain::{AccessTokenId, WorkspaceId};
 
-/// Who runs an operation, and in which workspace. Other workspaces do not exist for it.
+/// The principal and the workspace of an operation. Other workspaces do not exist for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    /// The one workspace that the operation reads and changes.
+    /// The only workspace that the operation reads and changes.
     pub workspace: WorkspaceId,
-    /// Who it is: idempotency keys and rate limits count by it.
+    /// The identity to which idempotency keys and rate limits apply.
     pub principal: Principal,
 }
 
@@ -20,7 +20,7 @@ impl Caller {
     }
 }
 
-/// Who somebody is, whatever the workspace.
+/// The identity of a caller, independent of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Principal {
     /// The holder of an access token.

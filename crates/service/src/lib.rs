@@ -1,9 +1,10 @@
 //! Operations that HTTP and the command line share: (caller, input) → outcome, in one transaction.
 //!
-//! `POST /on-demand` and `kinora media create` call the same function. Knows no HTTP and no terminal: the
-//! `api` crate maps [`Error`] to responses, the commands map it to sentences.
+//! `POST /on-demand` and `kinora media create` call the same function. Independent of HTTP and terminal:
+//! the `api` crate maps [`Error`] to responses, the commands map it to sentences.
 //!
-//! Begin with [`Service`] and [`Caller`], then `media.rs`. Reads that are one call of the store stay there.
+//! Begin with [`Service`] and [`Caller`], then `media.rs`. Reads that need only one call of the store stay
+//! in the store.
 
 mod access_tokens;
 mod caller;
@@ -21,7 +22,7 @@ mod webhooks;
 mod workspaces;
 
 pub use caller::{Caller, Principal};
-pub use commit::{Commit, Plain};
+pub use commit::{Commit, CommitOnly};
 pub use error::Error;
 pub use revoked_tokens::NewRevokedToken;
 pub use service::Service;

@@ -6,8 +6,8 @@ use kinora_store::Tx;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
-    /// Registers a media that will be fetched from its address: row, event and job. The playback ID works at
-    /// once.
+    /// Registers a media that will be fetched from its address: row, event and job. The playback ID is
+    /// usable at once.
     ///
     /// `new.workspace` is replaced by the caller's. Errors: `SourceUrl`, `TitleTooLong`.
     pub async fn create_media<C: Commit<Media>>(
@@ -15,7 +15,7 @@ impl Service {
         caller: &Caller,
         new: NewMedia,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         kinora_fetch::parse_source_url(&new.url).map_err(|problem| C::reject(Error::SourceUrl(problem)))?;
         check_title(&new.settings).map_err(C::reject)?;
         let now = self.clock.now();
@@ -50,10 +50,10 @@ impl Service {
             .await
     }
 
-    /// Opens the source of a media to its viewers, or closes it. Emits no event where it was so already.
+    /// Allows or forbids the download of a media's source by its viewers. An unchanged value emits no event.
     ///
     /// Errors: `MediaNotFound`, `ConditionFailed`.
-    pub async fn open_source(
+    pub async fn set_source_access(
         &self,
         caller: &Caller,
         id: MediaId,
@@ -65,34 +65,34 @@ impl Service {
             .write(async move |tx| {
                 let media = find(tx, &caller, id, &condition).await?;
                 let (media, events) = media.open_source(is_open, now);
-                tx.save_told(&media, &events).await?;
+                tx.save_with_events(&media, &events).await?;
                 Ok(media)
             })
             .await
     }
 
-    /// Sets which files a media offers beside playback, and queues the job that prepares them.
+    /// Sets the files that a media offers in addition to playback, and queues the job that prepares them.
     ///
-    /// Errors: `MediaNotFound`, `ConditionFailed`, `FilesRejected`.
-    pub async fn set_files(
+    /// Errors: `MediaNotFound`, `ConditionFailed`, `Mp4Rejected`.
+    pub async fn set_mp4_support(
         &self,
         caller: &Caller,
         id: MediaId,
         condition: impl Fn(&Media) -> bool + Send + 'static,
-        wanted: Mp4Support,
+        mp4_support: Mp4Support,
     ) -> Result<Media, Error> {
         let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
                 let media = find(tx, &caller, id, &condition).await?;
-                let (media, updated) = media.want_files(wanted, now).map_err(Error::FilesRejected)?;
-                tx.save_files_wanted(&media, &updated, now).await?;
+                let (media, updated) = media.set_mp4_support(mp4_support, now).map_err(Error::Mp4Rejected)?;
+                tx.save_mp4_support(&media, &updated, now).await?;
                 Ok(media)
             })
             .await
     }
 
-    /// Deletes a media for good: its rows with the commit, its objects soon after.
+    /// Deletes a media permanently: its rows with the commit, its objects soon after.
     ///
     /// Errors: `MediaNotFound`, also the second time; `ConditionFailed`.
     pub async fn delete_media(
@@ -112,7 +112,7 @@ impl Service {
     }
 }
 
-/// A media of the caller's workspace that meets the condition of the request.
+/// A media of the caller's workspace that satisfies the condition of the request.
 async fn find(
     tx: &mut Tx,
     caller: &Caller,
@@ -123,7 +123,7 @@ async fn find(
     if condition(&media) { Ok(media) } else { Err(Error::ConditionFailed) }
 }
 
-/// The limit of a title. HTTP checks it with all other fields, and names each wrong one.
+/// Checks the length of a title. HTTP checks it with all other fields, and names each wrong one.
 pub(crate) fn check_title(settings: &MediaSettings) -> Result<(), Error> {
     let length = settings.title.as_ref().map_or(0, |title| title.chars().count());
     if length <= MediaSettings::TEXT_MAX { Ok(()) } else { Err(Error::TitleTooLong) }

@@ -15,20 +15,20 @@ impl Service {
         id: MediaId,
         new: NewPlayback,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         let (workspace, now) = (caller.workspace, self.clock.now());
         let playback = PlaybackHandle::new(new, now, &*self.random);
         let work = async move |tx: &mut Tx| {
             let media = tx.media(workspace, id).await?.ok_or(Error::MediaNotFound)?;
             let added = media.add_playback(playback.clone(), now);
             let (media, updated) = added.map_err(Error::TooManyPlaybackIds)?;
-            tx.save_change(&media, Some(&updated)).await?;
+            tx.save_with_event(&media, Some(&updated)).await?;
             Ok((playback.clone(), media))
         };
         commit.commit(&self.store, work).await
     }
 
-    /// Replaces a rule of a playback ID. The same rule emits no event.
+    /// Replaces a restriction of a playback ID. An unchanged restriction emits no event.
     ///
     /// Errors: `PlaybackNotFound`, `ConditionFailed`.
     pub async fn restrict_playback(
@@ -45,13 +45,13 @@ impl Service {
                 check(&media, playback, &condition)?;
                 let changed = media.restrict_playback(playback, rule.clone(), now);
                 let (media, updated) = changed.ok_or(Error::PlaybackNotFound)?;
-                tx.save_change(&media, updated.as_ref()).await?;
+                tx.save_with_event(&media, updated.as_ref()).await?;
                 Ok(())
             })
             .await
     }
 
-    /// Deletes a playback ID, which may be the last one. Nobody watches through it any more.
+    /// Deletes a playback ID, which may be the last one. Playback through it ends.
     ///
     /// Errors: `PlaybackNotFound`, also the second time; `ConditionFailed`.
     pub async fn delete_playback_id(
@@ -66,7 +66,7 @@ impl Service {
                 let media = tx.media(workspace, media).await?.ok_or(Error::PlaybackNotFound)?;
                 check(&media, playback, &condition)?;
                 let (media, updated) = media.remove_playback(playback, now).ok_or(Error::PlaybackNotFound)?;
-                tx.save_change(&media, Some(&updated)).await?;
+                tx.save_with_event(&media, Some(&updated)).await?;
                 Ok(())
             })
             .await

@@ -15,7 +15,7 @@ impl Service {
         caller: &Caller,
         new: NewPlaylist,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         let new = NewPlaylist { workspace: caller.workspace, ..new };
         let playlist = Playlist::create(new, self.clock.now(), &*self.random);
         // Read outside the transaction: a long query would block other writers, and the selection of a smart
@@ -52,7 +52,8 @@ impl Service {
         self.change_playlist(caller, id, condition, rename).await
     }
 
-    /// Appends ready media to a manual playlist, in this order. Media that it lists already stay in place.
+    /// Appends ready media to a manual playlist, in this order. Media that are already in the list keep
+    /// their position.
     ///
     /// Errors: `PlaylistNotFound`, `ConditionFailed`, `PlaylistRejected`, `MediaNotReady`.
     pub async fn append_to_playlist(
@@ -73,7 +74,7 @@ impl Service {
         self.change_playlist(caller, id, condition, append).await
     }
 
-    /// Puts the media of a manual playlist in this order, which names each of them once.
+    /// Reorders the media of a manual playlist. The order must name each of them once.
     ///
     /// Errors: `PlaylistNotFound`, `ConditionFailed`, `PlaylistRejected`.
     pub async fn reorder_playlist(
@@ -107,7 +108,7 @@ impl Service {
         self.change_playlist(caller, id, condition, remove).await
     }
 
-    /// Deletes a playlist. Its media stay.
+    /// Deletes a playlist. Its media are not deleted.
     ///
     /// Errors: `PlaylistNotFound`, also the second time; `ConditionFailed`.
     pub async fn delete_playlist(
@@ -160,7 +161,7 @@ impl Service {
     }
 }
 
-/// The media are read only where there is a condition.
+/// Checks a condition. Reads the media only if there is one.
 async fn check(
     tx: &mut Tx,
     playlist: &Playlist,
@@ -173,8 +174,8 @@ async fn check(
 
 fn rejected(error: StoreError, playlist: &Playlist) -> Error {
     match error {
-        StoreError::Taken { .. } => Error::PlaylistReferenceTaken(playlist.reference_id.clone()),
-        StoreError::TooMany { .. } => Error::TooManyPlaylists,
+        StoreError::AlreadyExists { .. } => Error::PlaylistReferenceTaken(playlist.reference_id.clone()),
+        StoreError::LimitReached { .. } => Error::TooManyPlaylists,
         other => other.into(),
     }
 }

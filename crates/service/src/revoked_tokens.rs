@@ -10,7 +10,7 @@ use crate::{Caller, Commit, Error, Service};
 pub struct NewRevokedToken {
     /// Its claim `jti`.
     pub jti: String,
-    /// When it expires. `None`: it stays revoked forever.
+    /// Its expiry. `None`: it stays revoked forever.
     pub expires_at: Option<Timestamp>,
     /// A playback ID of the caller's workspace.
     pub playback: Option<PlaybackId>,
@@ -19,7 +19,7 @@ pub struct NewRevokedToken {
 }
 
 impl Service {
-    /// Revokes a playback token in the caller's workspace. Sent again, the later end counts.
+    /// Revokes a playback token in the caller's workspace. If it is revoked again, the later expiry applies.
     ///
     /// Errors: `PlaybackIdNotFound`.
     pub async fn revoke_token<C: Commit<RevokedToken>>(
@@ -27,7 +27,7 @@ impl Service {
         caller: &Caller,
         new: NewRevokedToken,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         let (workspace, now) = (caller.workspace, self.clock.now());
         let work = async move |tx: &mut Tx| {
             if let Some(playback) = new.playback {
@@ -35,7 +35,7 @@ impl Service {
                 let media = media.filter(|media| media.workspace == workspace);
                 let media = media.ok_or(Error::PlaybackIdNotFound)?;
                 if new.end_playback {
-                    let ended = media.end_playback(playback).ok_or(Error::PlaybackIdNotFound)?;
+                    let ended = media.revoke_playback(playback).ok_or(Error::PlaybackIdNotFound)?;
                     tx.save_media(&ended).await?;
                 }
             }

@@ -1,4 +1,4 @@
-//! What operations run on.
+//! The dependencies of all operations.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use kinora_store::Store;
 
 /// Runs operations. Cheap to clone.
 ///
-/// Each operation is one transaction: rows, events and jobs are committed together, or nothing is. None of
-/// them may be repeated blindly: a caller that sends the same request twice creates two things, unless its
-/// [`Commit`] stores the first answer.
+/// Each operation is one transaction: its rows, events and jobs are committed together, or not at all.
+/// Operations are not idempotent: a repeated request creates a second object, unless its [`Commit`] stores
+/// the first response.
 ///
 /// [`Commit`]: crate::Commit
 #[derive(Clone)]

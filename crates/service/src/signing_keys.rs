@@ -6,7 +6,7 @@ use kinora_store::Tx;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
-    /// Names a key whose public half is `public_key`, PEM. It signs nothing before
+    /// Creates the record of a key with the public half `public_key`, PEM. It is not valid before
     /// [`Service::add_signing_key`].
     pub fn new_signing_key(&self, caller: &Caller, public_key: String) -> SigningKey {
         let now = self.clock.now();
@@ -14,8 +14,8 @@ impl Service {
         SigningKey { id, workspace: caller.workspace, public_key, created_at: now }
     }
 
-    /// Whether the workspace may have one more key. Asked before a key pair is made, which takes a tenth of a
-    /// second; the transaction that adds the key asks again.
+    /// Checks whether the workspace may have one more key. Call it before the generation of a key pair,
+    /// which takes a tenth of a second. The transaction that adds the key checks again.
     ///
     /// Errors: `TooManySigningKeys`.
     pub async fn check_signing_key_limit(&self, caller: &Caller) -> Result<(), Error> {
@@ -30,7 +30,7 @@ impl Service {
         caller: &Caller,
         key: SigningKey,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         let key = SigningKey { workspace: caller.workspace, ..key };
         let work = async move |tx: &mut Tx| {
             insert(tx, &key).await?;
@@ -39,7 +39,8 @@ impl Service {
         commit.commit(&self.store, work).await
     }
 
-    /// Adds the public half of a key whose private half the client keeps. `false` when it was there already.
+    /// Adds the public half of a key whose private half stays with the client. `false`: the key was already
+    /// there.
     ///
     /// Errors: `SigningKeyTaken` when the id is another key's, `TooManySigningKeys`.
     pub async fn put_signing_key(&self, caller: &Caller, key: SigningKey) -> Result<bool, Error> {
@@ -56,7 +57,7 @@ impl Service {
             .await
     }
 
-    /// Deletes a key for good. What it signed is rejected from now on.
+    /// Deletes a key permanently. Its tokens are rejected from now on.
     ///
     /// Errors: `SigningKeyNotFound`, also the second time.
     pub async fn delete_signing_key(&self, caller: &Caller, id: SigningKeyId) -> Result<(), Error> {
@@ -76,7 +77,7 @@ async fn insert(tx: &mut Tx, key: &SigningKey) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether one more may be added to so many.
+/// Checks whether a workspace with `count` keys may have one more.
 fn check_limit(count: u64) -> Result<(), Error> {
     if count < SigningKey::PER_WORKSPACE_MAX { Ok(()) } else { Err(Error::TooManySigningKeys) }
 }

@@ -1,4 +1,4 @@
-//! Added tracks of a media: subtitles and audio that have an address of their own.
+//! Added tracks of a media: subtitles and audio with their own addresses.
 
 use kinora_domain::{AddedTrack, Media, MediaId, NewTrack, TrackId, TrackUpdate};
 use kinora_store::Tx;
@@ -6,7 +6,7 @@ use kinora_store::Tx;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
-    /// Adds a track to a media in any state: row, events and job. Subtitles are fetched at once, audio when
+    /// Adds a track to a media in any state: row, events and job. Subtitles are fetched at once, audio once
     /// the media is ready.
     ///
     /// Errors: `MediaNotFound`, `TrackRejected`.
@@ -16,7 +16,7 @@ impl Service {
         id: MediaId,
         new: NewTrack,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         let (workspace, now) = (caller.workspace, self.clock.now());
         let track = AddedTrack::new(new, now, &*self.random);
         let work = async move |tx: &mut Tx| {
@@ -32,7 +32,7 @@ impl Service {
     /// Changes an added track: its name, its language or its file, which is fetched again. A change to the
     /// same values emits no event.
     ///
-    /// `condition` is evaluated where the media has the track. Errors: `MediaNotFound`, `ConditionFailed`,
+    /// `condition` is evaluated only if the media has the track. Errors: `MediaNotFound`, `ConditionFailed`,
     /// `TrackRejected`.
     pub async fn update_track(
         &self,
@@ -53,7 +53,7 @@ impl Service {
                 if let Some(events) = events {
                     tx.save_tracks(&media, &events).await?;
                     if before.source() != after.source() {
-                        tx.let_go_of_track(&media, &before, now).await?;
+                        tx.discard_track(&media, &before, now).await?;
                         tx.fetch_track(&media, after, now).await?;
                     }
                 }
@@ -64,7 +64,7 @@ impl Service {
 
     /// Deletes an added track: its row with the commit, its file soon after.
     ///
-    /// `condition` is evaluated where the media has the track. Errors: `MediaNotFound`, `ConditionFailed`,
+    /// `condition` is evaluated only if the media has the track. Errors: `MediaNotFound`, `ConditionFailed`,
     /// `TrackRejected`, also the second time.
     pub async fn delete_track(
         &self,
@@ -79,14 +79,14 @@ impl Service {
                 check(&media, track, &condition)?;
                 let (media, gone, events) = media.remove_track(track, now).map_err(Error::TrackRejected)?;
                 tx.save_tracks(&media, &events).await?;
-                tx.let_go_of_track(&media, &gone, now).await?;
+                tx.discard_track(&media, &gone, now).await?;
                 Ok(())
             })
             .await
     }
 }
 
-/// A media without the track is rejected for that, whatever the condition.
+/// Checks the condition. Without the track it passes: the change itself then reports the missing track.
 fn check(media: &Media, track: TrackId, condition: &impl Fn(&Media) -> bool) -> Result<(), Error> {
     if media.added_track(track).is_none() || condition(media) { Ok(()) } else { Err(Error::ConditionFailed) }
 }

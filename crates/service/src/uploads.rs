@@ -15,7 +15,7 @@ impl Service {
         caller: &Caller,
         new: NewUpload,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         check_title(&new.settings).map_err(C::reject)?;
         let new = NewUpload { workspace: caller.workspace, ..new };
         let (upload, event) = Upload::create(new, self.clock.now(), &*self.random);

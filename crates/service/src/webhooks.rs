@@ -6,7 +6,7 @@ use kinora_store::Tx;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
-    /// Creates a webhook with a secret of its own. It gets every later event of the caller's workspace.
+    /// Creates a webhook with a new secret. It receives every later event of the caller's workspace.
     ///
     /// Errors: `WebhookUrl`.
     pub async fn create_webhook<C: Commit<Webhook>>(
@@ -14,7 +14,7 @@ impl Service {
         caller: &Caller,
         url: String,
         commit: C,
-    ) -> Result<C::Answer, C::Error> {
+    ) -> Result<C::Output, C::Error> {
         kinora_fetch::parse_webhook_url(&url).map_err(|problem| C::reject(Error::WebhookUrl(problem)))?;
         let webhook = Webhook::create(caller.workspace, url, self.clock.now(), &*self.random);
         let work = async move |tx: &mut Tx| {
@@ -24,10 +24,11 @@ impl Service {
         commit.commit(&self.store, work).await
     }
 
-    /// Gives a webhook a new secret, which signs at once. The old one signs beside it for `grace_s` seconds.
+    /// Replaces the secret of a webhook; the new one signs at once. The old one also signs for `grace_s`
+    /// seconds.
     ///
     /// Errors: `WebhookNotFound`.
-    pub async fn rotate_webhook(
+    pub async fn rotate_webhook_secret(
         &self,
         caller: &Caller,
         id: WebhookId,
@@ -37,7 +38,7 @@ impl Service {
         self.change_webhook(caller, id, move |webhook| webhook.rotate(grace_s, now, &*random)).await
     }
 
-    /// Sends events to a disabled webhook again, the pending ones first.
+    /// Enables a disabled webhook. Pending events are sent first.
     ///
     /// Errors: `WebhookNotFound`.
     pub async fn enable_webhook(&self, caller: &Caller, id: WebhookId) -> Result<Webhook, Error> {

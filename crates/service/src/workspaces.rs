@@ -7,9 +7,9 @@ use crate::{Error, Service};
 impl Service {
     /// Creates a workspace in the organisation of this installation.
     ///
-    /// Errors: `WorkspaceName`, `WorkspaceTaken`, `NoOrganisation`.
+    /// Errors: `InvalidWorkspaceName`, `WorkspaceNameTaken`, `NoOrganisation`.
     pub async fn create_workspace(&self, name: &str) -> Result<Workspace, Error> {
-        Workspace::check_name(name).map_err(Error::WorkspaceName)?;
+        Workspace::check_name(name).map_err(Error::InvalidWorkspaceName)?;
         let now = self.clock.now();
         let organisation = self.store.organisation().await?.ok_or(Error::NoOrganisation)?;
         let workspace = Workspace {
@@ -21,7 +21,7 @@ impl Service {
         let new = workspace.clone();
         match self.store.write(async move |tx| tx.insert_workspace(&new).await).await {
             Ok(()) => Ok(workspace),
-            Err(kinora_store::Error::Taken { .. }) => Err(Error::WorkspaceTaken),
+            Err(kinora_store::Error::AlreadyExists { .. }) => Err(Error::WorkspaceNameTaken),
             Err(error) => Err(error.into()),
         }
     }

@@ -1,4 +1,4 @@
-//! Operations of a caller see its workspace and no other one.
+//! Operations of a caller have access to its workspace only.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use kinora_domain::{
     AccessPolicy, AccessRestrictions, Encryption, Media, MediaSettings, NewMedia, NewPlaylist, Permission,
     Playlist, Workspace, WorkspaceId,
 };
-use kinora_service::{Caller, Error, NewRevokedToken, Plain, Service};
-use kinora_store::{DatabasePlace, Opener, Store, StoreOptions};
+use kinora_service::{Caller, CommitOnly, Error, NewRevokedToken, Service};
+use kinora_store::{DatabaseLocation, Opener, Store, StoreOptions};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
 
-struct World {
+struct Fixture {
     store: Store,
     service: Service,
     mine: Caller,
@@ -19,10 +19,10 @@ struct World {
     _folder: TempDir,
 }
 
-async fn world() -> World {
+async fn world() -> Fixture {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (clock, random) = (Arc::new(MovableClock::default()), Arc::new(SeededRandom::new(1)));
-    let database = DatabasePlace::Folder(folder.path().to_owned());
+    let database = DatabaseLocation::Folder(folder.path().to_owned());
     let options = StoreOptions {
         database,
         opener: Opener::Command,
@@ -35,7 +35,7 @@ async fn world() -> World {
     let service = Service::new(store.clone(), clock, random);
     let create = async |name| -> Workspace { service.create_workspace(name).await.expect("created") };
     let [mine, other] = [create("mine").await, create("other").await].map(|it| Caller::command_line(it.id));
-    World { store, service, mine, other, _folder: folder }
+    Fixture { store, service, mine, other, _folder: folder }
 }
 
 fn new_media(workspace: WorkspaceId, url: &str) -> NewMedia {
@@ -52,10 +52,10 @@ fn new_media(workspace: WorkspaceId, url: &str) -> NewMedia {
 
 #[tokio::test]
 async fn media_of_another_workspace_is_not_found() {
-    let World { store, service, mine, other, _folder } = world().await;
-    // What the input says of the workspace is nothing: the caller's counts.
+    let Fixture { store, service, mine, other, _folder } = world().await;
+    // The workspace in the input is ignored; the caller's workspace applies.
     let new = new_media(other.workspace, "https://example.com/a.mp4");
-    let media = service.create_media(&mine, new, Plain).await.expect("created");
+    let media = service.create_media(&mine, new, CommitOnly).await.expect("created");
     assert_eq!(media.workspace, mine.workspace);
     let deleted = service.delete_media(&other, media.id, |_| true).await;
     assert!(matches!(deleted, Err(Error::MediaNotFound)), "{deleted:?}");
@@ -69,40 +69,40 @@ async fn media_of_another_workspace_is_not_found() {
 
 #[tokio::test]
 async fn rejected_input_creates_nothing() {
-    let World { store, service, mine, _folder, .. } = world().await;
-    let created = service.create_media(&mine, new_media(mine.workspace, "ftp://a"), Plain).await;
+    let Fixture { store, service, mine, _folder, .. } = world().await;
+    let created = service.create_media(&mine, new_media(mine.workspace, "ftp://a"), CommitOnly).await;
     assert!(matches!(created, Err(Error::SourceUrl(_))), "{created:?}");
     let mut long = new_media(mine.workspace, "https://example.com/a.mp4");
     long.settings.title = Some("x".repeat(MediaSettings::TEXT_MAX + 1));
-    let created = service.create_media(&mine, long, Plain).await;
+    let created = service.create_media(&mine, long, CommitOnly).await;
     assert!(matches!(created, Err(Error::TitleTooLong)), "{created:?}");
-    let created = service.create_webhook(&mine, "example.com".to_owned(), Plain).await;
+    let created = service.create_webhook(&mine, "example.com".to_owned(), CommitOnly).await;
     assert!(matches!(created, Err(Error::WebhookUrl(_))), "{created:?}");
     assert!(store.webhooks(None).await.expect("readable").is_empty());
     let created = service.create_workspace("mine").await;
-    assert!(matches!(created, Err(Error::WorkspaceTaken)), "{created:?}");
+    assert!(matches!(created, Err(Error::WorkspaceNameTaken)), "{created:?}");
     let created = service.create_workspace(" ").await;
-    assert!(matches!(created, Err(Error::WorkspaceName(_))), "{created:?}");
+    assert!(matches!(created, Err(Error::InvalidWorkspaceName(_))), "{created:?}");
 }
 
 #[tokio::test]
 async fn webhook_of_another_workspace_keeps_its_secret() {
-    let World { store, service, mine, other, _folder } = world().await;
+    let Fixture { store, service, mine, other, _folder } = world().await;
     let url = "https://example.com/hook".to_owned();
-    let webhook = service.create_webhook(&mine, url, Plain).await.expect("created");
-    let rotated = service.rotate_webhook(&other, webhook.id, 0).await;
+    let webhook = service.create_webhook(&mine, url, CommitOnly).await.expect("created");
+    let rotated = service.rotate_webhook_secret(&other, webhook.id, 0).await;
     assert!(matches!(rotated, Err(Error::WebhookNotFound)), "{rotated:?}");
     let enabled = service.enable_webhook(&other, webhook.id).await;
     assert!(matches!(enabled, Err(Error::WebhookNotFound)), "{enabled:?}");
     let found = store.webhook(webhook.id).await.expect("readable").expect("it is there");
     assert_eq!(found.secret.reveal(), webhook.secret.reveal());
-    let rotated = service.rotate_webhook(&mine, webhook.id, 60).await.expect("rotated");
+    let rotated = service.rotate_webhook_secret(&mine, webhook.id, 60).await.expect("rotated");
     assert_ne!(rotated.secret.reveal(), webhook.secret.reveal());
 }
 
 #[tokio::test]
 async fn access_token_of_another_workspace_stays_valid() {
-    let World { store, service, mine, other, _folder } = world().await;
+    let Fixture { store, service, mine, other, _folder } = world().await;
     let (token, secret) = service.create_access_token(&mine, Permission::ReadOnly).await.expect("created");
     assert!(token.secret.matches(&secret.hash()));
     let revoked = service.revoke_access_token(&other, token.id).await;
@@ -130,11 +130,11 @@ async fn playlist_of_another_workspace_is_not_found() {
     type Condition = fn(&Playlist, &[Media]) -> bool;
     const NEVER: Option<Condition> = Some(|_, _| false);
     const ALWAYS: Option<Condition> = None;
-    let World { store, service, mine, other, _folder } = world().await;
+    let Fixture { store, service, mine, other, _folder } = world().await;
     let new = new_playlist(other.workspace, "a");
-    let (playlist, listed) = service.create_playlist(&mine, new.clone(), Plain).await.expect("created");
+    let (playlist, listed) = service.create_playlist(&mine, new.clone(), CommitOnly).await.expect("created");
     assert_eq!((playlist.workspace, listed.len()), (mine.workspace, 0));
-    let again = service.create_playlist(&mine, new, Plain).await;
+    let again = service.create_playlist(&mine, new, CommitOnly).await;
     assert!(matches!(&again, Err(Error::PlaylistReferenceTaken(taken)) if taken == "a"), "{again:?}");
 
     let name = || ("B".to_owned(), String::new());
@@ -155,15 +155,15 @@ async fn playlist_of_another_workspace_is_not_found() {
 
 #[tokio::test]
 async fn token_is_not_revoked_with_playback_id_of_another_workspace() {
-    let World { store, service, mine, other, _folder } = world().await;
+    let Fixture { store, service, mine, other, _folder } = world().await;
     let new = new_media(other.workspace, "https://example.com/a.mp4");
-    let media = service.create_media(&other, new, Plain).await.expect("created");
+    let media = service.create_media(&other, new, CommitOnly).await.expect("created");
     let playback = Some(media.playback[0].id);
     let token = NewRevokedToken { jti: "a".to_owned(), expires_at: None, playback, end_playback: true };
-    let revoked = service.revoke_token(&mine, token.clone(), Plain).await;
+    let revoked = service.revoke_token(&mine, token.clone(), CommitOnly).await;
     assert!(matches!(revoked, Err(Error::PlaybackIdNotFound)), "{revoked:?}");
     assert!(!store.is_token_revoked(mine.workspace, "a").await.expect("readable"));
-    service.revoke_token(&other, token, Plain).await.expect("revoked");
+    service.revoke_token(&other, token, CommitOnly).await.expect("revoked");
     assert!(store.is_token_revoked(other.workspace, "a").await.expect("readable"));
     assert!(!store.is_token_revoked(mine.workspace, "a").await.expect("readable"));
 }

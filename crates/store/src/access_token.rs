@@ -1,4 +1,4 @@
-//! Access tokens. Only the hash of a secret is kept.
+//! Access tokens. Only the hash of a secret is stored.
 
 use kinora_domain::{AccessToken, AccessTokenId, Permission, SecretHash, Timestamp, WorkspaceId};
 
@@ -59,16 +59,16 @@ impl Tx {
         self.session.execute(INSERT, values).await.map(drop)
     }
 
-    /// Refuses a token from now on; one that is refused already stays so since then. `false` when there is no
-    /// such token.
+    /// Revokes a token. A token that is revoked already keeps its earlier time. `false` when the token does
+    /// not exist.
     pub async fn revoke_access_token(&mut self, id: AccessTokenId, now: Timestamp) -> Result<bool, Error> {
         self.effects.rows = true;
         Ok(self.session.execute(REVOKE, values![id, now]).await? > 0)
     }
 
-    /// Notes when tokens were last used; an earlier time than the one noted changes nothing. The generation
-    /// stays: no answer depends on it.
-    pub async fn note_tokens_used(&mut self, used: &[(AccessTokenId, Timestamp)]) -> Result<(), Error> {
+    /// Records when tokens were last used. A time earlier than the recorded one changes nothing. The
+    /// generation does not change, because no response depends on this time.
+    pub async fn save_token_uses(&mut self, used: &[(AccessTokenId, Timestamp)]) -> Result<(), Error> {
         for (id, at) in used {
             self.session.execute(NOTE_USED, values![*id, *at]).await?;
         }

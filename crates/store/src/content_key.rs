@@ -1,9 +1,10 @@
-//! The keys of encrypted playback IDs. Each is made with its playback ID, and sealed before it becomes a row.
+//! The keys of encrypted playback IDs. A key is created with its playback ID and sealed before it is
+//! stored.
 
 use kinora_domain::{ContentKey, Encryption, Media, PlaybackId};
 
+use crate::key_rotation::{SealedColumn, WithoutKey};
 use crate::keyring::Keyring;
-use crate::reseal::{SealedColumn, WithoutKey};
 use crate::sql::{statements, values};
 use crate::{Error, Store, Tx};
 
@@ -17,7 +18,7 @@ statements! {
     SET = "UPDATE content_key SET secret = $1 WHERE secret = $2 AND playback_id = $3";
 }
 
-/// All of them, for a new key.
+/// The secret column that a new key reseals.
 pub(crate) const SECRETS: SealedColumn = SealedColumn {
     what: "keys of encrypted playback IDs",
     next_seal: NEXT_SEAL,
@@ -32,7 +33,7 @@ pub(crate) const SECRETS: SealedColumn = SealedColumn {
 };
 
 impl Store {
-    /// The key of a playback ID; `None` of one that is not encrypted, or gone.
+    /// The key of a playback ID; `None` when the playback ID is not encrypted or was deleted.
     pub async fn content_key(&self, id: PlaybackId) -> Result<Option<ContentKey>, Error> {
         let row = self.reader().await?.first(FIND, values![id]).await?;
         row.map(|row| open(&self.common().keyring, id, &row.text("secret")?)).transpose()
@@ -40,8 +41,8 @@ impl Store {
 }
 
 impl Tx {
-    /// Makes the keys of those playback IDs of a media that are encrypted and have none. One that is there
-    /// stays for ever: caches hold what it encrypted.
+    /// Creates keys for the encrypted playback IDs of a media that have no key. An existing key never
+    /// changes, because caches store segments that it encrypted.
     pub(crate) async fn make_content_keys(&mut self, media: &Media) -> Result<(), Error> {
         let random = self.common.random.as_ref();
         for handle in media.playback.iter().filter(|handle| handle.encryption == Encryption::Aes128) {
@@ -58,7 +59,7 @@ fn open(keyring: &Keyring, id: PlaybackId, sealed: &str) -> Result<ContentKey, E
     bytes.map(ContentKey::from_bytes).map_err(|_| Error::internal("a content key has 16 bytes"))
 }
 
-/// What a key is sealed for.
+/// The owner that a content key is sealed for.
 fn owner(id: PlaybackId) -> String {
     format!("content key:{id}")
 }

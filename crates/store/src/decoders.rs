@@ -1,5 +1,5 @@
-//! Which decoders the process has that started last. Processes of one installation should have the same: else
-//! it depends on luck whether a source plays.
+//! The decoders of the process that started last. Processes of one installation should have the same
+//! decoders. Otherwise a source plays on some processes only.
 
 use crate::sql::{Row, statements, values};
 use crate::{Error, Tx};
@@ -11,8 +11,8 @@ statements! {
 }
 
 impl Tx {
-    /// Notes the decoders of this process, and returns those of the one that noted its own last; `None` in a
-    /// new installation. May run twice.
+    /// Stores the decoders of this process and returns the ones stored before; `None` in a new
+    /// installation. May run twice.
     pub async fn exchange_decoders(&mut self, own: &str) -> Result<Option<String>, Error> {
         let row = self.session.first(READ, values![]).await?;
         let before = row.map(|row: Row| row.text("value")).transpose()?;

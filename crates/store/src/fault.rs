@@ -1,30 +1,30 @@
-//! Faults on purpose, for tests of crashes.
+//! Fault injection for crash tests.
 
-/// Decides what goes wrong. Called on the writer's thread, once at each point of a commit that changes
-/// something; a commit is one closure as long as only one caller writes at a time.
+/// Decides which faults happen. Called on the writer's thread, once at each point of a commit that changes
+/// rows. A commit is one closure while only one caller writes at a time.
 pub trait Faults: Send + Sync {
-    /// What happens at this point.
+    /// The action at this point.
     fn at(&self, point: FaultPoint) -> FaultAction;
 }
 
-/// Where something can go wrong.
+/// A point at which a fault can happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultPoint {
-    /// All was done, nothing is kept yet.
+    /// All statements ran; nothing is committed.
     BeforeCommit,
-    /// All is kept, nobody knows yet.
+    /// The commit is done; no caller has the result.
     AfterCommit,
 }
 
-/// What goes wrong.
+/// The fault to inject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultAction {
-    /// Nothing.
+    /// No fault.
     Continue,
-    /// The caller is told [`Error::Full`](crate::Error::Full), as if the disk had refused. Before the commit
-    /// nothing is kept; after it all is, as when an answer is lost.
+    /// The caller gets [`Error::Full`](crate::Error::Full), as for a full disk. Before the commit nothing
+    /// is stored; after it everything is, as when a response is lost.
     Fail,
-    /// As if the process had been killed here: nothing after it happens, and every later operation answers
+    /// A kill of the process at this point: nothing runs after it, and every later operation returns
     /// [`Error::Stopped`](crate::Error::Stopped).
     Stop,
 }

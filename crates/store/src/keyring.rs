@@ -1,8 +1,8 @@
 //! The keys that seal secrets at rest.
 //!
-//! A sealed secret is text: `1.KEY.DATA`, where 1 is the form, KEY names the key and DATA is Base64 of nonce
-//! and ciphertext (XChaCha20-Poly1305; its 192-bit nonces may be drawn at random). What a secret belongs to
-//! is authenticated with it, so that a sealed secret copied to another row does not open.
+//! A sealed secret is text: `1.KEY.DATA`, where 1 is the form, KEY names the key and DATA is Base64 of
+//! nonce and ciphertext (XChaCha20-Poly1305; its 192-bit nonces may be random). The owner of the secret is
+//! authenticated with it, so a sealed secret copied to another row does not open.
 
 use std::path::Path;
 
@@ -14,19 +14,19 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use kinora_domain::Random;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Error, folder};
+use crate::{Error, private_file};
 
 const KEY_BYTES: usize = 32;
 /// Of XChaCha20.
 const NONCE_BYTES: usize = 24;
-/// A key file holds one line; whatever is longer is not ours.
+/// A key file contains one line; a longer file is not ours.
 const FILE_SIZE_MAX: u64 = 4096;
 /// Of HMAC-SHA256.
 const SIGNATURE_BYTES: usize = 32;
 const FILE_NAME: &str = "secret.key";
 const FORM: &str = "1";
 
-/// The keys at hand; the first one seals, all of them open.
+/// The given keys; the first one seals, all of them open.
 pub(crate) struct Keyring {
     keys: Vec<Key>,
 }
@@ -34,24 +34,24 @@ pub(crate) struct Keyring {
 struct Key {
     id: String,
     cipher: XChaCha20Poly1305,
-    /// That sign, one for each purpose, with their keys worked in: those take six of the some nine blocks
-    /// that are hashed for a short message.
+    /// One signing MAC per purpose, with its key absorbed already. That saves six of the about nine hash
+    /// blocks of a short message.
     macs: [Hmac<Sha256>; Purpose::ALL.len()],
 }
 
-/// What a signature is for. One for another purpose does not count.
+/// The purpose of a signature. It is not valid for another purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The address that an upload is sent to.
+    /// The URL that a client uploads to.
     UploadAddress,
-    /// The path of what not everybody may watch.
+    /// The path of a playback that needs authorization.
     PlaybackPath,
 }
 
 impl Purpose {
     const ALL: [Self; 2] = [Self::UploadAddress, Self::PlaybackPath];
 
-    /// What its keys are derived from: another name would make all that was signed worthless.
+    /// The name that its keys are derived from. A change would invalidate all signatures.
     fn name(self) -> &'static str {
         match self {
             Self::UploadAddress => "upload address",
@@ -61,45 +61,46 @@ impl Purpose {
 }
 
 impl Keyring {
-    /// The keys given in words (`KINORA_SECRET_KEY`), Base64 of 32 bytes each, separated by commas.
-    pub(crate) fn from_text(text: &str, place: &str) -> Result<Self, Error> {
+    /// The keys of a text (`KINORA_SECRET_KEY`): Base64 of 32 bytes each, separated by commas.
+    pub(crate) fn from_text(text: &str, source: &str) -> Result<Self, Error> {
         let keys = text.trim().split(',').map(|word| Key::from_text(word.trim())).collect::<Option<Vec<_>>>();
-        keys.map(|keys| Self { keys }).ok_or_else(|| Error::BadKey { place: place.to_owned() })
+        keys.map(|keys| Self { keys }).ok_or_else(|| Error::BadKey { place: source.to_owned() })
     }
 
-    /// The key of a data folder that has one.
+    /// The key of a data folder with a key file.
     pub(crate) fn from_folder(data_dir: &Path) -> Result<Self, Error> {
         let path = data_dir.join(FILE_NAME);
-        match folder::read_small(&path, FILE_SIZE_MAX)? {
+        match private_file::read_small(&path, FILE_SIZE_MAX)? {
             Some(text) => Self::from_text(&text, &path.display().to_string()),
             None => Err(Error::KeyMissing { path }),
         }
     }
 
-    /// The key of a data folder, made if there is none. Whoever comes second uses the key of the first.
+    /// The key of a data folder, created if missing. Of two concurrent processes the second uses the key of
+    /// the first.
     pub(crate) fn from_folder_or_new(data_dir: &Path, random: &dyn Random) -> Result<Self, Error> {
         let path = data_dir.join(FILE_NAME);
-        if folder::read_small(&path, FILE_SIZE_MAX)?.is_none() {
+        if private_file::read_small(&path, FILE_SIZE_MAX)?.is_none() {
             let (mut key, mut unique) = ([0; KEY_BYTES], [0; 8]);
             random.fill(&mut key);
             random.fill(&mut unique);
             let draft = format!("key-{:016x}", u64::from_be_bytes(unique));
-            folder::create_whole(&path, &draft, &format!("{}\n", STANDARD.encode(key)))?;
+            private_file::create_atomically(&path, &draft, &format!("{}\n", STANDARD.encode(key)))?;
         }
         Self::from_folder(data_dir)
     }
 
-    /// Name of the key that seals.
+    /// The name of the sealing key.
     pub(crate) fn first_id(&self) -> &str {
         &self.keys.first().expect("splitting a text gives at least one word").id
     }
 
-    /// What everything begins with that the first key seals.
+    /// The prefix of every secret that the first key seals.
     pub(crate) fn first_seal(&self) -> String {
         seal_of(self.first_id())
     }
 
-    /// Whether the key is at hand that seals what begins like this.
+    /// Whether the key for secrets with this prefix was given.
     pub(crate) fn has(&self, seal: &str) -> bool {
         self.keys.iter().any(|key| seal_of(&key.id) == seal)
     }
@@ -117,8 +118,8 @@ impl Keyring {
         format!("{FORM}.{}.{data}", key.id)
     }
 
-    /// Opens what was sealed for `owner`. [`Error::WrongKey`] when no key fits, or when it was sealed for
-    /// another.
+    /// Opens a secret that was sealed for `owner`. [`Error::WrongKey`] when no key fits, or when it was
+    /// sealed for another owner.
     pub(crate) fn open(&self, sealed: &str, owner: &str) -> Result<Vec<u8>, Error> {
         let (id, data) = parts(sealed).ok_or(Error::WrongKey)?;
         let key = self.keys.iter().find(|key| key.id == id).ok_or(Error::WrongKey)?;
@@ -131,14 +132,15 @@ impl Keyring {
 }
 
 impl Keyring {
-    /// Signs a message that is handed out, with the first key. It is the same in whatever parts it comes.
+    /// Signs a message for clients with the first key. The division of the message into parts does not
+    /// matter.
     pub(crate) fn sign(&self, purpose: Purpose, message: &[&[u8]]) -> [u8; SIGNATURE_BYTES] {
         let key = self.keys.first().expect("splitting a text gives at least one word");
         key.mac(purpose, message).finalize().into_bytes().into()
     }
 
-    /// Whether one of the keys signed this message for this purpose; takes as long for a wrong signature as
-    /// for a right one.
+    /// Whether one of the keys signed this message for this purpose. Takes constant time for right and
+    /// wrong signatures.
     pub(crate) fn has_signed(
         &self,
         purpose: Purpose,
@@ -149,12 +151,12 @@ impl Keyring {
     }
 }
 
-/// Name of the key that sealed this.
+/// The name of the key that sealed this secret.
 pub(crate) fn sealed_by(sealed: &str) -> Option<&str> {
     parts(sealed).map(|(id, _)| id)
 }
 
-/// 11 characters, as statements cut them off.
+/// 11 characters; statements compare a prefix of this length.
 fn seal_of(id: &str) -> String {
     format!("{FORM}.{id}.")
 }
@@ -166,10 +168,10 @@ fn parts(sealed: &str) -> Option<(&str, &str)> {
 impl Key {
     fn from_text(text: &str) -> Option<Self> {
         let bytes: [u8; KEY_BYTES] = STANDARD.decode(text).ok()?.try_into().ok()?;
-        // A name tells keys apart and nothing about them.
+        // The name identifies a key and reveals nothing of it.
         let digest = Sha256::new().chain_update(b"kinora key id").chain_update(bytes).finalize();
         let id = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        // Never the key that seals.
+        // Never the sealing key.
         let signing = Sha256::new().chain_update(b"kinora signing key").chain_update(bytes).finalize();
         let keyed = |key: &[u8]| Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
         let of =
@@ -177,7 +179,7 @@ impl Key {
         Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()), macs: Purpose::ALL.map(of) })
     }
 
-    /// HMAC-SHA256 under a key for this purpose alone.
+    /// HMAC-SHA256 with the key of this purpose.
     fn mac(&self, purpose: Purpose, message: &[&[u8]]) -> Hmac<Sha256> {
         let [upload, path] = &self.macs;
         let keyed = match purpose {
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_opens_with_its_key_for_its_owner_only() {
+    fn sealed_secret_opens_for_owner_only() {
         let sealed = ring(&word(1)).seal(b"secret", "webhook:a", &Fill(9));
         let check = |keys: &str, owner: &str, sealed: &str, opens: bool| {
             assert_eq!(ring(keys).open(sealed, owner).is_ok_and(|secret| secret == b"secret"), opens);
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_key_seals() {
+    fn first_key_seals() {
         let both = ring(&format!(" {} , {}\n", word(2), word(1)));
         let sealed = both.seal(b"secret", "", &Fill(0));
         assert!(sealed.starts_with(&both.first_seal()), "{sealed}");
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_holds_for_its_message_purpose_and_key() {
+    fn signature_is_bound_to_message_purpose_and_key() {
         let both = ring(&format!("{},{}", word(2), word(1)));
         let signature = ring(&word(1)).sign(Purpose::UploadAddress, &[b"message"]);
         assert!(both.has_signed(Purpose::UploadAddress, &[b"message"], &signature));
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_none_is_refused() {
+    fn malformed_secret_key_is_rejected() {
         let check = |text: &str| {
             assert!(matches!(Keyring::from_text(text, "it"), Err(Error::BadKey { .. })), "{text}");
         };

@@ -1,47 +1,49 @@
-//! What Kinora remembers: rows, events, deliveries and jobs, in one database.
+//! The database of Kinora: rows, events, deliveries and jobs.
 //!
-//! Begin with [`Store`]: reads are its methods, and there is one way to write, [`Store::write`], whose
-//! closure gets a [`Tx`]. A change, its event and its jobs are committed together or not at all.
+//! Begin with [`Store`]: reads are its methods. All writes go through [`Store::write`], whose closure gets
+//! a [`Tx`]. A change, its event and its jobs are committed together or not at all.
 //!
-//! Knows ids, rows and transactions; no route, no wire spelling, no object. The only crate that names sqlx,
-//! and inside it only `sql/` does, and `notify.rs`, which listens. The database is a file of SQLite or on
-//! PostgreSQL; statements are the same for both, but for those that begin (`schema.rs`, `reseal.rs`), claim
-//! (`job/lease.rs`, `delivery/claim.rs`), group (`writer/group.rs`) and watch (`watch.rs`).
+//! Contains ids, rows and transactions; no route, no API name, no object. Only this crate uses sqlx, and
+//! inside it only `sql/` and `pg_notify.rs`, which listens. The database is an SQLite file or on PostgreSQL.
+//! Statements are the same for both, except those that start up (`schema.rs`, `key_rotation.rs`), claim
+//! (`job/lease.rs`, `delivery/claim.rs`), group (`writer/group_commit.rs`) and watch (`change_poll.rs`).
 //!
-//! | File | Holds |
+//! | File | Content |
 //! |---|---|
-//! | `store.rs`, `write.rs`, `tx.rs` | the handle, the way to write, what a closure sees |
-//! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
+//! | `store.rs`, `write.rs`, `tx.rs` | the handle, the write path, the transaction of a closure |
+//! | `writer/` | the writer thread: many closures in one commit on SQLite, concurrent ones on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
-//! | `schema.rs`, `folder.rs`, `keyring.rs`, `reseal.rs`, `lock/` | the start: migrations, first rows, keys, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `kept_answer.rs` | one aggregate each |
-//! | `playback_path.rs` | signatures of what manifests list |
-//! | `content_key.rs` | keys of what is encrypted on its way |
-//! | `list.rs` | parts of lists, by number and by position |
-//! | `usage/` | what workspaces use: counted in memory, added to rows |
-//! | `prune.rs` | what leaves again |
-//! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
+//! | `schema.rs`, `private_file.rs`, `keyring.rs`, `key_rotation.rs`, `lock/` | the start: migrations, first rows, keys, lock |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `idempotency.rs` | one aggregate each |
+//! | `playback_path.rs` | signatures of playback paths in manifests |
+//! | `content_key.rs` | keys of encrypted playback IDs |
+//! | `list.rs` | pagination by number and by cursor |
+//! | `usage/` | usage of workspaces: counted in memory, added to rows |
+//! | `prune.rs` | removal of expired rows |
+//! | `change_poll.rs`, `pg_notify.rs`, `data_version.rs` | changes of other processes: by polling, by notification, and on demand |
 
 mod access_token;
+mod change_poll;
 mod content_key;
+mod data_version;
 mod decoders;
 mod delivery;
 mod error;
 mod event;
 mod fault;
-mod folder;
+mod idempotency;
 mod job;
-mod kept_answer;
+mod key_rotation;
 mod keyring;
 mod list;
 mod lock;
 mod media;
-mod notify;
+mod pg_notify;
 mod playback_path;
 mod playlist;
+mod private_file;
 mod prune;
 mod rendition;
-mod reseal;
 mod revoked_token;
 mod schema;
 mod signing_key;
@@ -50,35 +52,33 @@ mod store;
 mod tx;
 mod upload;
 mod usage;
-mod version;
-mod wake;
-mod watch;
+mod wake_signal;
 mod webhook;
 mod workspace;
 mod write;
 mod writer;
 
+pub use data_version::DataVersion;
 pub use delivery::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, DueWebhook, StoredEvent};
 pub use error::Error;
 pub use fault::{FaultAction, FaultPoint, Faults};
+pub use idempotency::{IdempotencyKey, StoredResponse};
 pub use job::{
-    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, JobShare, NewJob,
-    Priority,
+    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, NewJob, Priority,
+    WorkspaceLimit,
 };
-pub use kept_answer::{KeptAnswer, RequestKey};
-pub use list::{List, Page, Position, Slice, SliceStart};
-pub use lock::{ObjectsPlace, ServeLock};
+pub use list::{List, ListPage, Page, Position, SliceStart};
+pub use lock::{ObjectStorageKind, ServeLock};
 pub use media::MediaFilter;
-pub use playlist::{ListedPlaylist, PlaylistEdition};
-pub use prune::Pruned;
-pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
+pub use playlist::{ListedPlaylist, PlaylistVersion};
+pub use prune::PrunedCounts;
+pub use rendition::{RenditionCursor, RenditionRow, RenditionUsage};
 pub use revoked_token::RevokedToken;
-pub use store::{DatabasePlace, Opener, Store, StoreOptions};
+pub use store::{DatabaseLocation, Opener, Store, StoreOptions};
 pub use tx::Tx;
-pub use upload::{UploadCancelled, UploadGrown, UploadLease, UploadPart};
-pub use usage::{Stored, Usage, UsageOfDay, Used, WrittenUsage};
-pub use version::Version;
-pub use wake::Wake;
+pub use upload::{UploadCancelled, UploadLease, UploadMultipart, UploadPart};
+pub use usage::{DailyUsage, StoredBytes, Usage, UsageCounts, WrittenUsage};
+pub use wake_signal::Wake;
 pub use worker::WorkerId;
 
 mod worker;

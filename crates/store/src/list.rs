@@ -1,5 +1,4 @@
-//! Parts of lists by creation time: by their number, or from an entry on; and how their rows are found in an
-//! index.
+//! Pagination by creation time: by page number or by cursor, and the index range of the rows.
 
 use kinora_domain::{Timestamp, WorkspaceId};
 use uuid::Uuid;
@@ -7,46 +6,46 @@ use uuid::Uuid;
 use crate::Error;
 use crate::sql::{Row, Session, Statement, Value, values};
 
-/// Which part of a list, by its number.
+/// A page of a list, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// Most entries of a page.
+    /// The most entries of a page.
     pub limit: u32,
-    /// Which page; the first one is 1, and so is what 0 is taken for.
+    /// The page number. The first page is 1; 0 means the first page too.
     pub number: u32,
-    /// Which end comes first, by creation time.
+    /// Whether the newest entry comes first, by creation time.
     pub newest_first: bool,
 }
 
-/// Which part of a list, however it is told.
+/// A page of a list, by number or by cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slice {
-    /// Most entries of it.
+pub struct ListPage {
+    /// The most entries of the page.
     pub limit: u32,
-    /// Which end of the list comes first, by creation time.
+    /// Whether the newest entry comes first, by creation time.
     pub newest_first: bool,
-    /// Where it begins or ends.
+    /// The start or the end of the page.
     pub start: SliceStart,
 }
 
-/// Where a slice begins or ends, in the order of the list.
+/// The start or the end of a page, in the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SliceStart {
-    /// So many slices of this length lie before it, and one: the first is 1, and so is what 0 is taken for.
+    /// The page number, with pages of this length. The first page is 1; 0 means the first page too.
     Number(u32),
-    /// Behind this position.
+    /// The page starts after this position.
     After(Position),
-    /// It ends before this position.
+    /// The page ends before this position.
     Before(Position),
 }
 
-impl From<Page> for Slice {
+impl From<Page> for ListPage {
     fn from(page: Page) -> Self {
         Self { limit: page.limit, newest_first: page.newest_first, start: SliceStart::Number(page.number) }
     }
 }
 
-/// Where an entry stands in a list, or stood: it may be gone.
+/// The position of an entry in a list. The entry may be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     created_at: Timestamp,
@@ -54,12 +53,12 @@ pub struct Position {
 }
 
 impl Position {
-    /// Of an entry.
+    /// The position of an entry.
     pub fn new(created_at: Timestamp, id: Uuid) -> Self {
         Self { created_at, id }
     }
 
-    /// It as bytes, to hand out.
+    /// The position as bytes, for a cursor.
     pub fn to_bytes(self) -> [u8; 24] {
         let mut bytes = [0; 24];
         bytes[..8].copy_from_slice(&self.created_at.as_micros().to_be_bytes());
@@ -67,14 +66,14 @@ impl Position {
         bytes
     }
 
-    /// Read back.
+    /// Decodes a position.
     pub fn from_bytes(bytes: [u8; 24]) -> Self {
         let (at, id) = bytes.split_at(8);
         let at = i64::from_be_bytes(at.try_into().expect("it has 8 bytes"));
         Self { created_at: Timestamp::from_micros(at), id: Uuid::from_slice(id).expect("it has 16 bytes") }
     }
 
-    /// When the entry was made.
+    /// The creation time of the entry.
     pub(crate) fn created_at(self) -> Timestamp {
         self.created_at
     }
@@ -90,23 +89,23 @@ impl Position {
     }
 }
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List<T> {
-    /// In the order that was asked for.
+    /// The entries in the requested order.
     pub items: Vec<T>,
-    /// How many entries there are in the whole list, at the same instant.
+    /// The number of entries in the whole list, at the same instant.
     pub total: u64,
-    /// There are at least so many: nobody has counted on.
+    /// Whether `total` is a lower bound, because counting stopped there.
     pub is_lower_bound: bool,
-    /// What follows lies after this.
+    /// The position after which the next page starts.
     pub next: Option<Position>,
-    /// What lies in front of this part lies before this.
+    /// The position before which the previous page ends.
     pub previous: Option<Position>,
 }
 
 impl<T> List<T> {
-    /// With these entries in place of the rows they were read from.
+    /// The same page with these entries instead of the rows they were read from.
     pub(crate) fn with<U>(self, items: Vec<U>) -> List<U> {
         let Self { total, is_lower_bound, next, previous, .. } = self;
         List { items, total, is_lower_bound, next, previous }
@@ -114,24 +113,24 @@ impl<T> List<T> {
 }
 
 impl List<Row> {
-    /// With what `read` makes of each row.
+    /// The same page with each row read by `read`.
     pub(crate) fn read<T>(self, read: impl Fn(&Row) -> Result<T, Error>) -> Result<List<T>, Error> {
         let items = self.items.iter().map(read).collect::<Result<_, _>>()?;
         Ok(self.with(items))
     }
 }
 
-/// A slice of all rows that a workspace has in a list. `total` counts them, as in [`count`].
+/// A page of all rows of a workspace in a list. `total` counts them, as in [`count`].
 pub(crate) async fn page(
     session: &mut Session,
     workspace: WorkspaceId,
     total: Statement,
-    ends: Ends,
-    slice: Slice,
+    ends: ListStatements,
+    slice: ListPage,
 ) -> Result<List<Row>, Error> {
     let total = count(session, total, values![workspace]).await?;
     let bounds = Bounds::all();
-    let rows = Rows { ends, unbounded: None, owner: workspace.into(), bounds: &bounds, own: Vec::new() };
+    let rows = ListQuery { ends, unbounded: None, owner: workspace.into(), bounds: &bounds, own: Vec::new() };
     rows.slice(session, slice, total, false).await
 }
 
@@ -144,7 +143,7 @@ pub(crate) async fn count(
     session.first(statement, values).await?.map_or(Ok(0), |row| row.number("total"))
 }
 
-/// Between what positions, both excluded, rows are looked for.
+/// The two positions, both excluded, between which rows are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bounds {
     lower: (i64, String),
@@ -152,12 +151,12 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Everything.
+    /// All rows.
     pub(crate) const fn all() -> Self {
         Self { lower: (i64::MIN, String::new()), upper: (i64::MAX, String::new()) }
     }
 
-    /// What was created at `from` or later, and before `before`. No id is empty, so each one lies behind the
+    /// Rows created at `from` or later, and before `before`. No id is empty, so each id sorts after the
     /// empty one.
     pub(crate) fn created(from: Option<Timestamp>, before: Option<Timestamp>) -> Self {
         let Self { mut lower, mut upper } = Self::all();
@@ -166,7 +165,7 @@ impl Bounds {
         Self { lower, upper }
     }
 
-    /// What of it lies on this side of a position.
+    /// The part of these bounds on one side of a position.
     pub(crate) fn beyond(&self, position: Position, is_newer: bool) -> Self {
         let position = (position.created_at.as_micros(), position.id.to_string());
         let Self { lower, upper } = self.clone();
@@ -177,26 +176,26 @@ impl Bounds {
         }
     }
 
-    /// `$2` to `$5` of every statement of a list.
+    /// `$2` to `$5` of every list statement.
     pub(crate) fn values(&self) -> Vec<Value> {
         let Self { lower, upper } = self;
         values![lower.0, lower.1.as_str(), upper.0, upper.1.as_str()]
     }
 }
 
-/// The two statements of a list, one from each end. `$1` is whose list it is, `$2` to `$5` are the
-/// [`Bounds`], `$6` is the most rows, then come the values of the list's own, and at last how many rows are
-/// passed over.
+/// The two statements of a list, one from each end. `$1` is the owner of the list, `$2` to `$5` are the
+/// [`Bounds`], `$6` is the most rows. Then follow the own values of the list, and last the number of rows
+/// to skip.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ends {
+pub(crate) struct ListStatements {
     pub(crate) newest: Statement,
     pub(crate) oldest: Statement,
 }
 
-/// Declares an [`Ends`]: columns, table with its condition, and the number of the last value.
+/// Declares a [`ListStatements`]: columns, table with its condition, and the number of the last value.
 macro_rules! ends {
     ($columns:literal, $from:literal, $offset:literal) => {
-        $crate::list::Ends {
+        $crate::list::ListStatements {
             newest: $crate::sql::Statement::new(concat!(
                 "SELECT ",
                 $columns,
@@ -220,40 +219,40 @@ macro_rules! ends {
 }
 pub(crate) use ends;
 
-/// What a list is made of.
-pub(crate) struct Rows<'a> {
-    pub(crate) ends: Ends,
-    /// The same without bounds, for pages by number: `$1` is whose list it is, `$2` the most rows, `$3` how
-    /// many are passed over. Bounds are compared with every row that is passed over, which takes longer than
-    /// the passing.
-    pub(crate) unbounded: Option<Ends>,
-    /// Whose it is.
+/// The statements and values of a list.
+pub(crate) struct ListQuery<'a> {
+    pub(crate) ends: ListStatements,
+    /// The same without bounds, for page numbers: `$1` is the owner of the list, `$2` the most rows, `$3`
+    /// the number of rows to skip. Bounds are compared with every skipped row, which takes longer than the
+    /// skip.
+    pub(crate) unbounded: Option<ListStatements>,
+    /// The owner of the list.
     pub(crate) owner: Value,
     pub(crate) bounds: &'a Bounds,
-    /// The values of the list's own.
+    /// The own values of the list.
     pub(crate) own: Vec<Value>,
 }
 
-impl Rows<'_> {
-    /// A slice of it, of which there are `total` entries, or at least so many.
+impl ListQuery<'_> {
+    /// A page of these rows. `total` is the exact number of entries or a lower bound.
     pub(crate) async fn slice(
         self,
         session: &mut Session,
-        slice: Slice,
+        slice: ListPage,
         total: u64,
         is_lower_bound: bool,
     ) -> Result<List<Row>, Error> {
         let mut list = List { items: Vec::new(), total, is_lower_bound, next: None, previous: None };
-        let known = (!is_lower_bound).then_some(total);
-        let Some(walk) = Walk::of(slice, self.bounds, known) else { return Ok(list) };
-        let mut rows = self.rows(session, &walk).await?;
-        let has_more = rows.len() > walk.show;
-        rows.truncate(walk.show);
-        if walk.is_from_newest != slice.newest_first {
+        let exact_total = (!is_lower_bound).then_some(total);
+        let Some(scan) = SliceScan::of(slice, self.bounds, exact_total) else { return Ok(list) };
+        let mut rows = self.rows(session, &scan).await?;
+        let has_more = rows.len() > scan.show;
+        rows.truncate(scan.show);
+        if scan.is_from_newest != slice.newest_first {
             rows.reverse();
         }
         let (has_previous, has_next) = match slice.start {
-            SliceStart::Number(_) => (walk.has_before, walk.has_behind.unwrap_or(has_more)),
+            SliceStart::Number(_) => (scan.has_before, scan.has_behind.unwrap_or(has_more)),
             SliceStart::After(_) => (true, has_more),
             SliceStart::Before(_) => (has_more, true),
         };
@@ -264,50 +263,50 @@ impl Rows<'_> {
         Ok(list)
     }
 
-    async fn rows(self, session: &mut Session, walk: &Walk) -> Result<Vec<Row>, Error> {
-        let whole = self.unbounded.filter(|_| walk.bounds == Bounds::all());
-        let ends = whole.unwrap_or(self.ends);
-        let statement = if walk.is_from_newest { ends.newest } else { ends.oldest };
+    async fn rows(self, session: &mut Session, scan: &SliceScan) -> Result<Vec<Row>, Error> {
+        let unbounded = self.unbounded.filter(|_| scan.bounds == Bounds::all());
+        let ends = unbounded.unwrap_or(self.ends);
+        let statement = if scan.is_from_newest { ends.newest } else { ends.oldest };
         let mut values = vec![self.owner];
-        if whole.is_some() {
-            values.extend(values![walk.take, walk.skip]);
+        if unbounded.is_some() {
+            values.extend(values![scan.take, scan.skip]);
             return session.all(statement, values).await;
         }
-        values.extend(walk.bounds.values());
-        values.extend(values![walk.take]);
+        values.extend(scan.bounds.values());
+        values.extend(values![scan.take]);
         values.extend(self.own);
-        values.extend(values![walk.skip]);
+        values.extend(values![scan.skip]);
         session.all(statement, values).await
     }
 }
 
-/// How the rows of a slice are walked to.
+/// The index walk that reads a page.
 #[derive(Debug, PartialEq, Eq)]
-struct Walk {
+struct SliceScan {
     is_from_newest: bool,
     bounds: Bounds,
-    /// Rows that are passed over, in the index.
+    /// Rows to skip, in the index.
     skip: i64,
-    /// Rows that are read.
+    /// Rows to read.
     take: i64,
-    /// Rows that are shown; one more says that there are more.
+    /// Rows to return; one more row shows that the list continues.
     show: usize,
     has_before: bool,
-    /// `None`: one row more tells.
+    /// `None`: one more row decides.
     has_behind: Option<bool>,
 }
 
-impl Walk {
-    /// `None` for a slice without rows. By number it is walked from the end that is nearer, where the length
-    /// of the list is known.
-    fn of(slice: Slice, bounds: &Bounds, known: Option<u64>) -> Option<Self> {
+impl SliceScan {
+    /// `None` for a page without rows. With a number and a list of known length, the walk starts from the
+    /// nearer end.
+    fn of(slice: ListPage, bounds: &Bounds, exact_total: Option<u64>) -> Option<Self> {
         let limit = i64::from(slice.limit);
         let show = usize::try_from(slice.limit).unwrap_or(usize::MAX);
         if limit == 0 {
             return None;
         }
         let from = |position, is_behind: bool| {
-            // Behind a position lies what is older where the newest comes first.
+            // After a position come older entries where the newest comes first.
             let is_newer = slice.newest_first != is_behind;
             Self {
                 is_from_newest: !is_newer,
@@ -326,7 +325,7 @@ impl Walk {
         };
         let skip = i64::from(number.saturating_sub(1)).saturating_mul(limit);
         let (is_from_newest, bounds) = (slice.newest_first, bounds.clone());
-        let Some(total) = known.map(|total| i64::try_from(total).unwrap_or(i64::MAX)) else {
+        let Some(total) = exact_total.map(|total| i64::try_from(total).unwrap_or(i64::MAX)) else {
             let take = limit + 1;
             return Some(Self {
                 is_from_newest,
@@ -356,15 +355,15 @@ impl Walk {
 mod tests {
     use super::*;
 
-    fn number(number: u32, newest_first: bool) -> Slice {
-        Slice { limit: 10, newest_first, start: SliceStart::Number(number) }
+    fn number(number: u32, newest_first: bool) -> ListPage {
+        ListPage { limit: 10, newest_first, start: SliceStart::Number(number) }
     }
 
     #[test]
-    fn a_page_is_counted_from_the_nearer_end() {
+    fn page_offset_counts_from_nearer_end() {
         let check = |page, newest_first, total, expected: Option<(bool, i64, i64)>| {
-            let walk = Walk::of(number(page, newest_first), &Bounds::all(), Some(total));
-            let found = walk.map(|walk| (walk.is_from_newest, walk.skip, walk.take));
+            let scan = SliceScan::of(number(page, newest_first), &Bounds::all(), Some(total));
+            let found = scan.map(|walk| (walk.is_from_newest, walk.skip, walk.take));
             assert_eq!(found, expected, "{page} {newest_first} {total}");
         };
         check(1, true, 0, None);
@@ -381,25 +380,26 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_a_list_of_unknown_length_is_counted_from_its_start_and_reads_one_more() {
-        let walk = Walk::of(number(u32::MAX, false), &Bounds::all(), None).unwrap();
+    fn page_of_unknown_total_reads_one_extra_row() {
+        let scan = SliceScan::of(number(u32::MAX, false), &Bounds::all(), None).unwrap();
         let skip = (i64::from(u32::MAX) - 1) * 10;
-        assert_eq!((walk.is_from_newest, walk.skip, walk.take, walk.show), (false, skip, 11, 10));
-        assert_eq!((walk.has_before, walk.has_behind), (true, None));
-        assert!(!Walk::of(number(1, true), &Bounds::all(), None).unwrap().has_before);
-        assert_eq!(Walk::of(Slice { limit: 0, ..number(1, true) }, &Bounds::all(), None), None);
+        assert_eq!((scan.is_from_newest, scan.skip, scan.take, scan.show), (false, skip, 11, 10));
+        assert_eq!((scan.has_before, scan.has_behind), (true, None));
+        assert!(!SliceScan::of(number(1, true), &Bounds::all(), None).unwrap().has_before);
+        assert_eq!(SliceScan::of(ListPage { limit: 0, ..number(1, true) }, &Bounds::all(), None), None);
     }
 
     #[test]
-    fn what_lies_behind_a_position_is_older_where_the_newest_comes_first() {
+    fn after_cursor_is_older_in_newest_first_order() {
         let position = Position::new(Timestamp::from_micros(7), Uuid::from_u128(5));
         let at = (7, Uuid::from_u128(5).to_string());
         let check = |newest_first, start, is_from_newest, is_lower: bool| {
-            let walk = Walk::of(Slice { limit: 10, newest_first, start }, &Bounds::all(), Some(3)).unwrap();
-            let Bounds { lower, upper } = walk.bounds;
+            let scan =
+                SliceScan::of(ListPage { limit: 10, newest_first, start }, &Bounds::all(), Some(3)).unwrap();
+            let Bounds { lower, upper } = scan.bounds;
             let moved = if is_lower { lower } else { upper };
             assert_eq!(
-                (walk.is_from_newest, moved, walk.skip, walk.take),
+                (scan.is_from_newest, moved, scan.skip, scan.take),
                 (is_from_newest, at.clone(), 0, 11)
             );
         };
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_comes_back_from_its_bytes() {
+    fn cursor_round_trips_through_bytes() {
         for micros in [i64::MIN, -1, 0, 1_762_164_228_595_604] {
             let position = Position::new(Timestamp::from_micros(micros), Uuid::from_u128(u128::MAX - 1));
             assert_eq!(Position::from_bytes(position.to_bytes()), position);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_time_holds_its_first_instant_and_not_its_last() {
+    fn time_range_is_half_open() {
         let at = Timestamp::from_micros;
         let bounds = Bounds::created(Some(at(5)), Some(at(9)));
         assert_eq!(bounds, Bounds { lower: (5, String::new()), upper: (9, String::new()) });

@@ -1,4 +1,4 @@
-//! What leaves again, so that a database of a busy year stays as large as one of a busy month.
+//! Removes expired rows, so that a database of a busy year stays as large as one of a busy month.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use crate::sql::{Statement, Value, statements, values};
 use crate::{Error, Store, Tx, upload};
 
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
-/// Finished jobs stay for the people who look what happened.
-pub(crate) const JOBS_KEPT_US: i64 = 7 * DAY_US;
-/// Finished deliveries with their attempts, and events that nobody waits for.
-pub(crate) const DELIVERIES_KEPT_US: i64 = 30 * DAY_US;
-/// Tokens that were taken back, behind their end: whoever verifies them gives them a minute, and a clock that
-/// is set back a while again.
-pub(crate) const REVOKED_TOKENS_KEPT_US: i64 = 30 * DAY_US;
-/// Of a process that has written no usage for so long, which batch it wrote last. What it tries to write is
-/// never that old.
-pub(crate) const USAGE_WRITERS_KEPT_US: i64 = 30 * DAY_US;
-/// Rows of one transaction: others wait for the writer meanwhile.
+/// Finished jobs stay for people who investigate a problem.
+pub(crate) const JOB_RETENTION_US: i64 = 7 * DAY_US;
+/// Finished deliveries with their attempts, and events without pending deliveries.
+pub(crate) const DELIVERY_RETENTION_US: i64 = 30 * DAY_US;
+/// Revoked tokens, after their expiry. Verifiers allow one minute of clock skew, and clocks that are set
+/// back need some more.
+pub(crate) const REVOKED_TOKEN_RETENTION_US: i64 = 30 * DAY_US;
+/// The number of the last usage batch of a process, since its last write. No process retries a batch that
+/// is so old.
+pub(crate) const USAGE_WRITER_RETENTION_US: i64 = 30 * DAY_US;
+/// Rows of one transaction: other writes wait meanwhile.
 pub(crate) const BATCH_MAX: i64 = 500;
-/// Transactions of one call and kind; what is left goes next time.
+/// Transactions of one call and kind; the next call continues.
 const BATCHES_MAX: u32 = 200;
 
 statements! {
@@ -34,7 +34,7 @@ statements! {
         SELECT id FROM job WHERE finished_at IS NOT NULL AND finished_at <= $1 LIMIT $2)";
     DELIVERIES = "DELETE FROM delivery WHERE id IN (
         SELECT id FROM delivery WHERE finished_at IS NOT NULL AND finished_at <= $1 LIMIT $2)";
-    /// Not before what they kept was removed.
+    /// Only after their source and their multipart upload were released.
     UPLOADS = "DELETE FROM upload WHERE id IN (
         SELECT id FROM upload WHERE created_at <= $1 AND state NOT IN ('waiting', 'uploading') AND holds_source = 0
         AND multipart IS NULL LIMIT $2) RETURNING workspace_id, state";
@@ -47,9 +47,9 @@ statements! {
         WHERE e.at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) LIMIT $2)";
 }
 
-/// How many rows left.
+/// The numbers of removed rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PrunedCounts {
     /// Deliveries to disabled webhooks that were given up after 30 days.
     pub given_up: u64,
     /// Finished jobs.
@@ -58,37 +58,37 @@ pub struct Pruned {
     pub deliveries: u64,
     /// Events without a delivery.
     pub events: u64,
-    /// Uploads that have ended and whose addresses have expired.
+    /// Ended uploads whose URLs have expired.
     pub uploads: u64,
-    /// Answers that were kept for those who ask again.
-    pub answers: u64,
-    /// Playback tokens that were taken back and have ended.
+    /// Stored responses of idempotency keys.
+    pub responses: u64,
+    /// Revoked playback tokens that have expired.
     pub revoked_tokens: u64,
     /// Processes that have written no usage for long.
     pub usage_writers: u64,
 }
 
 impl Store {
-    /// Removes what has been kept long enough, in small transactions. May run twice, and beside anything.
-    pub async fn prune(&self, now: Timestamp) -> Result<Pruned, Error> {
-        let before = |kept_us: i64| now.plus_micros(-kept_us);
-        Ok(Pruned {
+    /// Removes expired rows in small transactions. May run twice, and concurrently with all other work.
+    pub async fn prune(&self, now: Timestamp) -> Result<PrunedCounts, Error> {
+        let before = |retention_us: i64| now.plus_micros(-retention_us);
+        Ok(PrunedCounts {
             given_up: self.batches(GIVE_UP, values![now, before(DISABLED_PENDING_MAX_US), BATCH_MAX]).await?,
-            jobs: self.batches(JOBS, values![before(JOBS_KEPT_US), BATCH_MAX]).await?,
-            deliveries: self.batches(DELIVERIES, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
-            events: self.batches(EVENTS, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
-            uploads: self.upload_batches(before(upload::kept_us())).await?,
-            answers: self.answer_batches(now).await?,
+            jobs: self.batches(JOBS, values![before(JOB_RETENTION_US), BATCH_MAX]).await?,
+            deliveries: self.batches(DELIVERIES, values![before(DELIVERY_RETENTION_US), BATCH_MAX]).await?,
+            events: self.batches(EVENTS, values![before(DELIVERY_RETENTION_US), BATCH_MAX]).await?,
+            uploads: self.upload_batches(before(upload::delete_at_us())).await?,
+            responses: self.response_batches(now).await?,
             revoked_tokens: self
-                .batches(REVOKED_TOKENS, values![before(REVOKED_TOKENS_KEPT_US), BATCH_MAX])
+                .batches(REVOKED_TOKENS, values![before(REVOKED_TOKEN_RETENTION_US), BATCH_MAX])
                 .await?,
             usage_writers: self
-                .batches(USAGE_WRITERS, values![before(USAGE_WRITERS_KEPT_US), BATCH_MAX])
+                .batches(USAGE_WRITERS, values![before(USAGE_WRITER_RETENTION_US), BATCH_MAX])
                 .await?,
         })
     }
 
-    /// Those that no file came of are counted out in the same commit.
+    /// Uploads without a file also leave the upload count, in the same commit.
     async fn upload_batches(&self, before: Timestamp) -> Result<u64, Error> {
         let mut sum = 0;
         for _ in 0..BATCHES_MAX {
@@ -115,10 +115,10 @@ impl Store {
         Ok(sum)
     }
 
-    async fn answer_batches(&self, now: Timestamp) -> Result<u64, Error> {
+    async fn response_batches(&self, now: Timestamp) -> Result<u64, Error> {
         let mut sum = 0;
         for _ in 0..BATCHES_MAX {
-            let rows = self.write(async move |tx: &mut Tx| tx.sweep_answers(now).await).await?;
+            let rows = self.write(async move |tx: &mut Tx| tx.sweep_responses(now).await).await?;
             sum += rows;
             if rows < BATCH_MAX.unsigned_abs() {
                 break;

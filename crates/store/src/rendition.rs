@@ -1,8 +1,8 @@
-//! Encoded renditions of which something is made: what they take, and when they were last watched.
+//! Encoded renditions with at least one object: their size, and when they were last watched.
 //!
-//! A row is written before the first object of its rendition, so that what no row names may be swept. Its
-//! counters are written down now and then and may lag: they decide what is removed first, never what is
-//! served.
+//! A row is written before the first object of its rendition, so objects without a row may be swept.
+//! Counters are written periodically and may lag. They decide the order of eviction, never the served
+//! segments.
 
 use kinora_domain::{PresentationId, RenditionId, Timestamp};
 
@@ -10,9 +10,9 @@ use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
-    /// The presentation of a media without edits has the ID of its source (D-0123). The row is written
-    /// only while a media names the source, or an upload holds it: a row that outlives both would keep its
-    /// objects.
+    /// The presentation of a media without edits has the ID of its source (D-0123). The row is inserted
+    /// only while a media references the source, or an upload holds it: a row that outlives both would keep
+    /// its objects.
     INSERT = "INSERT INTO rendition (id, presentation_id, name, created_at)
         SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2 AND holds_source = 1)
@@ -22,7 +22,7 @@ statements! {
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2::text AND holds_source = 1)
         OR EXISTS (SELECT 1 FROM added_track WHERE source_id = $2::text)
         ON CONFLICT (id) DO NOTHING";
-    /// A name of a source has one row. Only while a media names the source.
+    /// A name of a source has one row. Inserted only while a media references the source.
     INSERT_NAMED = "INSERT INTO rendition (id, presentation_id, name, created_at)
         SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
         ON CONFLICT (presentation_id, name) DO NOTHING", postgres: "INSERT INTO rendition (id, presentation_id, name, created_at)
@@ -36,7 +36,8 @@ statements! {
         FROM rendition WHERE presentation_id = $1 ORDER BY name";
     BY_WATCH = "SELECT id, presentation_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition WHERE (watched_at, id) > ($1, $2) ORDER BY watched_at, id LIMIT $3";
-    /// Without what is joined to a file: that is not let go as a cache is, and would push out all that is.
+    /// Without renditions of downloadable files: the LRU does not evict those, and they would push out all
+    /// others.
     BYTES = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM rendition WHERE watched_at >= $1 AND name NOT LIKE '% whole'";
     WITHOUT_MEDIA = "SELECT id, presentation_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition r WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM media m WHERE m.source_id = r.presentation_id)
@@ -52,58 +53,58 @@ statements! {
     DELETE = "DELETE FROM rendition WHERE id = $1";
 }
 
-/// An encoded rendition of which something is made.
+/// An encoded rendition with at least one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenditionRow {
-    /// Follows from the presentation, the name, and how it is encoded.
+    /// Derived from the presentation, the name and the encoder settings.
     pub id: RenditionId,
-    /// What it is made from.
+    /// The presentation that it is encoded from.
     pub presentation: PresentationId,
-    /// Its name in addresses: `720p`, `aac`.
+    /// Its name in URLs: `720p`, `aac`.
     pub name: String,
-    /// What its segments take, as far as they were counted.
+    /// Bytes of its segments, as far as counted.
     pub bytes: u64,
-    /// How many segments are made, as far as they were counted.
+    /// The number of its segments, as far as counted.
     pub segments: u64,
-    /// When somebody last watched it.
+    /// When it was last watched.
     pub watched_at: Option<Timestamp>,
-    /// Since when nothing of it can be made.
+    /// Since when it cannot be encoded.
     pub broken_at: Option<Timestamp>,
-    /// When its first object was about to be made.
+    /// When its row was written, before its first object.
     pub created_at: Timestamp,
 }
 
-/// What happened to a rendition since the last time it was told.
+/// The use of a rendition since the last report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RenditionUse {
-    /// Which one.
+pub struct RenditionUsage {
+    /// The rendition.
     pub id: RenditionId,
-    /// Bytes of the segments that were made.
+    /// Bytes of the new segments.
     pub bytes: u64,
-    /// How many those are.
+    /// The number of the new segments.
     pub segments: u64,
-    /// When somebody last watched it; `None` if nobody did.
+    /// When it was last watched; `None` if it was not.
     pub watched_at: Option<Timestamp>,
 }
 
-/// Where a walk through all renditions is, from those that were never watched to the one watched last.
+/// A position in the list of all renditions, from never watched to latest watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RenditionPlace(i64, Option<RenditionId>);
+pub struct RenditionCursor(i64, Option<RenditionId>);
 
-impl RenditionPlace {
-    /// Before all.
+impl RenditionCursor {
+    /// Before all renditions.
     pub const START: Self = Self(-1, None);
 
     /// Before those that were watched at this instant or later.
-    pub fn watched_since(at: Timestamp) -> Self {
+    pub fn before_watched_at(at: Timestamp) -> Self {
         Self(at.as_micros().max(1), None)
     }
 }
 
 impl RenditionRow {
-    /// The place behind this one.
-    pub fn place(&self) -> RenditionPlace {
-        RenditionPlace(self.watched_at.map_or(0, Timestamp::as_micros), Some(self.id))
+    /// The position after this rendition.
+    pub fn cursor(&self) -> RenditionCursor {
+        RenditionCursor(self.watched_at.map_or(0, Timestamp::as_micros), Some(self.id))
     }
 }
 
@@ -127,25 +128,25 @@ impl Store {
         self.reader().await?.all(OF_PRESENTATION, values![presentation]).await?.iter().map(read).collect()
     }
 
-    /// A page of all renditions behind `after`, `limit` at most: those that were never watched, then from the
-    /// one that was not watched for the longest.
-    pub async fn renditions_by_watch(
+    /// A page of all renditions after `after`, `limit` at most: those that were never watched, then the
+    /// others, longest unwatched first.
+    pub async fn renditions_by_watched_at(
         &self,
-        after: RenditionPlace,
+        after: RenditionCursor,
         limit: u32,
     ) -> Result<Vec<RenditionRow>, Error> {
         let values = values![after.0, id_or_first(after.1), limit];
         self.reader().await?.all(BY_WATCH, values).await?.iter().map(read).collect()
     }
 
-    /// What all renditions take, or those that were watched at this instant or later.
+    /// Bytes of all renditions, or of those that were watched at this instant or later.
     pub async fn rendition_bytes(&self, watched_since: Option<Timestamp>) -> Result<u64, Error> {
         let since = watched_since.map_or(0, Timestamp::as_micros);
         let row = self.reader().await?.first(BYTES, values![since]).await?;
         row.map_or(Ok(0), |row| row.number("bytes"))
     }
 
-    /// A page of the renditions behind `after` whose presentation no media names any more, by id.
+    /// A page of the renditions after `after` whose presentation no media references, by id.
     pub async fn renditions_without_media(
         &self,
         after: Option<RenditionId>,
@@ -156,15 +157,15 @@ impl Store {
     }
 }
 
-/// The text behind which all ids come.
+/// A text that sorts before all ids, or the id.
 fn id_or_first(id: Option<RenditionId>) -> String {
     id.map(|id| id.to_string()).unwrap_or_default()
 }
 
 impl Tx {
-    /// Writes down that something of a rendition is about to be made. Answers whether there is a row now: not
-    /// without a media that names the presentation. May run twice.
-    pub async fn begin_rendition(
+    /// Inserts the row of a rendition before its first object. Returns whether the row exists now: not
+    /// without a media that references the presentation. May run twice.
+    pub async fn insert_rendition(
         &mut self,
         id: RenditionId,
         presentation: PresentationId,
@@ -175,8 +176,8 @@ impl Tx {
         Ok(inserted > 0 || self.session.first(BY_ID, values![id]).await?.is_some())
     }
 
-    /// The same by name: what was begun before and can be made is gone on with, under the id it has. `None`
-    /// without a media that names the presentation. May run twice.
+    /// The same by name: an existing rendition that is not broken continues under its id. `None` without a
+    /// media that references the presentation. May run twice.
     pub async fn begin_rendition_named(
         &mut self,
         id: RenditionId,
@@ -190,23 +191,23 @@ impl Tx {
         row.map(|row| row.id("id")).transpose()
     }
 
-    /// Adds what was made and watched since the last time. A rendition without a row stays without one.
-    pub async fn note_renditions(&mut self, uses: &[RenditionUse]) -> Result<(), Error> {
-        for RenditionUse { id, bytes, segments, watched_at } in uses {
+    /// Adds the use since the last report. Ignores renditions without a row.
+    pub async fn add_rendition_usage(&mut self, uses: &[RenditionUsage]) -> Result<(), Error> {
+        for RenditionUsage { id, bytes, segments, watched_at } in uses {
             let watched_at = watched_at.map_or(0, Timestamp::as_micros);
             self.session.execute(NOTE, values![*id, count(*bytes), count(*segments), watched_at]).await?;
         }
         Ok(())
     }
 
-    /// The objects of a rendition are gone; it may be made again.
+    /// Resets a rendition after its objects were removed; it may be encoded again.
     pub async fn reset_rendition(&mut self, id: RenditionId) -> Result<(), Error> {
         self.session.execute(RESET, values![id]).await.map(drop)
     }
 
-    /// Puts right what a process that was killed did not count: this is what is there. What another one makes
-    /// meanwhile, it adds.
-    pub async fn set_rendition_counted(
+    /// Corrects the counters of a rendition to its counted objects, after a killed process did not report
+    /// them. Concurrent processes add their own segments.
+    pub async fn correct_rendition_counts(
         &mut self,
         id: RenditionId,
         bytes: u64,
@@ -215,18 +216,18 @@ impl Tx {
         self.session.execute(COUNTED, values![id, count(bytes), count(segments)]).await.map(drop)
     }
 
-    /// Nothing of a rendition can be made; the first time this is told counts.
+    /// Marks a rendition as broken; the first time counts.
     pub async fn set_rendition_broken(&mut self, id: RenditionId, now: Timestamp) -> Result<(), Error> {
         self.session.execute(SET_BROKEN, values![id, now]).await.map(drop)
     }
 
-    /// Forgets a rendition. Its objects go first, or are swept.
+    /// Deletes the row of a rendition. Its objects are removed before, or swept later.
     pub async fn delete_rendition(&mut self, id: RenditionId) -> Result<(), Error> {
         self.session.execute(DELETE, values![id]).await.map(drop)
     }
 }
 
-/// A number as the database has it.
+/// A number as the database stores it.
 fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

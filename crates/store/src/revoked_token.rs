@@ -1,4 +1,4 @@
-//! Playback tokens that were taken back before they end.
+//! Playback tokens that were revoked before they expire.
 
 use kinora_domain::{Timestamp, WorkspaceId};
 
@@ -7,7 +7,7 @@ use crate::{Error, Store, Tx};
 
 statements! {
     FIND = "SELECT jti FROM revoked_token WHERE workspace_id = $1 AND jti = $2";
-    /// Said twice, the later end counts, and none is the latest.
+    /// On a second revocation the later expiry counts, and no expiry is the latest.
     SAVE = "INSERT INTO revoked_token (workspace_id, jti, expires_at, revoked_at) VALUES ($1, $2, $3, $4)
         ON CONFLICT (workspace_id, jti) DO UPDATE SET expires_at = CASE
             WHEN revoked_token.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
@@ -16,24 +16,24 @@ statements! {
         RETURNING expires_at, revoked_at";
 }
 
-/// A token that is refused, as it is kept.
+/// A revoked token, as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RevokedToken {
-    /// When the token ends by itself; its row leaves 30 days later. `None`: nobody knows, so the row stays.
+    /// When the token expires; its row is removed 30 days later. `None`: unknown, so the row stays.
     pub expires_at: Option<Timestamp>,
-    /// When it was taken back first.
+    /// When it was revoked first.
     pub revoked_at: Timestamp,
 }
 
 impl Store {
-    /// Whether the token with this name was taken back in this workspace.
+    /// Whether the token with this name is revoked in this workspace.
     pub async fn is_token_revoked(&self, workspace: WorkspaceId, jti: &str) -> Result<bool, Error> {
         Ok(self.reader().await?.first(FIND, values![workspace, jti]).await?.is_some())
     }
 }
 
 impl Tx {
-    /// Takes the token with this name back. May run twice: the first time counts, and the later end.
+    /// Revokes the token with this name. May run twice: the first time and the later expiry count.
     pub async fn revoke_token(
         &mut self,
         workspace: WorkspaceId,

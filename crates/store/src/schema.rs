@@ -1,4 +1,4 @@
-//! The start: is this our schema, our key; and what a new database begins with.
+//! The start: checks the schema and the key, and creates the first rows of a new database.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Works
 
 use crate::keyring::{Keyring, sealed_by};
 use crate::sql::{Session, statements, values};
-use crate::{DatabasePlace, Error, JobKind, NewJob, Opener, StoreOptions, job, reseal, workspace};
+use crate::{DatabaseLocation, Error, JobKind, NewJob, Opener, StoreOptions, job, key_rotation, workspace};
 
-/// Brings a database from one schema to another. Both engines get the same tables.
-struct Step {
+/// Migrates a database from one schema to another. Both engines get the same tables.
+struct Migration {
     /// 0: an empty database.
     from: i64,
     to: i64,
@@ -17,15 +17,15 @@ struct Step {
     postgres: &'static str,
 }
 
-/// Every step there is. A released step never changes; a new schema adds one at the end.
-const STEPS: [Step; 2] = [
-    Step {
+/// All steps. A released step never changes; a new schema adds one at the end.
+const STEPS: [Migration; 2] = [
+    Migration {
         from: 0,
         to: 26,
         sqlite: include_str!("../migrations/sqlite/base.sql"),
         postgres: include_str!("../migrations/postgres/base.sql"),
     },
-    Step {
+    Migration {
         from: LAST_UNRELEASED,
         to: 26,
         sqlite: include_str!("../migrations/sqlite/from_25.sql"),
@@ -36,12 +36,12 @@ const STEPS: [Step; 2] = [
 const KNOWN: i64 = STEPS[STEPS.len() - 1].to;
 /// The schema of trial installations before the first release. Older ones are rejected (D-0125).
 const LAST_UNRELEASED: i64 = 25;
-/// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own:
+/// On PostgreSQL one process at a time creates or migrates a database. The two numbers are Kinora's own:
 /// "kino", and 2 for this purpose. The wait ends with the transaction, or with [`Error::Busy`].
 const LOCK_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(1802071663, 2)";
 
 const ORGANISATION: &str = "Kinora";
-/// What the canary says once it is opened: that the key fits.
+/// The content of the canary. It can be opened only with the right key.
 const CANARY: &[u8] = b"kinora";
 const CANARY_OWNER: &str = "canary";
 
@@ -62,7 +62,7 @@ statements! {
     CANARY_AGAIN = "UPDATE setting SET value = $1 WHERE key = 'canary' AND value = $2";
 }
 
-/// Makes the database ready for whoever opens it, and returns the keys that fit it.
+/// Prepares the database for the opener, and returns its keys.
 pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Result<Keyring, Error> {
     if must_migrate(version(session).await?, LAST_UNRELEASED, KNOWN, options.opener)? {
         transaction(session, async |session| migrate(session, options).await).await?;
@@ -76,9 +76,9 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
         return Err(Error::WrongKey);
     }
     if options.opener == Opener::Server {
-        // Whatever the canary says: another process may have sealed with its own first key after this one had
-        // begun.
-        reseal::reseal(session, &keyring, options.random.as_ref()).await?;
+        // In spite of the canary: another process may have sealed with its own first key since this one
+        // started.
+        key_rotation::rotate_keys(session, &keyring, options.random.as_ref()).await?;
         if sealed_by(&canary) != Some(keyring.first_id()) {
             let again = keyring.seal(CANARY, CANARY_OWNER, options.random.as_ref());
             session.execute(CANARY_AGAIN, values![again, canary]).await?;
@@ -87,8 +87,8 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
     Ok(keyring)
 }
 
-/// Whether a database of schema `found` must be migrated to `known` first (C-42). 0: an empty
-/// one. `oldest`: the lowest schema of a database with tables that can be migrated.
+/// Whether a database of schema `found` must be migrated to `known` first (C-42). 0: an empty one.
+/// `oldest`: the lowest schema of a database with tables that can be migrated.
 fn must_migrate(found: i64, oldest: i64, known: i64, opener: Opener) -> Result<bool, Error> {
     if found > known {
         Err(Error::SchemaTooNew { found, known })
@@ -105,8 +105,8 @@ fn must_migrate(found: i64, oldest: i64, known: i64, opener: Opener) -> Result<b
     }
 }
 
-/// Brings the schema up to date; a new database gets its key and its first rows in the same commit. Does
-/// nothing where another process migrated since the version was read.
+/// Migrates the schema; a new database gets its key and its first rows in the same commit. Does nothing if
+/// another process migrated since the version was read.
 async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
     let found = version(session).await?;
     let mut reached = found;
@@ -122,7 +122,7 @@ async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Er
     }
 }
 
-/// A job for each ready media: its index may have a layout that is no longer read.
+/// Queues a job for each ready media: its index may have a layout that is no longer read.
 async fn enqueue_reindex(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
     let (now, random) = (options.clock.now(), options.random.as_ref());
     for row in session.all(WORKSPACES, values![]).await? {
@@ -163,15 +163,15 @@ fn first_keyring(options: &StoreOptions) -> Result<Keyring, Error> {
     }
 }
 
-/// Where the key file lies.
+/// The folder of the key file.
 fn key_folder(options: &StoreOptions) -> Result<&Path, Error> {
     match &options.database {
-        DatabasePlace::Folder(data_dir) => Ok(data_dir),
-        DatabasePlace::Postgres { .. } => Err(Error::SecretKeyRequired),
+        DatabaseLocation::Folder(data_dir) => Ok(data_dir),
+        DatabaseLocation::Postgres { .. } => Err(Error::SecretKeyRequired),
     }
 }
 
-/// 0 for an empty database.
+/// The schema version; 0 for an empty database.
 async fn version(session: &mut Session) -> Result<i64, Error> {
     if session.first(HAS_SCHEMA, values![]).await?.is_none() {
         return Ok(0);
@@ -197,14 +197,14 @@ async fn transaction(
     match locked(session, work).await {
         Ok(()) => session.execute(COMMIT, values![]).await.map(drop),
         Err(error) => {
-            // The first error is the one to tell.
+            // Return the first error.
             let _ = session.execute(ROLLBACK, values![]).await;
             Err(error)
         }
     }
 }
 
-/// Nobody else begins or migrates meanwhile; the `BEGIN` of SQLite has seen to that already.
+/// Prevents concurrent creation and migration; on SQLite `BEGIN` has taken the lock already.
 async fn locked(
     session: &mut Session,
     work: impl AsyncFnOnce(&mut Session) -> Result<(), Error>,
@@ -215,7 +215,7 @@ async fn locked(
     work(session).await
 }
 
-/// A database with the first rows as `script` makes its tables, for tests of a step from that schema.
+/// Creates a database with the tables of `script` and the first rows, for tests of a step from that schema.
 #[cfg(test)]
 pub(crate) async fn begin_with(
     session: &mut Session,
@@ -253,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn every_step_ends_where_another_begins_or_at_the_newest_schema() {
+    fn migration_steps_chain_to_the_newest_schema() {
         for step in &STEPS {
             assert!(step.from < step.to);
-            let is_taken_up = STEPS.iter().any(|next| next.from == step.to);
-            assert!(is_taken_up || step.to == KNOWN, "schema {} leads nowhere", step.to);
+            let has_next = STEPS.iter().any(|next| next.from == step.to);
+            assert!(has_next || step.to == KNOWN, "schema {} leads nowhere", step.to);
         }
     }
 }

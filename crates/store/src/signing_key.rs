@@ -1,20 +1,20 @@
-//! Signing keys: their public halves. The private ones never come here.
+//! Public halves of signing keys. The private halves are never stored.
 
 use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
 
-use crate::list::{self, Ends, ends};
+use crate::list::{self, ListStatements, ends};
 use crate::sql::{Row, statements, values};
-use crate::{Error, List, Slice, Store, Tx};
+use crate::{Error, List, ListPage, Store, Tx};
 
 /// The list of a workspace's keys.
-pub(crate) const PAGE: Ends =
+pub(crate) const PAGE: ListStatements =
     ends!("id, workspace_id, public_key, created_at", "signing_key WHERE workspace_id = $1", "$7");
 
 statements! {
     INSERT = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, $3, $4)";
     DELETE = "DELETE FROM signing_key WHERE id = $1 AND workspace_id = $2";
     IN_WORKSPACE = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE id = $1 AND workspace_id = $2";
-    /// A workspace has few of them: their number has a bound.
+    /// A workspace has few keys: their number has a limit.
     TOTAL = "SELECT COUNT(*) AS total FROM signing_key WHERE workspace_id = $1";
 }
 
@@ -28,16 +28,16 @@ impl Store {
         self.reader().await?.first(IN_WORKSPACE, values![id, workspace]).await?.as_ref().map(read).transpose()
     }
 
-    /// How many keys a workspace has.
+    /// The number of keys of a workspace.
     pub async fn signing_key_count(&self, workspace: WorkspaceId) -> Result<u64, Error> {
         list::count(&mut self.reader().await?, TOTAL, values![workspace]).await
     }
 
-    /// A part of a workspace's keys. A page behind the last one is empty.
+    /// A page of a workspace's keys. A page after the last one is empty.
     pub async fn signing_key_page(
         &self,
         workspace: WorkspaceId,
-        slice: impl Into<Slice>,
+        slice: impl Into<ListPage>,
     ) -> Result<List<SigningKey>, Error> {
         let mut snapshot = self.snapshot().await?;
         list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?.read(read)
@@ -54,7 +54,7 @@ impl Tx {
         self.session.first(IN_WORKSPACE, values![id, workspace]).await?.as_ref().map(read).transpose()
     }
 
-    /// How many keys a workspace has.
+    /// The number of keys of a workspace.
     pub async fn signing_key_count(&mut self, workspace: WorkspaceId) -> Result<u64, Error> {
         list::count(&mut self.session, TOTAL, values![workspace]).await
     }
@@ -66,8 +66,8 @@ impl Tx {
         self.session.execute(INSERT, values).await.map(drop)
     }
 
-    /// Forgets a key of a workspace: what it signed is worth nothing from now on. `false` when there is no
-    /// such key.
+    /// Deletes a key of a workspace: its signatures are invalid from now on. `false` when the key does not
+    /// exist.
     pub async fn delete_signing_key(
         &mut self,
         workspace: WorkspaceId,

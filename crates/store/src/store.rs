@@ -1,4 +1,4 @@
-//! The handle: how to open it, and what all its clones share.
+//! The handle: how to open it, and the state that all its clones share.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,30 +8,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kinora_domain::{Clock, Random};
 use tokio::sync::oneshot;
 
+use crate::data_version::DataVersionReader;
 use crate::keyring::Keyring;
-use crate::notify::Outbox;
+use crate::pg_notify::Outbox;
 use crate::sql::{Database, Session, postgres, sqlite, statements, values};
 use crate::tx::Effects;
-use crate::usage::Meter;
-use crate::version::VersionTeller;
-use crate::wake::Bell;
-use crate::write::Work;
-use crate::{Error, FaultAction, FaultPoint, Faults, Tx, Version, Wake, WorkerId, folder, schema, writer};
+use crate::usage::UsageCounters;
+use crate::wake_signal::WakeSignal;
+use crate::write::WriteRequest;
+use crate::{
+    DataVersion, Error, FaultAction, FaultPoint, Faults, Tx, Wake, WorkerId, private_file, schema, writer,
+};
 
-/// Who opens a store (C-42). On an empty folder either makes the schema, the key and the
-/// first rows.
+/// The kind of process that opens a store (C-42). On an empty folder both create the schema, the key and
+/// the first rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opener {
-    /// `serve`: brings an older schema up to date.
+    /// `serve`: migrates an older schema.
     Server,
-    /// Any other command: works on its own schema only.
+    /// Any other command: accepts its own schema only.
     Command,
 }
 
-/// Where the rows are.
+/// The location of the database.
 #[derive(Clone, PartialEq, Eq)]
-pub enum DatabasePlace {
-    /// A file of SQLite, and the key file beside it, in this folder.
+pub enum DatabaseLocation {
+    /// An SQLite file and the key file, in this folder.
     Folder(PathBuf),
     /// A database on PostgreSQL.
     Postgres {
@@ -41,8 +43,8 @@ pub enum DatabasePlace {
     },
 }
 
-/// Without the password.
-impl fmt::Debug for DatabasePlace {
+/// Omits the password.
+impl fmt::Debug for DatabaseLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Folder(path) => f.debug_tuple("Folder").field(path).finish(),
@@ -51,24 +53,24 @@ impl fmt::Debug for DatabasePlace {
     }
 }
 
-/// What it takes to open a store.
+/// The options to open a store.
 pub struct StoreOptions {
-    /// Where the rows are.
-    pub database: DatabasePlace,
-    /// Who opens it.
+    /// The location of the database.
+    pub database: DatabaseLocation,
+    /// The kind of process that opens it.
     pub opener: Opener,
-    /// `KINORA_SECRET_KEY`: Base64 of 32 bytes, several separated by commas; the first one seals, all of them
-    /// open. `None`: the key file of the folder; PostgreSQL has none, so there it is required.
+    /// `KINORA_SECRET_KEY`: Base64 of 32 bytes, several separated by commas; the first one seals, all of
+    /// them open. `None`: the key file of the folder. Required for PostgreSQL, which has no key file.
     pub secret_keys: Option<String>,
-    /// Tells the time.
+    /// The source of the time.
     pub clock: Arc<dyn Clock>,
-    /// Draws ids, keys and nonces.
+    /// The source of ids, keys and nonces.
     pub random: Arc<dyn Random>,
-    /// Crashes on purpose, in tests.
+    /// Fault injection, in tests.
     pub faults: Option<Arc<dyn Faults>>,
 }
 
-/// The database, open. Clones are cheap and lead to the same one.
+/// The open database. Clones are cheap and share it.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -77,25 +79,25 @@ pub struct Store {
 struct Shared {
     common: Arc<Common>,
     database: Database,
-    /// What this process counts.
-    meter: Meter,
+    /// The usage counters of this process.
+    meter: UsageCounters,
     /// On PostgreSQL.
-    version: Option<VersionTeller>,
+    version: Option<DataVersionReader>,
     /// `None` once closed.
     requests: Mutex<Option<writer::Requests>>,
-    /// Ends when the writer has ended.
+    /// Closes when the writer has ended.
     ended: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// What the handle and the writer share.
+/// The state that the handle and the writer share.
 pub(crate) struct Common {
     pub(crate) keyring: Keyring,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) faults: Option<Arc<dyn Faults>>,
-    jobs: Bell,
-    deliveries: Bell,
-    /// What other processes are still to be told, on PostgreSQL.
+    jobs: WakeSignal,
+    delivery_signal: WakeSignal,
+    /// Effects to notify other processes of, on PostgreSQL.
     pub(crate) outbox: Option<Outbox>,
     generation: AtomicU64,
     is_stopped: AtomicBool,
@@ -105,54 +107,53 @@ pub(crate) struct Common {
 }
 
 statements! {
-    /// Costs nothing and fails when the database cannot be read.
+    /// A cheap read that fails when the database cannot be read.
     PING = "SELECT count(*) AS organisations FROM organisation";
-    /// Writes for the sake of writing.
+    /// A write that only tests whether writes work.
     PROBE = "INSERT INTO setting (key, value) VALUES ('write_probe', $1)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 }
 
 impl Store {
-    /// Opens a database, making what is missing: folder, schema, key, first rows; the database itself only
-    /// where it is a file. Several processes may do so at once.
+    /// Opens a database and creates the missing parts: folder, schema, key, first rows. It creates the
+    /// database itself only where that is a file. Several processes may do so at once.
     ///
     /// Errors a person can act on: [`Error::SchemaTooNew`], [`Error::SchemaTooOld`],
-    /// [`Error::SchemaOther`], [`Error::WrongKey`], [`Error::KeyNotAtHand`], [`Error::BadKey`],
-    /// [`Error::Full`], and [`Error::Busy`] when another process begins or migrates the database for too
-    /// long. Of a folder: [`Error::KeyMissing`], [`Error::Folder`].
-    /// Of PostgreSQL: [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those whose names begin
-    /// with `Database`.
+    /// [`Error::SchemaOther`], [`Error::WrongKey`], [`Error::KeyUnknown`], [`Error::BadKey`],
+    /// [`Error::Full`], and [`Error::Busy`] when another process creates or migrates the database for too
+    /// long. Of a folder: [`Error::KeyMissing`], [`Error::Folder`]. Of PostgreSQL:
+    /// [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those whose names begin with `Database`.
     pub async fn open(options: StoreOptions) -> Result<Self, Error> {
         let (database, mut session) = connect(&options).await?;
         let keyring =
             schema::prepare(&mut session, &options).await.map_err(|error| database.explain(error))?;
         let common = Arc::new(Common {
             keyring,
-            outbox: database.place().map(|_| Outbox::new(options.random.as_ref())),
+            outbox: database.address().map(|_| Outbox::new(options.random.as_ref())),
             clock: options.clock,
             random: options.random,
             faults: options.faults,
-            jobs: Bell::new(),
-            deliveries: Bell::new(),
+            jobs: WakeSignal::new(),
+            delivery_signal: WakeSignal::new(),
             generation: AtomicU64::new(0),
             is_stopped: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
             has_blur_hash: AtomicBool::new(true),
         });
-        let target = match database.place() {
+        let target = match database.address() {
             None => writer::Target::Sqlite(session),
-            Some(place) => {
+            Some(address) => {
                 session.close().await?;
-                writer::Target::Postgres(place)
+                writer::Target::Postgres(address)
             }
         };
         let (requests, ended) = writer::start(target, Arc::clone(&common))?;
-        let meter = Meter::new(WorkerId::new(common.random.as_ref()));
+        let meter = UsageCounters::new(WorkerId::new(common.random.as_ref()));
         Ok(Self {
             shared: Arc::new(Shared {
                 common,
                 meter,
-                version: database.place().map(VersionTeller::start),
+                version: database.address().map(DataVersionReader::start),
                 database,
                 requests: Mutex::new(Some(requests)),
                 ended: tokio::sync::Mutex::new(Some(ended)),
@@ -160,13 +161,13 @@ impl Store {
         })
     }
 
-    /// Stops queueing BlurHash jobs. For tests of something else: the job runs ffmpeg and commits at any
-    /// time later.
+    /// Stops queueing BlurHash jobs. For tests of other subjects: the job runs ffmpeg and commits at any
+    /// later time.
     pub fn disable_blur_hash(&self) {
         self.shared.common.has_blur_hash.store(false, Ordering::Release);
     }
 
-    /// Ends it: what was sent to the writer is still done, everything later answers [`Error::Stopped`]. May
+    /// Closes the store: queued writes still run, and every later operation returns [`Error::Stopped`]. May
     /// run twice.
     ///
     /// Dropping the last clone does the same without waiting.
@@ -176,56 +177,55 @@ impl Store {
             // The sender is dropped unsent when the thread ends.
             let _ = ended.await;
         }
-        if let Some(teller) = &self.shared.version {
-            teller.stop();
+        if let Some(version_reader) = &self.shared.version {
+            version_reader.stop();
         }
         self.shared.database.close().await;
         self.shared.common.stop();
     }
 
-    /// A mark of what the database holds: as long as it stays equal, every read answers the same.
+    /// The version of the database: as long as it stays equal, every read returns the same.
     ///
-    /// What was read after a mark was taken may be answered again while the mark is the same. On SQLite it is
-    /// [`Store::generation`] and costs nothing. On PostgreSQL the server is asked, so that a change is seen
-    /// whichever process made it, from the moment its writer was told; calls that wait at the same time share
-    /// one question.
-    pub async fn version(&self) -> Result<Version, Error> {
+    /// Results read after a version was taken stay valid while the version is the same. On SQLite it is
+    /// [`Store::generation`] and costs nothing. On PostgreSQL it queries the server, so it includes every
+    /// change of every process whose commit was reported. Calls that wait at the same time share one query.
+    pub async fn version(&self) -> Result<DataVersion, Error> {
         self.check_running()?;
         match &self.shared.version {
-            None => Ok(Version::of_generation(self.generation())),
+            None => Ok(DataVersion::of_generation(self.generation())),
             Some(teller) => teller.ask().await,
         }
     }
 
-    /// Changes whenever rows that answers are made from may have changed: workspaces, tokens, media,
-    /// webhooks. What was read after this number was taken may be kept under it. Changes by other processes
-    /// are seen by [`Store::watch_others`].
+    /// The generation changes whenever rows behind responses may have changed: workspaces, tokens, media,
+    /// webhooks. Results read after this number was taken may be cached under it. [`Store::poll_changes`]
+    /// adds the changes of other processes.
     pub fn generation(&self) -> u64 {
         self.shared.common.generation.load(Ordering::Acquire)
     }
 
-    /// Wakes those who wait for jobs.
+    /// Wakes the tasks that wait for jobs.
     pub fn wake_jobs(&self) {
-        self.shared.common.jobs.ring();
+        self.shared.common.jobs.notify();
     }
 
-    /// Waits for jobs: woken after commits that made some.
-    pub fn jobs_woken(&self) -> Wake {
+    /// Waits for jobs: woken after commits that queued some.
+    pub fn job_wake(&self) -> Wake {
         self.shared.common.jobs.listen()
     }
 
-    /// Wakes those who wait for deliveries.
+    /// Wakes the tasks that wait for deliveries.
     pub fn wake_deliveries(&self) {
-        self.shared.common.deliveries.ring();
+        self.shared.common.delivery_signal.notify();
     }
 
-    /// Waits for deliveries: woken after commits that made some, or that let some go.
-    pub fn deliveries_woken(&self) -> Wake {
-        self.shared.common.deliveries.listen()
+    /// Waits for deliveries: woken after commits that added or unblocked some.
+    pub fn delivery_wake(&self) -> Wake {
+        self.shared.common.delivery_signal.listen()
     }
 
-    /// Whether it can be read, and written: after a write that found the disk full this tries a small one,
-    /// and answers [`Error::Full`] until there is room again.
+    /// Whether the database can be read and written. After a write that found the disk full, this tries a
+    /// small one, and returns [`Error::Full`] until disk space is free again.
     pub async fn ping(&self) -> Result<(), Error> {
         self.reader().await?.first(PING, values![]).await?;
         if self.shared.common.is_full.load(Ordering::Acquire) {
@@ -241,11 +241,11 @@ impl Store {
     /// A connection for one read.
     pub(crate) async fn reader(&self) -> Result<Session, Error> {
         self.check_running()?;
-        // Boxed: what is asked for seldom is not to be carried along by all who may ask for it.
+        // Boxed: rare reads do not enlarge the futures of all callers.
         Box::pin(self.shared.database.reader()).await
     }
 
-    /// A connection for several reads of one instant.
+    /// A connection for several reads of one snapshot.
     pub(crate) async fn snapshot(&self) -> Result<Session, Error> {
         self.check_running()?;
         Box::pin(self.shared.database.snapshot()).await
@@ -259,7 +259,7 @@ impl Store {
         &self.shared.database
     }
 
-    pub(crate) fn meter(&self) -> &Meter {
+    pub(crate) fn meter(&self) -> &UsageCounters {
         &self.shared.meter
     }
 
@@ -267,8 +267,8 @@ impl Store {
         if self.shared.common.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// Hands a closure to the writer, waiting for a place in its queue.
-    pub(crate) async fn send(&self, work: Box<dyn Work>) -> Result<(), Error> {
+    /// Sends a closure to the writer, and waits for a slot in its queue.
+    pub(crate) async fn send(&self, work: Box<dyn WriteRequest>) -> Result<(), Error> {
         let requests = self.requests().clone().ok_or(Error::Stopped)?;
         requests.send(work).await.map_err(|_| Error::Stopped)
     }
@@ -278,47 +278,47 @@ impl Store {
     }
 }
 
-/// A connection to the database of these options, and how to make more.
+/// The database of these options, and a first connection.
 async fn connect(options: &StoreOptions) -> Result<(Database, Session), Error> {
     match &options.database {
-        DatabasePlace::Folder(data_dir) => {
-            folder::make(data_dir)?;
+        DatabaseLocation::Folder(data_dir) => {
+            private_file::make(data_dir)?;
             let file = data_dir.join("kinora.db");
-            folder::make_file(&file)?;
+            private_file::make_file(&file)?;
             let database = Database::Sqlite(sqlite::Database::new(file));
             let session = database.connect().await?;
             Ok((database, session))
         }
-        DatabasePlace::Postgres { url } => {
+        DatabaseLocation::Postgres { url } => {
             if options.secret_keys.is_none() {
                 return Err(Error::SecretKeyRequired);
             }
-            let place = postgres::Place::from_url(url)?;
-            let session = Session::postgres(place.connect_first().await?);
-            Ok((Database::Postgres(postgres::Database::new(place)), session))
+            let address = postgres::PgAddress::from_url(url)?;
+            let session = Session::postgres(address.connect_first().await?);
+            Ok((Database::Postgres(postgres::Database::new(address)), session))
         }
     }
 }
 
 impl Common {
-    /// Tells everybody of a commit of this process.
-    pub(crate) fn tell(&self, effects: Effects) {
-        self.hear(effects);
+    /// Notifies this process and the others of a commit of this process.
+    pub(crate) fn notify(&self, effects: Effects) {
+        self.apply_effects(effects);
         if let Some(outbox) = &self.outbox {
             outbox.put(effects);
         }
     }
 
-    /// Tells this process of a commit.
-    pub(crate) fn hear(&self, effects: Effects) {
+    /// Notifies this process of a commit.
+    pub(crate) fn apply_effects(&self, effects: Effects) {
         if effects.rows {
             self.generation.fetch_add(1, Ordering::AcqRel);
         }
         if effects.jobs {
-            self.jobs.ring();
+            self.jobs.notify();
         }
         if effects.deliveries {
-            self.deliveries.ring();
+            self.delivery_signal.notify();
         }
     }
 
@@ -330,7 +330,7 @@ impl Common {
         self.is_stopped.load(Ordering::Acquire)
     }
 
-    /// What goes wrong on purpose at this point, if anything.
+    /// Injects the fault of this point, if any.
     pub(crate) fn fault(&self, point: FaultPoint) -> Result<(), Error> {
         match self.faults.as_ref().map(|faults| faults.at(point)) {
             None | Some(FaultAction::Continue) => Ok(()),
@@ -342,7 +342,7 @@ impl Common {
         }
     }
 
-    pub(crate) fn note_full(&self, is_full: bool) {
+    pub(crate) fn set_disk_full(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::Release);
     }
 }

@@ -1,4 +1,4 @@
-//! What the closure of a write sees.
+//! The transaction of a write closure.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use kinora_domain::Timestamp;
 use crate::sql::Session;
 use crate::store::Common;
 
-/// A transaction: reads see what it wrote, and nobody else does before the commit.
+/// A transaction: its reads see its own writes, and other transactions see them only after the commit.
 ///
-/// Its methods lie in the files of the aggregates.
+/// The files of the aggregates define its methods.
 pub struct Tx {
     pub(crate) session: Session,
     pub(crate) common: Arc<Common>,
     pub(crate) effects: Effects,
 }
 
-/// What a commit means to others.
+/// The effects of a commit on waiting tasks and caches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// Rows that answers are made from changed: workspaces, tokens, signing keys, revoked tokens, media,
-    /// playlists, webhooks.
+    /// Rows behind responses changed: workspaces, tokens, signing keys, revoked tokens, media, playlists,
+    /// webhooks.
     pub(crate) rows: bool,
     /// There may be a job to claim.
     pub(crate) jobs: bool,

@@ -1,9 +1,9 @@
-//! Webhooks. Their secrets are sealed before they become a row.
+//! Webhooks. Their secrets are sealed before they are stored.
 
 use kinora_domain::{DisabledReason, Webhook, WebhookId, WebhookSecret, WebhookState, WorkspaceId};
 
+use crate::key_rotation::{SealedColumn, WithoutKey};
 use crate::keyring::Keyring;
-use crate::reseal::{SealedColumn, WithoutKey};
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx};
 
@@ -35,7 +35,7 @@ statements! {
     SET_PREVIOUS_SECRET = "UPDATE webhook SET previous_secret = $1 WHERE previous_secret = $2 AND id = $3";
 }
 
-/// The secrets of all webhooks, for a new key.
+/// The secret column of all webhooks that a new key reseals.
 pub(crate) const SECRETS: SealedColumn = SealedColumn {
     what: "secrets of webhooks",
     next_seal: NEXT_SEAL,
@@ -48,7 +48,7 @@ pub(crate) const SECRETS: SealedColumn = SealedColumn {
     },
     without_key: WithoutKey::Refuse,
 };
-/// Those that still sign for a while after a rotation.
+/// Earlier secrets that still sign for some time after a rotation.
 pub(crate) const PREVIOUS_SECRETS: SealedColumn = SealedColumn {
     next_seal: NEXT_PREVIOUS_SEAL,
     page: OF_PREVIOUS_SEAL,
@@ -85,7 +85,7 @@ impl Tx {
         rows.iter().map(|row| read(row, &self.common.keyring)).collect()
     }
 
-    /// Adds a webhook. It is told what happens from now on.
+    /// Adds a webhook. It receives the events from now on.
     pub async fn insert_webhook(&mut self, webhook: &Webhook) -> Result<(), Error> {
         self.effects.rows = true;
         let (secret, previous) = self.sealed(webhook);
@@ -107,11 +107,11 @@ impl Tx {
         self.session.execute(INSERT, values).await.map(drop)
     }
 
-    /// Saves a changed webhook over the version it was read as. [`Error::Conflict`] when it moved, or is
-    /// gone: the closure runs again.
+    /// Saves a changed webhook over the version that was read. [`Error::Conflict`] when the row changed or
+    /// is gone: the closure is retried.
     pub async fn save_webhook(&mut self, webhook: &Webhook) -> Result<(), Error> {
         self.effects.rows = true;
-        // One that was enabled may have much to be told.
+        // A webhook that was enabled may have many pending deliveries.
         self.effects.deliveries = true;
         let (secret, previous) = self.sealed(webhook);
         let (state, disabled_at, reason) = state_columns(&webhook.state);
@@ -128,7 +128,7 @@ impl Tx {
             webhook.failing_since,
         ];
         match self.session.execute(SAVE, values).await? {
-            0 => Err(self.session.refuse(Error::Conflict)),
+            0 => Err(self.session.fail_with(Error::Conflict)),
             _ => Ok(()),
         }
     }
@@ -144,7 +144,7 @@ async fn by_id(session: &mut Session, keyring: &Keyring, id: WebhookId) -> Resul
     session.first(BY_ID, values![id]).await?.map(|row| read(&row, keyring)).transpose()
 }
 
-/// What a webhook's secrets are sealed for.
+/// The owner that a webhook's secrets are sealed for.
 fn owner(id: WebhookId) -> String {
     format!("webhook:{id}")
 }

@@ -1,16 +1,16 @@
-//! Who holds a lease.
+//! The owner of a lease.
 
 use std::fmt;
 
 use kinora_domain::Random;
 use uuid::Uuid;
 
-/// Names one process, or one runner in it, for as long as it lives.
+/// The id of one process, or of one runner in it, until it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WorkerId(Uuid);
 
 impl WorkerId {
-    /// A new worker: 128 random bits, so that no worker of an earlier life is mistaken for it.
+    /// A new worker: 128 random bits, so that it is never confused with a worker of an earlier process.
     pub fn new(random: &dyn Random) -> Self {
         let mut bytes = [0; 16];
         random.fill(&mut bytes);

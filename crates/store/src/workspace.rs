@@ -56,8 +56,8 @@ impl Tx {
         by_name(&mut self.session, name).await
     }
 
-    /// Adds a workspace. [`Error::Taken`] when the organisation has one of this name; the transaction can go
-    /// on.
+    /// Adds a workspace. [`Error::AlreadyExists`] when the organisation has one with this name; the
+    /// transaction can continue.
     pub async fn insert_workspace(&mut self, workspace: &Workspace) -> Result<(), Error> {
         self.effects.rows = true;
         insert(&mut self.session, workspace).await
@@ -75,7 +75,7 @@ pub(crate) async fn insert_organisation(
 pub(crate) async fn insert(session: &mut Session, workspace: &Workspace) -> Result<(), Error> {
     let values = values![workspace.id, workspace.organisation, workspace.name.as_str(), workspace.created_at];
     match session.execute(INSERT, values).await? {
-        0 => Err(Error::Taken { what: "workspace name" }),
+        0 => Err(Error::AlreadyExists { what: "workspace name" }),
         _ => Ok(()),
     }
 }

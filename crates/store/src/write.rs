@@ -1,4 +1,4 @@
-//! The one way to write.
+//! The write path of the store.
 
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
@@ -8,37 +8,38 @@ use crate::sql::postgres::Isolation;
 use crate::{Error, Store, Tx};
 
 impl Store {
-    /// Runs `work` in a transaction and commits what it did, all or nothing. Returns after the commit is on
-    /// the disk.
+    /// Runs `work` in a transaction and commits it, all or nothing. Returns after the commit is on the
+    /// disk.
     ///
-    /// The closure touches nothing but the [`Tx`] and what it owns, awaits nothing else, and may run again:
-    /// when a row it saved was changed meanwhile it is run five times at most, then the answer is
-    /// [`Error::Busy`]. Its own error keeps nothing of what it did, and so do [`Error::Conflict`],
-    /// [`Error::LeaseLost`] and errors of the database, even if the closure lets them pass. Transactions of
+    /// The closure uses nothing but the [`Tx`] and its own values, awaits nothing else, and may run again.
+    /// When a row that it saved was changed meanwhile, it runs five times at most; then the result is
+    /// [`Error::Busy`]. Its own error rolls back its work, and so do [`Error::Conflict`],
+    /// [`Error::LeaseLost`] and errors of the database, even if the closure ignores them. Transactions of
     /// different callers may share one commit; none sees whether the others fail.
     ///
-    /// On PostgreSQL closures run beside each other, each as if it were alone: one that stood in another's
-    /// way runs again for some seconds, then the answer is [`Error::Busy`]. [`Error::Unavailable`] when the
-    /// database is away; if it went away during the commit it is not known whether the transaction was kept.
+    /// On PostgreSQL closures run concurrently, each as if it were alone. A closure that conflicts with
+    /// another one is retried for some seconds; then the result is [`Error::Busy`]. [`Error::Unavailable`]
+    /// when the database is unreachable; if the connection broke during the commit, the transaction may be
+    /// committed.
     ///
-    /// Once this future was polled the transaction takes place even if the future is dropped.
+    /// Once this future was polled, the transaction runs even if the future is dropped.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: AsyncFnMut(&mut Tx) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.write_in(Isolation::Serial, work).await
+        self.write_in(Isolation::Serializable, work).await
     }
 
-    /// As [`Store::write`], for statements that are right by themselves whatever their neighbours do.
-    pub(crate) async fn write_row_by_row<T, E, F>(&self, work: F) -> Result<T, E>
+    /// As [`Store::write`], for statements that are correct alone, independent of concurrent transactions.
+    pub(crate) async fn write_read_committed<T, E, F>(&self, work: F) -> Result<T, E>
     where
         F: AsyncFnMut(&mut Tx) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        self.write_in(Isolation::RowByRow, work).await
+        self.write_in(Isolation::ReadCommitted, work).await
     }
 
     async fn write_in<T, E, F>(&self, isolation: Isolation, work: F) -> Result<T, E>
@@ -51,34 +52,34 @@ impl Store {
         let (reply, answer) = oneshot::channel();
         let request = Request { work, isolation, result: None, reply };
         self.send(Box::new(request)).await?;
-        // The writer answers everything it takes; it drops requests only when it has been stopped.
+        // The writer responds to every request; it drops requests only when it was stopped.
         answer.await.unwrap_or_else(|_| Err(Error::Stopped.into()))
     }
 }
 
-/// A closure without its types, on its way to the writer.
-pub(crate) trait Work: Send {
-    /// Runs the closure once. Returns whether it was content.
+/// A closure without its types, for the queue of the writer.
+pub(crate) trait WriteRequest: Send {
+    /// Runs the closure once. Returns whether it succeeded.
     ///
-    /// The future stays on the writer's thread, so it need not be `Send`: that is what lets closures be
+    /// The future stays on the writer's thread, so it need not be `Send`: that allows closures of the form
     /// `async |tx|`.
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> LocalBoxFuture<'a, bool>;
 
-    /// How much it may see of its neighbours, where several write at once.
+    /// The isolation from concurrent transactions.
     fn isolation(&self) -> Isolation;
 
-    /// Answers the caller.
+    /// Sends the outcome to the caller.
     fn answer(self: Box<Self>, outcome: Outcome);
 }
 
-/// What became of a closure's transaction.
+/// The outcome of a closure's transaction.
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
-    /// Committed; the closure's result is the answer.
+    /// Committed; the caller gets the result of the closure.
     Committed,
-    /// Undone because of this. A closure that refused answers with its own error, which may say more.
-    Undone(Error),
-    /// Undone, or never begun, for a reason that the closure does not know.
+    /// Rolled back for this error. A closure that failed returns its own error, which may say more.
+    RolledBack(Error),
+    /// Rolled back, or never begun, for a reason outside the closure.
     Failed(Error),
 }
 
@@ -89,7 +90,7 @@ struct Request<T, E, F> {
     reply: oneshot::Sender<Result<T, E>>,
 }
 
-impl<T, E, F> Work for Request<T, E, F>
+impl<T, E, F> WriteRequest for Request<T, E, F>
 where
     F: AsyncFnMut(&mut Tx) -> Result<T, E> + Send,
     T: Send,
@@ -112,11 +113,11 @@ where
 
     fn answer(self: Box<Self>, outcome: Outcome) {
         let answer = match (outcome, self.result) {
-            (Outcome::Committed, Some(result)) | (Outcome::Undone(_), Some(result @ Err(_))) => result,
-            (Outcome::Undone(error) | Outcome::Failed(error), _) => Err(error.into()),
+            (Outcome::Committed, Some(result)) | (Outcome::RolledBack(_), Some(result @ Err(_))) => result,
+            (Outcome::RolledBack(error) | Outcome::Failed(error), _) => Err(error.into()),
             (Outcome::Committed, None) => unreachable!("a closure that did not end is never committed"),
         };
-        // A caller that went away wants no answer.
+        // The caller may be gone.
         let _ = self.reply.send(answer);
     }
 }

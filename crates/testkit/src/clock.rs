@@ -1,33 +1,33 @@
-//! A clock that tests move.
+//! A clock for tests, which moves only on request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use kinora_domain::{Clock, Timestamp};
 
-/// Stands still until it is moved. A clone shows the same time.
+/// A clock that stands still until it is moved. Clones share one time.
 #[derive(Debug, Clone)]
 pub struct MovableClock {
     micros: Arc<AtomicI64>,
 }
 
 impl MovableClock {
-    /// A clock that shows `start`.
+    /// A clock that shows the time `start`.
     pub fn at(start: Timestamp) -> Self {
         Self { micros: Arc::new(AtomicI64::new(start.as_micros())) }
     }
 
-    /// Moves it by so many microseconds, back when negative.
+    /// Moves it by `micros` microseconds, back if negative.
     pub fn advance_micros(&self, micros: i64) {
         self.micros.fetch_add(micros, Ordering::SeqCst);
     }
 
-    /// Moves it by so many seconds, back when negative.
+    /// Moves it by `seconds` seconds, back if negative.
     pub fn advance_seconds(&self, seconds: i64) {
         self.advance_micros(seconds * Timestamp::SECOND);
     }
 
-    /// Moves it to an instant, which may lie before the one it shows.
+    /// Sets the time, which may be earlier than the current one.
     pub fn set(&self, now: Timestamp) {
         self.micros.store(now.as_micros(), Ordering::SeqCst);
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clock_stands_still_until_it_is_moved() {
+    fn movable_clock_advances_only_when_moved() {
         let clock = MovableClock::default();
         let same = clock.clone();
         assert_eq!(clock.now().to_string(), "2025-11-03T10:03:48.595604Z");

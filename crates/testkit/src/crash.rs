@@ -1,15 +1,14 @@
-//! A crash at the n-th write, counted over everything that writes.
+//! A crash at the n-th write, counted over all writers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kinora_blob::{FaultAction, Faults};
 
-/// Counts the writes of one process and lets it die before one of them.
+/// Counts the writes of one process and simulates a crash before one of them.
 ///
-/// Objects and database share a plan, so `n` runs over both in the order in which they really write. The
-/// object store is wired by [`CrashPlan::blob_faults`]; whatever else writes asks [`CrashPlan::dies_now`]
-/// first.
+/// Objects and database share a plan, so `n` counts both in the real order of their writes. The object store
+/// is connected by [`CrashPlan::blob_faults`]; all other writers call [`CrashPlan::dies_now`] first.
 #[derive(Debug)]
 pub struct CrashPlan {
     crash_at: Option<u64>,
@@ -20,12 +19,12 @@ pub struct CrashPlan {
 }
 
 impl CrashPlan {
-    /// Dies before the write with this number; the first is 0.
+    /// A plan that crashes before the write with this number, from 0.
     pub fn at_write(n: u64) -> Arc<Self> {
         Self::new(Some(n))
     }
 
-    /// Only counts.
+    /// A plan that only counts.
     pub fn never() -> Arc<Self> {
         Self::new(None)
     }
@@ -40,7 +39,7 @@ impl CrashPlan {
         })
     }
 
-    /// Counts a write that is about to happen. `true`: it must not, and nothing after it either.
+    /// Counts a write before it happens. `true`: this write must not happen, nor any later one.
     pub fn dies_now(&self) -> bool {
         if self.has_crashed() {
             return true;
@@ -55,13 +54,13 @@ impl CrashPlan {
         self.has_crashed()
     }
 
-    /// Counts a write and answers its number; `None`: writes are not counted just now.
+    /// Counts a write and returns its number; `None` while counting is paused.
     pub fn count_write(&self) -> Option<u64> {
         let is_paused = self.is_paused.load(Ordering::SeqCst);
         (!is_paused).then(|| self.count.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// Counts no write, and dies at none, until it is told to count again.
+    /// Pauses or resumes counting. A paused plan does not crash.
     pub fn pause(&self, is_paused: bool) {
         self.is_paused.store(is_paused, Ordering::SeqCst);
     }
@@ -71,12 +70,12 @@ impl CrashPlan {
         self.crashed.load(Ordering::SeqCst)
     }
 
-    /// Writes counted so far, with the one that crashed.
+    /// Number of writes so far, including the one that crashed.
     pub fn writes(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// The faults for an object store that lives and dies with this plan.
+    /// The faults of an object store that crashes with this plan.
     pub fn blob_faults(self: &Arc<Self>) -> Arc<Faults> {
         let plan = Arc::clone(self);
         let faults =
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_crash_elsewhere_stops_the_objects_too() {
+    async fn crash_outside_the_blob_stops_the_blob() {
         let folder = tempfile::tempdir().unwrap();
         let plan = CrashPlan::at_write(2);
         let blob = Blob::open_folder(folder.path()).await.unwrap().with_faults(plan.blob_faults());
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_in_a_pause_does_not_count() {
+    fn paused_crash_plan_counts_no_writes() {
         let plan = CrashPlan::at_write(1);
         assert!(!plan.dies_now());
         plan.pause(true);
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_plan_without_a_crash_only_counts() {
+    async fn plan_without_a_crash_only_counts_writes() {
         let folder = tempfile::tempdir().unwrap();
         let plan = CrashPlan::never();
         let blob = Blob::open_folder(folder.path()).await.unwrap().with_faults(plan.blob_faults());

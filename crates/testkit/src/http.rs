@@ -1,5 +1,5 @@
-//! Just enough of HTTP/1.1, on the bare socket: a test kit must be able to break every rule that a server
-//! library keeps.
+//! A minimal HTTP/1.1 server on a raw socket: tests must be able to break every rule that a server library
+//! enforces.
 
 use std::future::Future;
 use std::io;
@@ -12,10 +12,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-/// The most a test sends as one line or one body: enough for every limit that a test probes.
+/// Longest line or body of a test's request, in bytes: above every limit that a test probes.
 const REQUEST_MAX: u64 = 64 << 20;
 
-/// One request as it came.
+/// One received request.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// `GET`, `POST`, ...
@@ -24,7 +24,7 @@ pub struct Request {
     pub target: String,
     /// The body, without its framing.
     pub body: Bytes,
-    /// When it had come in whole.
+    /// When it was completely received.
     pub at: Instant,
     headers: Vec<(String, String)>,
 }
@@ -35,34 +35,34 @@ impl Request {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// The value of the first header of this name, in whatever case.
+    /// The value of the first header with this name, in any case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+        self.headers().find(|(header_name, _)| header_name.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// All headers, in the order and spelling in which they came.
+    /// All headers, in their original order and spelling.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
-/// What becomes of a connection after an answer.
+/// The fate of a connection after a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum ConnectionAction {
     Keep,
     Close,
 }
 
-/// Answers requests by writing to the socket whatever it likes.
+/// Handles requests by writing any bytes to the socket.
 pub(crate) trait Handler: Send + Sync + 'static {
     fn answer(
         &self,
         request: Request,
         socket: &mut TcpStream,
-    ) -> impl Future<Output = io::Result<Then>> + Send;
+    ) -> impl Future<Output = io::Result<ConnectionAction>> + Send;
 }
 
-/// A server on a free port of 127.0.0.1. It and its connections end when it is dropped.
+/// A server on a free port of 127.0.0.1. It stops with all its connections when dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
@@ -100,7 +100,7 @@ async fn accept(listener: TcpListener, handler: Arc<impl Handler>) {
             accepted = listener.accept() => {
                 let Ok((socket, _)) = accepted else { return };
                 let handler = Arc::clone(&handler);
-                // A client may go away at any time; that is what many tests are about.
+                // A client may disconnect at any time; many tests are about that.
                 connections.spawn(async move { drop(connection(socket, handler).await) });
             }
             Some(_) = connections.join_next() => {}
@@ -109,18 +109,18 @@ async fn accept(listener: TcpListener, handler: Arc<impl Handler>) {
 }
 
 async fn connection(socket: TcpStream, handler: Arc<impl Handler>) -> io::Result<()> {
-    // One small write must not wait for the answer to another: tests measure.
+    // A small write must not be delayed until an earlier one is acknowledged: tests measure times.
     socket.set_nodelay(true)?;
     let mut socket = BufReader::new(socket);
     while let Some(request) = read_request(&mut socket).await? {
-        if handler.answer(request, socket.get_mut()).await? == Then::Close {
+        if handler.answer(request, socket.get_mut()).await? == ConnectionAction::Close {
             return Ok(());
         }
     }
     Ok(())
 }
 
-/// `None` when the client has closed instead.
+/// Reads one request; `None` if the client has closed the connection instead.
 async fn read_request(socket: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
     let Some(line) = read_line(socket).await? else { return Ok(None) };
     let mut words = line.split(' ');
@@ -173,7 +173,7 @@ async fn read_exactly(socket: &mut BufReader<TcpStream>, len: u64, to: &mut Vec<
     if got as u64 == len { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// A line without its end; `None` at the end of the stream.
+/// Reads a line without its line end; `None` at the end of the stream.
 async fn read_line(socket: &mut BufReader<TcpStream>) -> io::Result<Option<String>> {
     let mut line = String::new();
     if socket.take(REQUEST_MAX).read_line(&mut line).await? == 0 {
@@ -204,16 +204,15 @@ pub(crate) fn reason(status: u16) -> &'static str {
 pub(crate) mod testing {
     use super::*;
 
-    /// Sends text on a connection of its own and reads until the other side is silent: closed, or done with
-    /// its body.
+    /// Sends text on a new connection and reads until the other side closes it.
     pub(crate) async fn exchange(url: &str, request: &str) -> String {
         let address = url.trim_start_matches("http://").split('/').next().unwrap();
         let mut socket = TcpStream::connect(address).await.unwrap();
         socket.write_all(request.as_bytes()).await.unwrap();
-        // The kit keeps connections; a closed sending side makes it close after the answer.
+        // The server keeps connections open; it closes after the response if the sending side is closed.
         socket.shutdown().await.unwrap();
         let mut answer = Vec::new();
-        // A reset is one of the ways in which a scripted server ends.
+        // A connection reset is one way in which a scripted server ends.
         let _ = socket.read_to_end(&mut answer).await;
         String::from_utf8_lossy(&answer).into_owned()
     }

@@ -1,11 +1,11 @@
-//! A kernel that lacks system calls.
+//! A simulated kernel without some system calls.
 
 use std::collections::BTreeMap;
 use std::thread;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
-/// Runs `work` on a thread for which these system calls answer ENOSYS. Its threads and processes inherit
+/// Runs `work` on a thread whose system calls in `calls` fail with ENOSYS. Its threads and processes inherit
 /// that.
 pub fn on_kernel_without<T: Send + 'static>(calls: &[i64], work: impl FnOnce() -> T + Send + 'static) -> T {
     let rules: BTreeMap<_, _> = calls.iter().map(|call| (*call, Vec::new())).collect();

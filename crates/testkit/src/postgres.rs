@@ -1,7 +1,7 @@
-//! Databases on a real PostgreSQL, one for each test.
+//! Databases on a real PostgreSQL server, one per test.
 //!
-//! The server is started by whoever runs the tests; `KINORA_TEST_DATABASE_URL` names it, as a user who may
-//! make databases.
+//! The test run must start the server. `KINORA_TEST_DATABASE_URL` names it, with a user that may create
+//! databases.
 
 use std::future::Future;
 use std::str::FromStr as _;
@@ -11,18 +11,18 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, Row as _};
 
 const VARIABLE: &str = "KINORA_TEST_DATABASE_URL";
 
-/// An empty database of its own. Dropped with all connections to it when this is dropped.
+/// An empty database for one test. It is dropped, with all connections to it, when this is dropped.
 pub struct TestDatabase {
     server: PgConnectOptions,
     name: String,
 }
 
 impl TestDatabase {
-    /// Makes one. Its own order of texts is that of English, to show that nothing depends on it.
+    /// Creates a database. Its collation is English, to show that nothing depends on the collation.
     ///
     /// # Panics
     ///
-    /// Without a server, with the sentence what to run.
+    /// If there is no server; the message has the command to run.
     pub fn create() -> Self {
         let url = std::env::var(VARIABLE).unwrap_or_else(|_| {
             panic!(
@@ -55,19 +55,19 @@ impl TestDatabase {
         &self.name
     }
 
-    /// A connection behind the back of whoever is tested.
+    /// A connection for the test itself, independent of the code under test.
     pub async fn connect(&self) -> PgConnection {
         self.server.clone().database(&self.name).connect().await.expect("the test's database can be reached")
     }
 
-    /// Runs a statement there behind the back of whoever is tested, and returns how many rows it changed.
+    /// Runs a statement independently of the code under test, and returns the number of changed rows.
     pub async fn execute(&self, statement: &str) -> u64 {
         let mut connection = self.connect().await;
         let done = sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut connection).await;
         done.unwrap_or_else(|error| panic!("{statement}: {error}")).rows_affected()
     }
 
-    /// Ends all connections to it, as a restart of the server does. Returns how many there were.
+    /// Ends all connections to it, like a restart of the server. Returns their number.
     pub async fn end_connections(&self) -> i64 {
         const END: &str =
             "SELECT count(pg_terminate_backend(pid)) AS ended FROM pg_stat_activity WHERE datname = $1";
@@ -76,14 +76,14 @@ impl TestDatabase {
         row.and_then(|row| row.try_get("ended")).expect("a superuser may end connections")
     }
 
-    /// Lets nobody in and ends all connections, as a server that stops does.
-    pub async fn go_away(&self) {
+    /// Rejects new connections and ends all existing ones, like a stopped server.
+    pub async fn stop(&self) {
         self.allow_connections(false).await;
         self.end_connections().await;
     }
 
-    /// Ends [`TestDatabase::go_away`].
-    pub async fn come_back(&self) {
+    /// Ends [`TestDatabase::stop`].
+    pub async fn resume(&self) {
         self.allow_connections(true).await;
     }
 
@@ -94,9 +94,9 @@ impl TestDatabase {
     }
 }
 
-/// Nobody waits for it. PostgreSQL drops a database when every other session has heard of it, and a session
-/// whose client stands still in the middle of its login hears nothing for a minute: a test that waited here
-/// would keep its own logins waiting.
+/// Does not block. PostgreSQL drops a database only after every other session has processed a notification.
+/// A session whose client pauses in the middle of its login does not do so for a minute. A test that waited
+/// here would block its own logins.
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let (options, name) = (self.server.clone(), self.name.clone());
@@ -106,14 +106,14 @@ impl Drop for TestDatabase {
                 let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
                 sqlx::query(AssertSqlSafe(drop)).execute(&mut connection).await
             };
-            // What is not dropped because the test has ended goes with the server.
+            // A database that is left because the test has ended goes away with the server.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.map(|runtime| runtime.block_on(work))
         });
     }
 }
 
-/// Waits on a thread of its own: where a test makes its database there may be a runtime or none.
+/// Runs `work` on another thread: the test may or may not have a runtime at this point.
 fn apart<T: Send + 'static>(work: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static) -> T {
     let run = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kinora_domain::Random;
 
-/// Bytes that follow from a seed. Calls from several threads share one sequence, in the order in which they
-/// come.
+/// A deterministic generator with a seed. Calls from several threads share one sequence, in the order of the
+/// calls.
 #[derive(Debug)]
 pub struct SeededRandom {
     state: AtomicU64,
@@ -15,7 +15,7 @@ pub struct SeededRandom {
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl SeededRandom {
-    /// A sequence of its own for each seed.
+    /// A generator; each seed has its own sequence.
     pub fn new(seed: u64) -> Self {
         Self { state: AtomicU64::new(seed) }
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_bytes_in_every_run() {
+    fn seed_gives_reproducible_bytes() {
         let mut bytes = [0; 11];
         SeededRandom::new(0).fill(&mut bytes);
         // The first value of SplitMix64 from seed 0 is e220a8397b1dcdaf, the second 6e789e6aa1b965f4.

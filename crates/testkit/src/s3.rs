@@ -1,7 +1,7 @@
-//! A bucket of its own for a test, in the S3 server that the harness has started.
+//! A bucket for one test, on the S3 server that the harness has started.
 //!
-//! Speaks to the server by itself, not through the crate under test: what a test looks at is what the server
-//! holds. Requests are few, small and on loopback, so they simply block.
+//! Has its own client and does not use the crate under test, so that tests see the real content of the
+//! server. Requests are few, small and on loopback, so they block.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -15,28 +15,27 @@ use kinora_blob::StorageUrl;
 use kinora_domain::Timestamp;
 use sha2::{Digest, Sha256};
 
-/// Names the server, as a storage URL whose bucket does not count.
+/// The variable with the server, as a storage URL; its bucket is ignored.
 const SERVER_VARIABLE: &str = "KINORA_TEST_STORAGE_URL";
 
-/// A limit against hangs.
+/// Timeout of a response, against hangs.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
-/// Tries to connect: a minute of them.
+/// Attempts to connect: one minute in total.
 const CONNECTS_MAX: u32 = 600;
-/// Between two of them.
+/// Delay between two attempts.
 const BETWEEN_CONNECTS: Duration = Duration::from_millis(100);
 
-/// The prefix under which [`S3Bucket::url`] lays its objects: tests should not work only at the top of a
-/// bucket.
+/// The prefix of objects in [`S3Bucket::url`], so that tests do not pass only at the root of a bucket.
 const PREFIX: &str = "pre/fix";
 
-/// A new bucket. It goes, with all it holds, when this is dropped.
+/// A new bucket. It is deleted, with all its objects, when this is dropped.
 #[derive(Debug)]
 pub struct S3Bucket {
     server: Server,
     name: String,
 }
 
-/// What the environment says of the server.
+/// The parameters of the server, from the environment.
 #[derive(Debug, Clone)]
 struct Server {
     /// `host:port`.
@@ -47,17 +46,17 @@ struct Server {
 }
 
 impl S3Bucket {
-    /// Makes a bucket. Panics with what to run when there is no server.
+    /// Creates a bucket. Panics if there is no server; the message has the command to run.
     pub fn create() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let server = Server::from_env();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("kinora-test-{}-{count}-{:x}", std::process::id(), now().as_micros());
-        server.ask("PUT", &format!("/{name}"), &[], b"");
+        server.send_request("PUT", &format!("/{name}"), &[], b"");
         Self { server, name }
     }
 
-    /// Where a store lies in this bucket: below a prefix.
+    /// The storage URL of this bucket, with a prefix.
     pub fn url(&self) -> StorageUrl {
         let Server { address, region, .. } = &self.server;
         let url = format!("s3://{}/{PREFIX}?endpoint=http://{address}&region={region}", self.name);
@@ -66,30 +65,30 @@ impl S3Bucket {
 
     /// The names of all objects below the prefix, without it.
     pub fn objects(&self) -> BTreeSet<String> {
-        let below = format!("{PREFIX}/");
-        self.all_objects().iter().filter_map(|name| name.strip_prefix(&below).map(str::to_owned)).collect()
+        let prefix = format!("{PREFIX}/");
+        self.all_objects().iter().filter_map(|name| name.strip_prefix(&prefix).map(str::to_owned)).collect()
     }
 
-    /// The names of the objects for which uploads in parts are under way, without the prefix.
+    /// The names of the objects with a multipart upload in progress, without the prefix.
     pub fn uploads(&self) -> Vec<String> {
-        let below = format!("{PREFIX}/");
+        let prefix = format!("{PREFIX}/");
         let uploads = self.all_uploads();
-        uploads.iter().map(|(name, _)| name.strip_prefix(&below).unwrap_or(name).to_owned()).collect()
+        uploads.iter().map(|(name, _)| name.strip_prefix(&prefix).unwrap_or(name).to_owned()).collect()
     }
 
-    /// The ids of all uploads in parts that are under way.
+    /// The IDs of all multipart uploads in progress.
     pub fn upload_ids(&self) -> Vec<String> {
         self.all_uploads().into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Writes an object below the prefix, whatever is there.
+    /// Writes an object below the prefix, also over an existing one.
     pub fn put(&self, name: &str, bytes: &[u8]) {
-        self.server.ask("PUT", &format!("/{}/{PREFIX}/{name}", self.name), &[], bytes);
+        self.server.send_request("PUT", &format!("/{}/{PREFIX}/{name}", self.name), &[], bytes);
     }
 
-    /// Removes an object below the prefix, as somebody else would.
+    /// Removes an object below the prefix, like another client.
     pub fn remove(&self, name: &str) {
-        self.server.ask("DELETE", &format!("/{}/{PREFIX}/{name}", self.name), &[], b"");
+        self.server.send_request("DELETE", &format!("/{}/{PREFIX}/{name}", self.name), &[], b"");
     }
 
     fn all_objects(&self) -> Vec<String> {
@@ -97,7 +96,7 @@ impl S3Bucket {
         loop {
             let last = names.last().cloned().unwrap_or_default();
             let query = [("list-type", "2"), ("start-after", last.as_str())];
-            let listing = self.server.ask("GET", &format!("/{}", self.name), &query, b"");
+            let listing = self.server.send_request("GET", &format!("/{}", self.name), &query, b"");
             let page = texts(&listing, "Key");
             if page.is_empty() {
                 return names;
@@ -107,7 +106,7 @@ impl S3Bucket {
     }
 
     fn all_uploads(&self) -> Vec<(String, String)> {
-        let listing = self.server.ask("GET", &format!("/{}", self.name), &[("uploads", "")], b"");
+        let listing = self.server.send_request("GET", &format!("/{}", self.name), &[("uploads", "")], b"");
         texts(&listing, "Key").into_iter().zip(texts(&listing, "UploadId")).collect()
     }
 }
@@ -118,12 +117,12 @@ impl Drop for S3Bucket {
             return; // the server goes with the harness, and a second panic would hide the first
         }
         for (name, id) in self.all_uploads() {
-            self.server.ask("DELETE", &format!("/{}/{name}", self.name), &[("uploadId", &id)], b"");
+            self.server.send_request("DELETE", &format!("/{}/{name}", self.name), &[("uploadId", &id)], b"");
         }
         for name in self.all_objects() {
-            self.server.ask("DELETE", &format!("/{}/{name}", self.name), &[], b"");
+            self.server.send_request("DELETE", &format!("/{}/{name}", self.name), &[], b"");
         }
-        self.server.ask("DELETE", &format!("/{}", self.name), &[], b"");
+        self.server.send_request("DELETE", &format!("/{}", self.name), &[], b"");
     }
 }
 
@@ -149,8 +148,8 @@ impl Server {
         }
     }
 
-    /// Sends a signed request, and answers the body of a good answer. Names must need no escapes.
-    fn ask(&self, method: &str, path: &str, query: &[(&str, &str)], body: &[u8]) -> String {
+    /// Sends a signed request and returns the body of a successful response. Names must need no escapes.
+    fn send_request(&self, method: &str, path: &str, query: &[(&str, &str)], body: &[u8]) -> String {
         let mut query: Vec<String> =
             query.iter().map(|(name, value)| format!("{name}={}", escaped(value))).collect();
         query.sort_unstable();
@@ -195,7 +194,7 @@ impl Server {
     }
 }
 
-/// Waits for a server that is being started again (`cargo xtask servers`).
+/// Connects; waits for a server that is restarting (`cargo xtask servers`).
 fn connect(address: &str) -> std::io::Result<TcpStream> {
     for _ in 1..CONNECTS_MAX {
         match TcpStream::connect(address) {
@@ -208,7 +207,7 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
     TcpStream::connect(address)
 }
 
-/// One request, one answer, one connection. Chunked bodies are joined.
+/// Sends one request on one connection and returns the response. Chunked bodies are joined.
 fn exchange(address: &str, request: &[u8]) -> std::io::Result<String> {
     let mut stream = connect(address)?;
     stream.set_read_timeout(Some(ANSWER_WITHIN))?;
@@ -224,7 +223,7 @@ fn exchange(address: &str, request: &[u8]) -> std::io::Result<String> {
     }
 }
 
-/// RFC 9112, 7.1.
+/// Joins a chunked body. RFC 9112, 7.1.
 fn joined(mut chunks: &str) -> String {
     let mut body = String::new();
     while let Some((len, rest)) = chunks.split_once("\r\n") {
@@ -238,7 +237,7 @@ fn joined(mut chunks: &str) -> String {
     body
 }
 
-/// The texts of all elements of a name, in order.
+/// The texts of all elements with this name, in order.
 fn texts(xml: &str, name: &str) -> Vec<String> {
     let (begin, end) = (format!("<{name}>"), format!("</{name}>"));
     xml.split(&begin).skip(1).filter_map(|rest| Some(rest.split_once(&end)?.0.to_owned())).collect()
@@ -261,7 +260,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The time of day: servers refuse signatures of another time.
+/// The real time: servers reject signatures with another time.
 #[expect(clippy::disallowed_methods, reason = "a server outside of the test reads its own clock")]
 fn now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

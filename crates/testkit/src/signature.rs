@@ -1,4 +1,4 @@
-//! The two signatures of a webhook, checked as a receiver would: from the documents, without Kinora's own
+//! Verification of the two webhook signatures from the documents, as in a receiver, without Kinora's own
 //! code.
 
 use base64::Engine as _;
@@ -6,18 +6,18 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// How old a signed timestamp may be, in seconds (Standard Webhooks libraries: five minutes).
+/// Maximum age of a signed timestamp, in seconds (Standard Webhooks libraries: five minutes).
 const TOLERANCE_S: i64 = 300;
 
 /// Whether `header` is the `Service-Signature` of `body`: Base64 of HMAC-SHA256 under the decoded secret.
 pub fn verify_service_signature(secret_base64: &str, body: &[u8], header: &str) -> bool {
-    let (Ok(key), Ok(given)) = (STANDARD.decode(secret_base64), STANDARD.decode(header)) else {
+    let (Ok(key), Ok(signature)) = (STANDARD.decode(secret_base64), STANDARD.decode(header)) else {
         return false;
     };
-    verifies(&key, &[body], &given)
+    verifies(&key, &[body], &signature)
 }
 
-/// Whether one of the signatures in `signatures` is that of `{id}.{timestamp}.{body}`, and the timestamp
+/// Whether one of the signatures in `signatures` is that of `{id}.{timestamp}.{body}`, and the timestamp is
 /// close to `now_s`.
 ///
 /// `secret` is the Base64 text, with or without `whsec_`. The headers are `webhook-id`, `webhook-timestamp`
@@ -37,18 +37,18 @@ pub fn verify_standard_webhooks(
         return false;
     }
     signatures.split(' ').filter_map(|signature| signature.strip_prefix("v1,")).any(|signature| {
-        STANDARD.decode(signature).is_ok_and(|given| {
-            verifies(&key, &[id.as_bytes(), b".", timestamp.as_bytes(), b".", body], &given)
+        STANDARD.decode(signature).is_ok_and(|decoded| {
+            verifies(&key, &[id.as_bytes(), b".", timestamp.as_bytes(), b".", body], &decoded)
         })
     })
 }
 
-fn verifies(key: &[u8], parts: &[&[u8]], given: &[u8]) -> bool {
+fn verifies(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> bool {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
     for part in parts {
         mac.update(part);
     }
-    mac.verify_slice(given).is_ok()
+    mac.verify_slice(signature).is_ok()
 }
 
 #[cfg(test)]
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn one_good_signature_among_several_is_enough() {
+    fn one_valid_signature_among_several_suffices() {
         let good = "v1,SXAoweK8PoHUhAf091HE3QzPYGheYRSi+qe7sGYBbL0=";
         let check = |secret: &str, id: &str, at: &str, signatures: &str, now_s: i64, ok: bool| {
             let verified = verify_standard_webhooks(secret, id, at, signatures, br#"{"a":1}"#, now_s);

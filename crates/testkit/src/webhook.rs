@@ -1,4 +1,4 @@
-//! A receiver of webhooks that writes down what it gets and answers as told.
+//! A webhook receiver that records all posts and responds by a script.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
@@ -9,24 +9,24 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::http::{Handler, Request, Server, Then, reason};
-use crate::watched::Watched;
+use crate::http::{ConnectionAction, Handler, Request, Server, reason};
+use crate::waitable::Waitable;
 use crate::{verify_service_signature, verify_standard_webhooks};
 
-/// How the receiver answers one POST.
+/// The response to one POST.
 #[derive(Debug, Clone)]
 pub struct Answer {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
-    held: bool,
+    is_delayed: bool,
     broken: bool,
 }
 
 impl Answer {
-    /// This status, no body.
+    /// A response with this status and no body.
     pub fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: String::new(), held: false, broken: false }
+        Self { status, headers: Vec::new(), body: String::new(), is_delayed: false, broken: false }
     }
 
     /// 200.
@@ -39,54 +39,55 @@ impl Answer {
         Self::status(302).header("location", url)
     }
 
-    /// 200, and the wish to get no more: `webhook-delivery: disable`.
+    /// 200, with the request to send no more events: `webhook-delivery: disable`.
     pub fn disable() -> Self {
         Self::ok().header("webhook-delivery", "disable")
     }
 
-    /// Closes the connection without a word.
+    /// Closes the connection without a response.
     pub fn broken() -> Self {
         Self { broken: true, ..Self::ok() }
     }
 
-    /// With this header too.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With this body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: &str) -> Self {
         body.clone_into(&mut self.body);
         self
     }
 
-    /// Only after [`WebhookReceiver::release`] was called for the path: a slow receiver, or one that hangs.
+    /// Delays the response until [`WebhookReceiver::release`] is called for the path, as in a slow or
+    /// hanging receiver.
     #[must_use]
-    pub fn held(mut self) -> Self {
-        self.held = true;
+    pub fn delayed(mut self) -> Self {
+        self.is_delayed = true;
         self
     }
 }
 
-/// One POST that came in.
+/// One received POST.
 #[derive(Debug, Clone)]
-pub struct Posted {
-    /// Counts all that came to this receiver, from 0.
+pub struct ReceivedPost {
+    /// Its number among all posts to this receiver, from 0.
     pub order: usize,
-    /// The request: path, headers, raw body, instant.
+    /// The request: path, headers, raw body, time.
     pub request: Request,
 }
 
-impl Posted {
-    /// A header's value.
+impl ReceivedPost {
+    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.request.header(name)
     }
 
-    /// The body as JSON. Panics when it is none: no webhook may send such a body.
+    /// The body as JSON. Panics if it is not JSON: no webhook may send such a body.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.request.body)
             .unwrap_or_else(|error| panic!("a webhook sent a body that is not JSON: {error}"))
@@ -110,7 +111,7 @@ impl Posted {
             .to_owned()
     }
 
-    /// Whether both signatures are right: `Service-Signature`, and those of Standard Webhooks at `now_s`
+    /// Whether both signatures are valid: `Service-Signature`, and those of Standard Webhooks at `now_s`
     /// (seconds since 1970).
     pub fn is_signed_with(&self, secret_base64: &str, now_s: i64) -> bool {
         let value = |name| self.header(name).unwrap_or_default();
@@ -127,31 +128,31 @@ impl Posted {
     }
 }
 
-/// Takes POSTs on any path of a free port of 127.0.0.1, and answers 200 unless told otherwise.
+/// Receives POSTs on all paths of a free port of 127.0.0.1, and responds with 200 by default.
 #[derive(Debug)]
 pub struct WebhookReceiver {
     server: Server,
-    state: Arc<Watched<State>>,
+    state: Arc<Waitable<State>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    posted: Vec<Posted>,
+    posted: Vec<ReceivedPost>,
     scripts: HashMap<String, Script>,
 }
 
 #[derive(Debug, Default)]
 struct Script {
     next: VecDeque<Answer>,
-    /// When `next` is used up; 200 when there is none.
+    /// The response after all of `next` are used; 200 if `None`.
     then: Option<Answer>,
     released: bool,
 }
 
 impl WebhookReceiver {
-    /// Starts it. It ends when it is dropped.
+    /// Starts the receiver. It stops when dropped.
     pub async fn start() -> Self {
-        let state = Arc::new(Watched::default());
+        let state = Arc::new(Waitable::default());
         let server = Server::start(Arc::new(Receiving(Arc::clone(&state)))).await;
         Self { server, state }
     }
@@ -161,40 +162,46 @@ impl WebhookReceiver {
         self.server.url(path)
     }
 
-    /// Answers the next POSTs to `path` with these, one each, in this order.
+    /// Sets the responses to the next POSTs to `path`, one each, in this order.
     pub fn answer_next(&self, path: &str, answers: impl IntoIterator<Item = Answer>) {
         self.state.change(|state| state.script(path).next.extend(answers));
     }
 
-    /// Answers all POSTs to `path` with this, once the next ones are used up.
+    /// Sets the response to all POSTs to `path` after the next ones are used.
     pub fn answer_always(&self, path: &str, answer: Answer) {
         self.state.change(|state| state.script(path).then = Some(answer));
     }
 
-    /// Lets the held answers of `path` go, those to come too.
+    /// Releases the delayed responses of `path`, future ones too.
     pub fn release(&self, path: &str) {
         self.state.change(|state| state.script(path).released = true);
     }
 
-    /// Everything that has come so far, in order of arrival.
-    pub fn posted(&self) -> Vec<Posted> {
-        self.state.see(|state| state.posted.clone())
+    /// All posts so far, in order of arrival.
+    pub fn posted(&self) -> Vec<ReceivedPost> {
+        self.state.read(|state| state.posted.clone())
     }
 
     /// The first POST of each event of this type, in order of arrival. Delivery is at least once.
-    pub fn distinct_events(&self, event_type: &str) -> Vec<Posted> {
+    pub fn distinct_events(&self, event_type: &str) -> Vec<ReceivedPost> {
         let mut seen = BTreeSet::new();
         let mut posted = self.posted();
         posted.retain(|post| post.event_type() == event_type && seen.insert(post.event_id()));
         posted
     }
 
-    /// Waits until what has come satisfies `enough`, and answers all of it.
+    /// Waits until the posts satisfy `enough`, and returns all of them.
     ///
-    /// Panics when the deadline passes first, and says what had come.
-    pub async fn wait_for(&self, deadline: Duration, enough: impl Fn(&[Posted]) -> bool) -> Vec<Posted> {
-        let waited =
-            self.state.within(deadline, |state| enough(&state.posted).then(|| state.posted.clone())).await;
+    /// Panics if the deadline passes first; the message lists the posts.
+    pub async fn wait_for(
+        &self,
+        deadline: Duration,
+        enough: impl Fn(&[ReceivedPost]) -> bool,
+    ) -> Vec<ReceivedPost> {
+        let waited = self
+            .state
+            .wait_timeout(deadline, |state| enough(&state.posted).then(|| state.posted.clone()))
+            .await;
         waited.unwrap_or_else(|| {
             let posted = self.posted();
             let lines: Vec<String> = posted
@@ -212,8 +219,8 @@ impl WebhookReceiver {
     }
 
     /// Waits for the first event of this type.
-    pub async fn wait_for_event(&self, event_type: &str, deadline: Duration) -> Posted {
-        let is_it = |post: &Posted| post.event_type() == event_type;
+    pub async fn wait_for_event(&self, event_type: &str, deadline: Duration) -> ReceivedPost {
+        let is_it = |post: &ReceivedPost| post.event_type() == event_type;
         let posted = self.wait_for(deadline, |posted| posted.iter().any(is_it)).await;
         posted.into_iter().find(is_it).expect("it was waited for")
     }
@@ -225,26 +232,26 @@ impl State {
     }
 }
 
-struct Receiving(Arc<Watched<State>>);
+struct Receiving(Arc<Waitable<State>>);
 
 impl Handler for Receiving {
-    async fn answer(&self, request: Request, socket: &mut TcpStream) -> io::Result<Then> {
+    async fn answer(&self, request: Request, socket: &mut TcpStream) -> io::Result<ConnectionAction> {
         let path = request.path().to_owned();
         let answer = self.0.change(|state| {
             let script = state.script(&path);
             let answer = script.next.pop_front().or_else(|| script.then.clone()).unwrap_or_else(Answer::ok);
             if request.method == "POST" {
-                state.posted.push(Posted { order: state.posted.len(), request });
+                state.posted.push(ReceivedPost { order: state.posted.len(), request });
                 answer
             } else {
                 Answer::status(405)
             }
         });
-        if answer.held {
-            self.0.until(|state| state.scripts[&path].released.then_some(())).await;
+        if answer.is_delayed {
+            self.0.wait_until(|state| state.scripts[&path].released.then_some(())).await;
         }
         if answer.broken {
-            return Ok(Then::Close);
+            return Ok(ConnectionAction::Close);
         }
         let mut text = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
         for (name, value) in &answer.headers {
@@ -252,7 +259,7 @@ impl Handler for Receiving {
         }
         text += &format!("content-length: {}\r\n\r\n{}", answer.body.len(), answer.body);
         socket.write_all(text.as_bytes()).await?;
-        Ok(Then::Keep)
+        Ok(ConnectionAction::Keep)
     }
 }
 
@@ -273,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_follow_the_script_of_their_path() {
+    async fn responses_follow_the_script_of_their_path() {
         let receiver = WebhookReceiver::start().await;
         receiver.answer_next("/a", [Answer::status(500), Answer::broken(), Answer::redirect("http://x/")]);
         receiver.answer_always("/a", Answer::status(410));
@@ -293,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_came_is_kept_as_it_came() {
+    async fn receiver_records_raw_posts() {
         let receiver = WebhookReceiver::start().await;
         let body = "{ \"type\": \"a\",\r\n \"id\":\"1\" }";
         let request =
@@ -318,9 +325,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_held_answer_waits_for_its_release_alone() {
+    async fn delayed_response_waits_for_release() {
         let receiver = WebhookReceiver::start().await;
-        receiver.answer_always("/slow", Answer::ok().held());
+        receiver.answer_always("/slow", Answer::ok().delayed());
         let url = receiver.url("/");
         let slow = tokio::spawn(async move { exchange(&url, &post("/slow", "{}")).await });
         receiver.wait_for(DEADLINE, |posted| posted.len() == 1).await;
@@ -332,7 +339,7 @@ mod tests {
 
     #[tokio::test]
     #[should_panic(expected = "were not enough:\n  /a {\"type\":\"t\",\"id\":\"1\"}")]
-    async fn waiting_in_vain_says_what_came() {
+    async fn wait_timeout_lists_received_posts() {
         let receiver = WebhookReceiver::start().await;
         status(&receiver, "/a").await;
         receiver.wait_for(Duration::from_millis(1), |posted| posted.len() == 2).await;

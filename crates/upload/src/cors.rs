@@ -1,29 +1,29 @@
-//! What browsers are told (C-153), and what `OPTIONS` answers to everybody.
+//! CORS headers for browsers (C-153), and the response to `OPTIONS`.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use kinora_domain::{CorsOrigin, UploadTicket};
+use kinora_domain::{CorsOrigin, UploadClaims};
 use kinora_web::preflight::allowed_headers;
 
 use super::{draft, tus};
 use crate::UploadRouterState;
 
-/// What the address knows, whichever protocol is spoken.
+/// All methods of the address, of any protocol.
 pub(super) const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-/// Of all protocols: a preflight does not tell which one will be spoken. Others are allowed when they are
-/// asked for.
+/// Headers of all protocols: a preflight does not reveal the protocol. Other headers are allowed when they
+/// are requested.
 const REQUEST_HEADERS: &str = "Content-Type, Content-Range, Content-Disposition, X-Goog-Resumable, Tus-Resumable, Upload-Length, \
     Upload-Defer-Length, Upload-Metadata, Upload-Offset, Upload-Checksum, Upload-Concat, Upload-Complete, Upload-Draft-Interop-Version, \
     X-HTTP-Method-Override, X-Request-ID, X-Requested-With";
-/// Likewise.
+/// Response headers of all protocols.
 const EXPOSED: &str = "Location, Range, Retry-After, X-Request-Id, ETag, Content-Length, Upload-Offset, Upload-Length, Tus-Version, \
     Tus-Resumable, Tus-Max-Size, Tus-Extension, Tus-Checksum-Algorithm, Upload-Expires, Upload-Defer-Length, Upload-Complete, \
     Upload-Draft-Interop-Version, Upload-Limit";
-/// Seconds for which a browser need not ask again; Chromium takes no more.
+/// Seconds for which a browser may cache the preflight; Chromium takes no more.
 const MAX_AGE_S: &str = "7200";
 
-/// Lets scripts of the origin read an answer, refusals too. Without an upload every origin may read that
-/// there is none: no credentials are used.
+/// Lets scripts of the origin read a response, errors too. Without an upload any origin may read the error:
+/// no credentials are used.
 pub(super) fn allow(response: &mut Response, origin: Option<CorsOrigin>) {
     let origin = origin.unwrap_or(CorsOrigin::Any);
     let origin = HeaderValue::from_str(origin.as_str()).unwrap_or(HeaderValue::from_static("null"));
@@ -33,7 +33,7 @@ pub(super) fn allow(response: &mut Response, origin: Option<CorsOrigin>) {
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
 }
 
-/// 204 with what a preflight asks for, whatever the request itself will be answered.
+/// 204 that allows the requested headers, independent of the response to the request itself.
 pub(super) fn preflight(request: &HeaderMap) -> Response {
     let fixed = [
         (header::ALLOW, METHODS),
@@ -50,10 +50,10 @@ pub(super) fn preflight(request: &HeaderMap) -> Response {
     response
 }
 
-/// The same, with what clients of tus and of the draft want to know before they begin.
-pub(super) fn options(app: &UploadRouterState, ticket: &UploadTicket, request: &HeaderMap) -> Response {
+/// The same, with the capabilities that clients of tus and of the draft read before they begin.
+pub(super) fn options(app: &UploadRouterState, claims: &UploadClaims, request: &HeaderMap) -> Response {
     let mut response = preflight(request);
-    tus::add_abilities(response.headers_mut(), ticket);
-    draft::add_limits(response.headers_mut(), ticket, ticket.expires_at, app.clock.now());
+    tus::add_extensions(response.headers_mut(), claims);
+    draft::add_limits(response.headers_mut(), claims, claims.expires_at, app.clock.now());
     response
 }

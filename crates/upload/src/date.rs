@@ -1,4 +1,4 @@
-//! Instants as HTTP writes them.
+//! Instants in the format of HTTP.
 
 use axum::http::HeaderValue;
 use jiff::fmt::rfc2822::DateTimePrinter;
@@ -8,7 +8,7 @@ use kinora_domain::Timestamp;
 pub(super) fn http_date(instant: Timestamp) -> HeaderValue {
     let written = jiff::Timestamp::from_second(instant.as_seconds())
         .and_then(|instant| DateTimePrinter::new().timestamp_to_rfc9110_string(&instant));
-    // Only years before 0 have no such form.
+    // Only years before 0 cannot be written so.
     let text = written.unwrap_or_else(|_| "Thu, 01 Jan 1970 00:00:00 GMT".to_owned());
     HeaderValue::from_str(&text).expect("letters, digits and spaces")
 }
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_instant_is_written_as_http_wants_it() {
+    fn timestamp_formats_as_http_date() {
         let check = |micros: i64, text: &str| assert_eq!(http_date(Timestamp::from_micros(micros)), text);
         check(1_762_164_228_595_604, "Mon, 03 Nov 2025 10:03:48 GMT");
         check(0, "Thu, 01 Jan 1970 00:00:00 GMT");

@@ -2,102 +2,111 @@
 
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use kinora_intake::{IntakeError, Standing};
+use kinora_intake::{IntakeError, UploadProgress};
 use kinora_web::error::ApiError;
 
-use super::call::{Call, Piece, Read, alive, empty, received};
-use super::given::{Given, decimal};
-use super::plain;
+use super::request_headers::{RequestHeaders, decimal};
+use super::single_put;
+use super::upload_request::{Chunk, HeaderResult, UploadRequest, empty, received, require_open};
 use crate::error;
 
 const METHODS: &str = "POST, PUT";
 
-/// What a request asks for.
+/// The operation that a request wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Ask {
-    /// A session. It is the address itself, however often somebody asks.
+enum Command {
+    /// Starts a session. Its address is the upload address, and repeating this changes nothing.
     Start,
-    /// How far it has come. `length` is of the whole file, if it is known.
+    /// Returns the offset. `length` is that of the whole file, if it is known.
     Stand { length: Option<u64> },
-    /// Bytes to be kept, or all of them.
-    Take(Piece),
+    /// Stores bytes of the file, or all of them.
+    Append(Chunk),
 }
 
-pub(super) async fn answer(mut call: Call<'_>) -> Response {
-    let ask = match read(&call.method, call.headers) {
+pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
+    let command = match read(&upload_request.method, upload_request.headers) {
         Ok(ask) => ask,
         Err(refusal) => return refusal.into_response(),
     };
-    let outcome = match ask {
-        Ask::Start => call.stand().await.and_then(alive).map(|_| started(&call.location)),
-        Ask::Stand { length } => stand(&mut call, length).await.map(|standing| stands(&standing)),
-        Ask::Take(piece) => call.receive(piece).await.map(|standing| stands(&standing)),
+    let outcome = match command {
+        Command::Start => {
+            upload_request.status().await.and_then(require_open).map(|_| started(&upload_request.location))
+        }
+        Command::Stand { length } => {
+            status(&mut upload_request, length).await.map(|progress| status_response(&progress))
+        }
+        Command::Append(chunk) => {
+            upload_request.receive(chunk).await.map(|standing| status_response(&standing))
+        }
     };
-    outcome.unwrap_or_else(refused)
+    outcome.unwrap_or_else(error_response)
 }
 
-/// Where the upload stands. A client that sent its chunks with an unknown total says it here: all bytes are
-/// stored, so the upload completes.
-async fn stand(call: &mut Call<'_>, length: Option<u64>) -> Result<Standing, IntakeError> {
-    let standing = call.stand().await.and_then(alive)?;
-    let Some(length) = length else { return Ok(standing) };
-    standing.upload.check_length(length, standing.offset)?;
-    if standing.is_complete() || standing.offset != length {
-        return Ok(standing);
+/// Returns the offset of the upload. A client that sent its chunks with an unknown total sends the total
+/// here: all bytes are stored, so the upload completes.
+async fn status(
+    upload_request: &mut UploadRequest<'_>,
+    length: Option<u64>,
+) -> Result<UploadProgress, IntakeError> {
+    let progress = upload_request.status().await.and_then(require_open)?;
+    let Some(length) = length else { return Ok(progress) };
+    progress.upload.check_length(length, progress.offset)?;
+    if progress.is_complete() || progress.offset != length {
+        return Ok(progress);
     }
-    call.receive(Piece::end_at(length)).await
+    upload_request.receive(Chunk::end_at(length)).await
 }
 
-fn read(method: &Method, headers: &HeaderMap) -> Read<Ask> {
-    let given = Given(headers);
-    if given.once("x-goog-resumable")?.is_some_and(|word| word != "start") {
+fn read(method: &Method, headers: &HeaderMap) -> HeaderResult<Command> {
+    let request_headers = RequestHeaders(headers);
+    if request_headers.single("x-goog-resumable")?.is_some_and(|word| word != "start") {
         return Err(ApiError::bad_request("the header x-goog-resumable must be start"));
     }
-    let range = given.once(header::CONTENT_RANGE.as_str())?;
+    let range = request_headers.single(header::CONTENT_RANGE.as_str())?;
     match (method, range) {
-        (&Method::POST, None) => Ok(Ask::Start),
+        (&Method::POST, None) => Ok(Command::Start),
         (&Method::POST, Some(_)) => {
-            Err(ApiError::bad_request("a session is started without Content-Range; bytes come with PUT"))
+            Err(ApiError::bad_request("start a session without Content-Range; send the bytes with PUT"))
         }
-        (&Method::PUT, None) => plain::read(headers).map(Ask::Take),
+        (&Method::PUT, None) => single_put::read(headers).map(Command::Append),
         (&Method::PUT, Some(range)) => {
-            given.refuse_wrapped()?;
-            take(range, given.body_len()?)
+            request_headers.reject_encoded()?;
+            append(range, request_headers.body_len()?)
         }
         _ => Err(error::method_not_in_protocol("the resumable protocol", METHODS)),
     }
 }
 
-/// What a `PUT` with `Content-Range` asks for, and a body of so many bytes.
-fn take(range: &str, len: Option<u64>) -> Read<Ask> {
-    let Some(ContentRange { span, length }) = parse(range) else {
+/// The operation of a `PUT` with this `Content-Range` and a body of `len` bytes.
+fn append(range: &str, len: Option<u64>) -> HeaderResult<Command> {
+    let Some(ContentRange { span, length: file_len }) = parse(range) else {
         return Err(ApiError::bad_request(
             "the header Content-Range must be bytes FIRST-LAST/TOTAL, bytes FIRST-*/TOTAL or bytes */TOTAL, where TOTAL may be *",
         ));
     };
-    if length == Some(0) {
+    if file_len == Some(0) {
         return Err(error::empty_file());
     }
     let Some((first, last)) = span else {
         return match len {
-            Some(0) => Ok(Ask::Stand { length }),
+            Some(0) => Ok(Command::Stand { length: file_len }),
             _ => Err(ApiError::bad_request(
-                "a question about an upload, Content-Range: bytes */TOTAL, has no body",
+                "a status request, Content-Range: bytes */TOTAL, must have no body",
             )),
         };
     };
-    let Some(last) = last else { return to_the_end(first, length, len).map(Ask::Take) };
+    let Some(last) = last else { return open_ended(first, file_len, len).map(Command::Append) };
     let in_range = last - first + 1;
     if len.is_some_and(|len| len != in_range) {
         return Err(ApiError::bad_request(format!(
-            "Content-Range has {in_range} bytes, and Content-Length says otherwise"
+            "Content-Range has {in_range} bytes, but Content-Length differs"
         )));
     }
-    let is_last = length == Some(last + 1);
-    Ok(Ask::Take(Piece {
+    let is_last = file_len == Some(last + 1);
+    Ok(Command::Append(Chunk {
         start: first,
         may_overlap: true,
-        length,
+        file_len,
         is_last,
         len: Some(in_range),
         checksum: None,
@@ -105,24 +114,26 @@ fn take(range: &str, len: Option<u64>) -> Read<Ask> {
 }
 
 /// The bytes of `FIRST-*`: the body ends where the file ends. Clients of Google send it when they stream.
-fn to_the_end(start: u64, length: Option<u64>, len: Option<u64>) -> Read<Piece> {
+fn open_ended(start: u64, file_len: Option<u64>, len: Option<u64>) -> HeaderResult<Chunk> {
     let end = len.map(|len| start.saturating_add(len));
     if end == Some(0) {
         return Err(error::empty_file());
     }
-    if let Some((length, end)) = length.zip(end).filter(|(length, end)| end > length) {
-        return Err(ApiError::bad_request(format!("the body ends at byte {end}, Content-Range at {length}")));
+    if let Some((length, end)) = file_len.zip(end).filter(|(length, end)| end > length) {
+        return Err(ApiError::bad_request(format!(
+            "the body ends at byte {end}, but Content-Range at {length}"
+        )));
     }
-    // With a known total a body may end before it: the rest comes in another request.
-    let is_last = length.is_none();
-    Ok(Piece { start, may_overlap: true, length, is_last, len, checksum: None })
+    // With a known total the body may end early: the rest comes in another request.
+    let is_last = file_len.is_none();
+    Ok(Chunk { start, may_overlap: true, file_len, is_last, len, checksum: None })
 }
 
-/// A value of `Content-Range` (RFC 9110, 14.4), or `FIRST-*` in place of `FIRST-LAST`.
+/// A value of `Content-Range` (RFC 9110, 14.4), or `FIRST-*` instead of `FIRST-LAST`.
 struct ContentRange {
-    /// First and last byte, without a last one up to the end of the file; `None` for a question.
+    /// First and last byte; without a last one up to the end of the file. `None` for a status request.
     span: Option<(u64, Option<u64>)>,
-    /// Of the whole file, if it is known.
+    /// Length of the whole file, if it is known.
     length: Option<u64>,
 }
 
@@ -154,13 +165,13 @@ fn started(location: &str) -> Response {
     response
 }
 
-/// 200 when the file is whole, else 308 with what is kept. Never with a `Location`: browsers would follow it
-/// (C-148).
-fn stands(standing: &Standing) -> Response {
-    if standing.is_complete() { received(standing) } else { kept(standing.offset) }
+/// 200 when the file is complete, else 308 with the range of stored bytes. Never with a `Location`: browsers
+/// would follow it (C-148).
+fn status_response(progress: &UploadProgress) -> Response {
+    if progress.is_complete() { received(progress) } else { resume_incomplete(progress.offset) }
 }
 
-fn kept(offset: u64) -> Response {
+fn resume_incomplete(offset: u64) -> Response {
     let mut response = empty(StatusCode::PERMANENT_REDIRECT);
     if let Some(last) = offset.checked_sub(1) {
         let range = HeaderValue::from_str(&format!("bytes=0-{last}")).expect("made of digits");
@@ -169,10 +180,10 @@ fn kept(offset: u64) -> Response {
     response
 }
 
-/// Clients of this protocol try again after a 503 and give up after a 409 (C-149).
-fn refused(error: IntakeError) -> Response {
+/// Clients of this protocol retry after a 503 and give up after a 409 (C-149).
+fn error_response(error: IntakeError) -> Response {
     match error {
-        IntakeError::WrongOffset { offset, .. } => kept(offset),
+        IntakeError::WrongOffset { offset, .. } => resume_incomplete(offset),
         IntakeError::Interrupted { .. } => error::taken_over().into_response(),
         other => error::from_intake(other).into_response(),
     }
@@ -180,62 +191,62 @@ fn refused(error: IntakeError) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::super::given::headers;
+    use super::super::request_headers::headers;
     use super::*;
 
-    fn ask(method: Method, given: &[(&str, &str)]) -> Read<Ask> {
-        read(&method, &headers(given))
+    fn read_command(method: Method, pairs: &[(&str, &str)]) -> HeaderResult<Command> {
+        read(&method, &headers(pairs))
     }
 
-    fn chunk(start: u64, len: u64, length: Option<u64>) -> Ask {
-        let is_last = length == Some(start + len);
-        Ask::Take(Piece { start, may_overlap: true, length, is_last, len: Some(len), checksum: None })
+    fn chunk(start: u64, len: u64, file_len: Option<u64>) -> Command {
+        let is_last = file_len == Some(start + len);
+        Command::Append(Chunk { start, may_overlap: true, file_len, is_last, len: Some(len), checksum: None })
     }
 
     #[test]
-    fn requests_of_the_web_uploader_are_understood() {
+    fn web_uploader_requests_parse() {
         let start = ("x-goog-resumable", "start");
-        let check = |method: Method, given: &[(&str, &str)], expected: Ask| {
-            assert_eq!(ask(method, given).unwrap(), expected, "{given:?}");
+        let check = |method: Method, pairs: &[(&str, &str)], expected: Command| {
+            assert_eq!(read_command(method, pairs).unwrap(), expected, "{pairs:?}");
         };
-        check(Method::POST, &[start, ("content-type", "")], Ask::Start);
-        check(Method::POST, &[start, ("content-length", "0")], Ask::Start);
+        check(Method::POST, &[start, ("content-type", "")], Command::Start);
+        check(Method::POST, &[start, ("content-length", "0")], Command::Start);
         let range =
             |range: &'static str, len: &'static str| [("content-range", range), ("content-length", len)];
         check(Method::PUT, &range("bytes 0-9/100", "10"), chunk(0, 10, Some(100)));
         check(Method::PUT, &range("bytes 90-99/100", "10"), chunk(90, 10, Some(100)));
         check(Method::PUT, &range("bytes 0-9/*", "10"), chunk(0, 10, None));
         check(Method::PUT, &range("Bytes 5-5/*", "1"), chunk(5, 1, None));
-        check(Method::PUT, &range("bytes */100", "0"), Ask::Stand { length: Some(100) });
-        check(Method::PUT, &range("bytes */*", "0"), Ask::Stand { length: None });
-        check(Method::PUT, &[start, ("content-range", "bytes */100")], Ask::Stand { length: Some(100) });
+        check(Method::PUT, &range("bytes */100", "0"), Command::Stand { length: Some(100) });
+        check(Method::PUT, &range("bytes */*", "0"), Command::Stand { length: None });
+        check(Method::PUT, &[start, ("content-range", "bytes */100")], Command::Stand { length: Some(100) });
         let chunked = [("content-range", "bytes 0-9/100"), ("transfer-encoding", "chunked")];
         check(Method::PUT, &chunked, chunk(0, 10, Some(100)));
-        let rest = |start, length: Option<u64>, len| {
-            let is_last = length.is_none();
-            Ask::Take(Piece { start, may_overlap: true, length, is_last, len, checksum: None })
+        let rest = |start, file_len: Option<u64>, len| {
+            let is_last = file_len.is_none();
+            Command::Append(Chunk { start, may_overlap: true, file_len, is_last, len, checksum: None })
         };
         let stream = [("content-range", "bytes 0-*/*"), ("transfer-encoding", "chunked")];
         check(Method::PUT, &stream, rest(0, None, None));
         check(Method::PUT, &range("bytes 0-*/*", "10"), rest(0, None, Some(10)));
         check(Method::PUT, &range("bytes 5-*/*", "0"), rest(5, None, Some(0)));
         check(Method::PUT, &range("bytes 5-*/100", "95"), rest(5, Some(100), Some(95)));
-        let whole = Piece {
+        let single_chunk = Chunk {
             start: 0,
             may_overlap: true,
-            length: Some(7),
+            file_len: Some(7),
             is_last: true,
             len: Some(7),
             checksum: None,
         };
-        check(Method::PUT, &[start, ("content-length", "7")], Ask::Take(whole));
+        check(Method::PUT, &[start, ("content-length", "7")], Command::Append(single_chunk));
     }
 
     #[test]
-    fn what_contradicts_itself_or_cannot_be_read_is_refused_by_its_headers() {
-        let check = |method: Method, given: &[(&str, &str)], status: u16| {
-            let refusal = ask(method, given).unwrap_err();
-            assert_eq!(refusal.status().as_u16(), status, "{given:?}: {refusal:?}");
+    fn invalid_content_range_is_rejected() {
+        let check = |method: Method, pairs: &[(&str, &str)], status: u16| {
+            let refusal = read_command(method, pairs).unwrap_err();
+            assert_eq!(refusal.status().as_u16(), status, "{pairs:?}: {refusal:?}");
         };
         let ranges = [
             "",
@@ -286,9 +297,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_told_without_a_location() {
+    fn resume_incomplete_has_range_and_no_location() {
         for (offset, range) in [(0, None), (1, Some("bytes=0-0")), (100, Some("bytes=0-99"))] {
-            let response = kept(offset);
+            let response = resume_incomplete(offset);
             assert_eq!(response.status(), 308);
             assert_eq!(response.headers().get("range").map(|value| value.to_str().unwrap()), range);
             assert!(!response.headers().contains_key("location"));

@@ -1,25 +1,25 @@
-//! Refusals as `application/problem+json` (RFC 9457), which the draft of resumable uploads speaks.
+//! Errors as `application/problem+json` (RFC 9457), the format of the draft of resumable uploads.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use kinora_web::error::ApiError;
 use serde::Serialize;
 
-/// What a problem is, if it is one that the draft names (draft-ietf-httpbis-resumable-upload-08, 8).
+/// The type of a problem, if the draft defines it (draft-ietf-httpbis-resumable-upload-08, 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// None of them: the status says it.
+    /// No defined type: the status says enough.
     Unnamed,
-    /// The bytes do not follow those that are kept.
+    /// The bytes do not follow the stored ones.
     MismatchingOffset {
-        /// Where they belong.
+        /// The offset where the next bytes belong.
         expected: u64,
-        /// Where the client meant to put them.
+        /// The offset that the client sent.
         provided: u64,
     },
-    /// The file is whole.
+    /// The file is complete.
     Completed,
-    /// Two lengths of one file.
+    /// The client sent two different lengths for one file.
     InconsistentLength,
 }
 

@@ -1,22 +1,22 @@
-//! Which protocol a request speaks.
+//! Selects the protocol of a request.
 
 use axum::http::{HeaderMap, Method};
 use kinora_web::error::ApiError;
 
-use super::call::Read;
 use super::cors::METHODS;
-use super::given::Given;
+use super::request_headers::RequestHeaders;
+use super::upload_request::HeaderResult;
 use crate::error;
 
-/// What is spoken at the address of an upload.
+/// The protocols at the address of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// Somebody asks what may be asked: a browser before it sends, or a client of tus or of the draft.
+    /// `OPTIONS`: the preflight of a browser, or the capability request of a client of tus or of the draft.
     Options,
     /// A browser opens the address.
     Page,
     /// One `PUT` with the whole file.
-    Plain,
+    SinglePut,
     /// Resumable uploads of Google Cloud Storage, as the web uploader speaks them (C-146).
     Gcs,
     /// tus 1.0.
@@ -27,42 +27,44 @@ pub(super) enum Protocol {
 
 const TUS: &str = "tus-resumable";
 const DRAFT: [&str; 2] = ["upload-draft-interop-version", "upload-complete"];
-/// Drafts 01 and 02, interop versions 3 and 4, ask with this header. They are not spoken; yet with `?0` the
-/// body is the whole file, and iOS 17 adds that to every upload of a file.
+/// Drafts 01 and 02, interop versions 3 and 4, send this header. They are not supported; yet with `?0` the
+/// body is the whole file, and iOS 17 adds that to every file upload.
 const OLD_DRAFT: &str = "upload-incomplete";
 const GCS: [&str; 2] = ["x-goog-resumable", "content-range"];
 
 impl Protocol {
-    /// 400 when the headers are of two protocols, or of none that knows the method.
-    pub(super) fn of(method: &Method, headers: &HeaderMap) -> Read<Self> {
-        let given = Given(headers);
-        let has = |names: &[&str]| names.iter().any(|name| given.has(name));
+    /// 400 when the headers are of two protocols, or of none that has the method.
+    pub(super) fn of(method: &Method, headers: &HeaderMap) -> HeaderResult<Self> {
+        let request_headers = RequestHeaders(headers);
+        let has = |names: &[&str]| names.iter().any(|name| request_headers.has(name));
         if *method == Method::OPTIONS {
             return Ok(Self::Options);
         }
-        let is_whole = *method == Method::PUT && given.once(OLD_DRAFT)? == Some("?0");
-        let (tus, draft, gcs) = (given.has(TUS), has(&DRAFT) && !is_whole, has(&GCS));
+        let is_whole = *method == Method::PUT && request_headers.single(OLD_DRAFT)? == Some("?0");
+        let (tus, draft, gcs) = (request_headers.has(TUS), has(&DRAFT) && !is_whole, has(&GCS));
         match (tus, draft, gcs) {
             (true, false, false) => Ok(Self::Tus),
             (false, true, false) => Ok(Self::Draft),
             (false, false, true) => Ok(Self::Gcs),
-            (false, false, false) => Self::without_words(method),
+            (false, false, false) => Self::of_method(method),
             _ => Err(ApiError::bad_request(
-                "the headers are of two protocols: Tus-Resumable is of tus, Upload-Complete and Upload-Draft-Interop-Version are \
-                 of Resumable Uploads for HTTP, x-goog-resumable and Content-Range are of neither",
+                "send the headers of one protocol only: Tus-Resumable is for tus; Upload-Complete and \
+                    Upload-Draft-Interop-Version are for Resumable Uploads for HTTP; x-goog-resumable and \
+                    Content-Range are for neither",
             )),
         }
     }
 
-    /// The method alone. Once the draft is a standard its clients ask and cancel without any header of it.
-    fn without_words(method: &Method) -> Read<Self> {
+    /// Selects by the method alone. Once the draft is a standard, its clients send status requests and
+    /// cancellations without any header of it.
+    fn of_method(method: &Method) -> HeaderResult<Self> {
         match *method {
             Method::GET => Ok(Self::Page),
-            Method::PUT => Ok(Self::Plain),
+            Method::PUT => Ok(Self::SinglePut),
             Method::HEAD | Method::PATCH | Method::DELETE => Ok(Self::Draft),
             Method::POST => Err(ApiError::bad_request(
-                "send the whole file with PUT, or say by its headers which resumable protocol is spoken: \
-                 x-goog-resumable, Tus-Resumable or Upload-Complete",
+                "send the whole file with PUT, or send the header of a resumable protocol: x-goog-resumable, \
+                    Tus-Resumable or Upload-Complete",
             )),
             _ => Err(error::method_not_in_protocol("an upload", METHODS)),
         }
@@ -71,19 +73,19 @@ impl Protocol {
 
 #[cfg(test)]
 mod tests {
-    use super::super::given::headers;
+    use super::super::request_headers::headers;
     use super::*;
 
     #[test]
-    fn headers_and_then_the_method_tell_the_protocol() {
-        let check = |method: Method, given: &[(&str, &str)], expected: Option<Protocol>| {
-            assert_eq!(Protocol::of(&method, &headers(given)).ok(), expected, "{method} {given:?}");
+    fn protocol_is_detected_by_headers_then_method() {
+        let check = |method: Method, pairs: &[(&str, &str)], expected: Option<Protocol>| {
+            assert_eq!(Protocol::of(&method, &headers(pairs)).ok(), expected, "{method} {pairs:?}");
         };
         let (tus, complete) = (("tus-resumable", "1.0.0"), ("upload-complete", "?1"));
         let (version, start) = (("upload-draft-interop-version", "6"), ("x-goog-resumable", "start"));
         let range = ("content-range", "bytes 0-1/2");
         check(Method::GET, &[], Some(Protocol::Page));
-        check(Method::PUT, &[], Some(Protocol::Plain));
+        check(Method::PUT, &[], Some(Protocol::SinglePut));
         check(Method::POST, &[], None);
         check(Method::HEAD, &[], Some(Protocol::Draft));
         check(Method::PATCH, &[], Some(Protocol::Draft));
@@ -102,11 +104,11 @@ mod tests {
             }
         }
         check(Method::OPTIONS, &[tus, range], Some(Protocol::Options));
-        let (version, whole) = (("upload-draft-interop-version", "3"), ("upload-incomplete", "?0"));
-        check(Method::PUT, &[version, whole], Some(Protocol::Plain));
+        let (version, complete_put) = (("upload-draft-interop-version", "3"), ("upload-incomplete", "?0"));
+        check(Method::PUT, &[version, complete_put], Some(Protocol::SinglePut));
         check(Method::PUT, &[version, ("upload-incomplete", "?1")], Some(Protocol::Draft));
-        check(Method::PUT, &[version, whole, whole], None);
-        check(Method::PATCH, &[version, whole], Some(Protocol::Draft));
-        check(Method::PUT, &[version, whole, tus], Some(Protocol::Tus));
+        check(Method::PUT, &[version, complete_put, complete_put], None);
+        check(Method::PATCH, &[version, complete_put], Some(Protocol::Draft));
+        check(Method::PUT, &[version, complete_put, tus], Some(Protocol::Tus));
     }
 }

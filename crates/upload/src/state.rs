@@ -1,4 +1,4 @@
-//! What the routes share.
+//! State of the routes.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,29 +6,29 @@ use std::sync::Arc;
 use kinora_domain::Clock;
 use kinora_intake::Intake;
 use kinora_store::Store;
-use kinora_web::addresses::Addresses;
 use kinora_web::assets::Assets;
+use kinora_web::base_urls::BaseUrls;
 
-/// What the upload protocols use. Cheap to clone.
+/// State of the upload routes. Cheap to clone.
 #[derive(Clone)]
 pub struct UploadRouterState(Arc<UploadRouterParts>);
 
-/// What [`UploadRouterState`] holds.
+/// The parts of [`UploadRouterState`].
 pub struct UploadRouterParts {
-    /// Rows.
+    /// The database.
     pub store: Store,
     /// Receives uploads.
     pub intake: Intake,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
     /// Where clients and players reach this server.
-    pub addresses: Arc<Addresses>,
+    pub addresses: Arc<BaseUrls>,
     /// Pages and their files.
     pub assets: Arc<dyn Assets>,
 }
 
 impl UploadRouterState {
-    /// Of these parts.
+    /// The state with these parts.
     pub fn new(parts: UploadRouterParts) -> Self {
         Self(Arc::new(parts))
     }

@@ -1,18 +1,18 @@
 //! tus 1.0 (<https://tus.io/protocols/resumable-upload>), with the extensions creation, creation-with-upload,
 //! creation-defer-length, expiration, checksum and termination.
 
-mod ask;
+mod command;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use kinora_domain::UploadTicket;
-use kinora_intake::{IntakeError, Standing};
+use kinora_domain::UploadClaims;
+use kinora_intake::{IntakeError, UploadProgress};
 use kinora_web::error::ApiError;
 
-use super::call::{Call, Piece, alive, empty};
 use super::date::http_date;
+use super::upload_request::{Chunk, UploadRequest, empty, require_open};
 use crate::error;
-use ask::Ask;
+use command::Command;
 
 const VERSION: HeaderValue = HeaderValue::from_static("1.0.0");
 const EXTENSIONS: HeaderValue = HeaderValue::from_static(
@@ -26,52 +26,56 @@ const LENGTH: HeaderName = HeaderName::from_static("upload-length");
 const DEFER_LENGTH: HeaderName = HeaderName::from_static("upload-defer-length");
 const EXPIRES: HeaderName = HeaderName::from_static("upload-expires");
 
-pub(super) async fn answer(mut call: Call<'_>) -> Response {
-    let mut response = match ask::read(&call.method, call.headers) {
-        Ok(ask) => answer_ask(&mut call, ask).await,
+pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
+    let mut response = match command::read(&upload_request.method, upload_request.headers) {
+        Ok(command) => run_command(&mut upload_request, command).await,
         Err(refusal) => refusal.into_response(),
     };
     if response.status() == StatusCode::PRECONDITION_FAILED {
-        add_abilities(response.headers_mut(), call.ticket);
+        add_extensions(response.headers_mut(), upload_request.ticket);
     }
     response.headers_mut().insert(RESUMABLE, VERSION);
     response
 }
 
-/// What clients may ask for before they begin.
-pub(super) fn add_abilities(headers: &mut HeaderMap, ticket: &UploadTicket) {
+/// The capabilities of the server, for clients before they begin.
+pub(super) fn add_extensions(headers: &mut HeaderMap, claims: &UploadClaims) {
     headers.insert(RESUMABLE, VERSION);
     headers.insert(HeaderName::from_static("tus-version"), VERSION);
     headers.insert(HeaderName::from_static("tus-extension"), EXTENSIONS);
     headers.insert(HeaderName::from_static("tus-checksum-algorithm"), ALGORITHMS);
-    if let Some(max) = ticket.size_max {
+    if let Some(max) = claims.size_max {
         headers.insert(HeaderName::from_static("tus-max-size"), max.into());
     }
 }
 
-async fn answer_ask(call: &mut Call<'_>, ask: Ask) -> Response {
-    let outcome = match ask {
-        Ask::Create { length, with: None } => {
-            call.create(length).await.and_then(alive).map(|standing| created(call, &standing))
+async fn run_command(upload_request: &mut UploadRequest<'_>, command: Command) -> Response {
+    let outcome = match command {
+        Command::Create { length, with: None } => upload_request
+            .create(length)
+            .await
+            .and_then(require_open)
+            .map(|progress| created(upload_request, &progress)),
+        Command::Create { with: Some(chunk), .. } => {
+            upload_request.receive(chunk).await.map(|standing| created(upload_request, &standing))
         }
-        Ask::Create { with: Some(piece), .. } => {
-            call.receive(piece).await.map(|standing| created(call, &standing))
+        Command::Status => {
+            upload_request.status().await.and_then(require_open).map(|standing| status_response(&standing))
         }
-        Ask::Stand => call.stand().await.and_then(alive).map(|standing| stands(&standing)),
-        Ask::Append(piece) => append(call, piece).await,
-        Ask::Cancel => {
-            return match call.cancel().await {
+        Command::Append(piece) => append(upload_request, piece).await,
+        Command::Cancel => {
+            return match upload_request.cancel().await {
                 Ok(()) => empty(StatusCode::NO_CONTENT),
                 Err(IntakeError::Complete(upload)) => ApiError::upload_not_cancelled(&upload).into_response(),
-                Err(error) => refused(error),
+                Err(error) => error_response(error),
             };
         }
     };
-    outcome.unwrap_or_else(refused)
+    outcome.unwrap_or_else(error_response)
 }
 
-async fn append(call: &mut Call<'_>, piece: Piece) -> Result<Response, IntakeError> {
-    let (start, len) = (piece.start, piece.len);
+async fn append(upload_request: &mut UploadRequest<'_>, chunk: Chunk) -> Result<Response, IntakeError> {
+    let (start, len) = (chunk.start, chunk.len);
     let appended = |offset: u64, expires: Option<HeaderValue>| {
         let mut response = empty(StatusCode::NO_CONTENT);
         response.headers_mut().insert(OFFSET, offset.into());
@@ -80,48 +84,50 @@ async fn append(call: &mut Call<'_>, piece: Piece) -> Result<Response, IntakeErr
         }
         response
     };
-    match call.receive(piece).await {
-        Ok(standing) => Ok(appended(standing.offset, standing.expires_at().map(http_date))),
-        // Where a complete upload stands nothing is nothing new; elsewhere the client is told where that is.
-        Err(IntakeError::Complete(upload)) if start == upload.kept() && len == Some(0) => {
+    match upload_request.receive(chunk).await {
+        Ok(progress) => Ok(appended(progress.offset, progress.expires_at().map(http_date))),
+        // An empty append at the end of a complete upload succeeds; at another offset the client gets the
+        // right one.
+        Err(IntakeError::Complete(upload)) if start == upload.offset() && len == Some(0) => {
             Ok(appended(start, None))
         }
-        Err(IntakeError::Complete(upload)) if start != upload.kept() => {
-            Err(IntakeError::WrongOffset { offset: upload.kept(), length: upload.length })
+        Err(IntakeError::Complete(upload)) if start != upload.offset() => {
+            Err(IntakeError::WrongOffset { offset: upload.offset(), length: upload.length })
         }
         Err(error) => Err(error),
     }
 }
 
-fn created(call: &Call<'_>, standing: &Standing) -> Response {
+fn created(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Response {
     let mut response = empty(StatusCode::CREATED);
     let headers = response.headers_mut();
-    let location = HeaderValue::from_str(&call.location).expect("made of a checked base and base64url");
+    let location =
+        HeaderValue::from_str(&upload_request.location).expect("made of a checked base and base64url");
     headers.insert(header::LOCATION, location);
-    headers.insert(OFFSET, standing.offset.into());
-    add_expiry(headers, standing);
+    headers.insert(OFFSET, progress.offset.into());
+    add_expiry(headers, progress);
     response
 }
 
-fn stands(standing: &Standing) -> Response {
+fn status_response(progress: &UploadProgress) -> Response {
     let mut response = empty(StatusCode::OK);
     let headers = response.headers_mut();
-    headers.insert(OFFSET, standing.offset.into());
-    match standing.upload.length {
+    headers.insert(OFFSET, progress.offset.into());
+    match progress.upload.length {
         Some(length) => headers.insert(LENGTH, length.into()),
         None => headers.insert(DEFER_LENGTH, HeaderValue::from_static("1")),
     };
-    add_expiry(headers, standing);
+    add_expiry(headers, progress);
     response
 }
 
-fn add_expiry(headers: &mut HeaderMap, standing: &Standing) {
-    if let Some(expires_at) = standing.expires_at() {
+fn add_expiry(headers: &mut HeaderMap, progress: &UploadProgress) {
+    if let Some(expires_at) = progress.expires_at() {
         headers.insert(EXPIRES, http_date(expires_at));
     }
 }
 
-fn refused(error: IntakeError) -> Response {
+fn error_response(error: IntakeError) -> Response {
     match error {
         IntakeError::Busy => error::locked().into_response(),
         IntakeError::WrongOffset { offset, .. } => {

@@ -1,4 +1,4 @@
-//! Who is calling: access tokens by HTTP Basic, or what a layer has proved before.
+//! Authentication of callers: access tokens by HTTP Basic, or the result of a layer in front.
 //!
 //! Begin with [`Access`].
 
@@ -19,16 +19,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ApiError;
 
-/// Whoever holds a valid access token; may read.
+/// A caller with a valid access token; may read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader {
     /// The one workspace that exists for this caller.
     pub workspace: WorkspaceId,
-    /// Whether the token may change what it reads, and so read what lets others do so (C-39).
+    /// Whether the token may write, and so read values that let others write (C-39).
     pub may_write: bool,
 }
 
-/// A caller that may write, as one with a read-write token.
+/// A caller that may write, for example with a read-write token.
 #[derive(Debug, Clone, Copy)]
 pub struct Writer(Caller);
 
@@ -40,15 +40,16 @@ impl Deref for Writer {
     }
 }
 
-/// Who calls, and what it may do.
+/// A caller and its permission.
 ///
-/// The extractors read it from the `Authorization` header of a request. A layer around a table of routes may
-/// prove it in another way, and insert it into the extensions of the request: then the header is not read.
+/// The extractors read it from the `Authorization` header of a request. A layer in front of the routes may
+/// authenticate in another way and insert it into the extensions of the request. The header is then not
+/// read.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
-    /// Who it is, and its workspace.
+    /// The principal and its workspace.
     pub caller: Caller,
-    /// What it may do there.
+    /// Its permission in that workspace.
     pub permission: Permission,
 }
 
@@ -89,30 +90,31 @@ struct Parts {
 }
 
 impl Authenticator {
-    /// A revoked token is refused within 2 s; half of that is left for everything else.
+    /// A revoked token is rejected within 2 s; half of that is left for everything else.
     const TIME_TO_LIVE: Duration = Duration::from_secs(1);
     /// About 100 bytes each.
     const CALLERS_MAX: u64 = 10_000;
-    /// An id has 36 characters, a secret 43; more cannot be one of ours.
+    /// An id has 36 characters, a secret 43; longer credentials cannot be valid.
     const CREDENTIALS_BYTES_MAX: usize = 256;
 
-    /// Of the access tokens in this store.
+    /// Authenticates against the access tokens in this store.
     pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Parts { store, clock, callers: callers(), uses: Mutex::default() }))
     }
 
-    /// Writes down which access tokens were used since the last call. May run at any time; what is lost is
-    /// only a later date.
+    /// Stores when access tokens were used since the last call. May run at any time. After a crash the
+    /// dates may be older.
     pub async fn write_uses(&self) -> Result<(), kinora_store::Error> {
         let uses = std::mem::take(&mut *self.0.uses.lock().expect("nothing panics while holding it"));
         let uses: Vec<_> = uses.into_iter().collect();
         if uses.is_empty() {
             return Ok(());
         }
-        self.0.store.write(async move |tx| tx.note_tokens_used(&uses).await).await
+        self.0.store.write(async move |tx| tx.save_token_uses(&uses).await).await
     }
 
-    /// The caller, for middleware: the extractors behind it do not ask again. 401 as they answer it.
+    /// Authenticates in middleware, so that the inner extractors need no second look-up. 401 as they return
+    /// it.
     pub(crate) async fn identify(&self, parts: &mut RequestParts) -> Result<Principal, ApiError> {
         let access = self.authenticate(parts).await?;
         parts.extensions.insert(access);
@@ -137,7 +139,7 @@ impl Authenticator {
             return Err(ApiError::unauthorized());
         }
         let Parts { store, clock, callers, uses } = &*self.0;
-        // A hash of the whole header, so that no secret lies in the cache.
+        // A hash of the whole header, so that the cache contains no secret.
         let fingerprint: [u8; 32] = Sha256::digest(header).into();
         if let Some(access) = callers.get(&fingerprint) {
             return Ok(access);
@@ -179,7 +181,7 @@ fn credentials(header: &[u8]) -> Option<(AccessTokenId, String)> {
 mod tests {
     use super::*;
 
-    /// Half of the 2 s in which a revoked token is refused (C-103).
+    /// Half of the 2 s in which a revoked token is rejected (C-103).
     #[test]
     fn cached_caller_expires_within_1_s() {
         let ttl = callers().policy().time_to_live();
@@ -187,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_read_from_http_basic_and_nothing_else() {
+    fn credentials_are_parsed_only_from_http_basic() {
         let id = "019a492c-41f3-7001-8203-040506070809";
         let header = |scheme: &str, text: &str| format!("{scheme} {}", STANDARD.encode(text)).into_bytes();
         let read = |header: Vec<u8>| credentials(&header).map(|(id, secret)| (id.to_string(), secret));
-        let whole = Some((id.to_owned(), "se:cret".to_owned()));
-        assert_eq!(read(header("Basic", &format!("{id}:se:cret"))), whole);
-        assert_eq!(read(header("bAsIc", &format!("{id}:se:cret"))), whole);
+        let expected = Some((id.to_owned(), "se:cret".to_owned()));
+        assert_eq!(read(header("Basic", &format!("{id}:se:cret"))), expected);
+        assert_eq!(read(header("bAsIc", &format!("{id}:se:cret"))), expected);
         assert_eq!(read(header("Bearer", &format!("{id}:se:cret"))), None);
         assert_eq!(read(header("Basic", id)), None);
         assert_eq!(read(header("Basic", "me:secret")), None);

@@ -2,13 +2,13 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Most tags of a list: a client knows a few answers of one thing.
+/// Most tags of a list: a client caches a few versions of one resource.
 pub const TAGS_MAX: usize = 32;
 
 /// An entity tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityTag {
-    /// Whether it stands for bytes that are as good, not for the same ones.
+    /// Whether it is weak: its bytes are equivalent, not identical.
     pub is_weak: bool,
     /// With its quotes.
     pub opaque: Vec<u8>,
@@ -25,25 +25,25 @@ pub enum EntityTags {
 
 /// The header is no list of tags, or one of more than [`TAGS_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotEntityTags;
+pub struct InvalidEntityTags;
 
 impl EntityTag {
-    /// Weak comparison (RFC 9110, 8.8.3.2) with a tag as a response has it.
+    /// Weak comparison (RFC 9110, 8.8.3.2) with the tag of a response.
     pub fn is_weakly(&self, etag: &str) -> bool {
         self.opaque == etag.strip_prefix("W/").unwrap_or(etag).as_bytes()
     }
 }
 
 impl EntityTags {
-    /// Reads a header; several of a name are one list (RFC 9110, 5.3). `None` without one.
-    pub fn of(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Self>, NotEntityTags> {
+    /// Parses a header; several headers of one name are one list (RFC 9110, 5.3). `None` without one.
+    pub fn of(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Self>, InvalidEntityTags> {
         let mut lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
         let Some(first) = lines.next() else { return Ok(None) };
         let list = lines.fold(first.to_vec(), |list, line| [&list, &b","[..], line].concat());
-        parse(&list).map(Some).ok_or(NotEntityTags)
+        parse(&list).map(Some).ok_or(InvalidEntityTags)
     }
 
-    /// The tags; none of `*`.
+    /// The tags; empty for `*`.
     pub fn tags(&self) -> &[EntityTag] {
         match self {
             Self::Any => &[],
@@ -52,7 +52,7 @@ impl EntityTags {
     }
 }
 
-/// A tag may hold a comma.
+/// A tag may contain a comma.
 fn parse(list: &[u8]) -> Option<EntityTags> {
     let list = list.trim_ascii();
     if list == b"*" {
@@ -128,8 +128,8 @@ mod tests {
         };
         assert_eq!(read(&[]), Ok(None));
         assert_eq!(read(&[b"\"a\"", b"W/\"b\""]), Ok(list(&[(false, "\"a\""), (true, "\"b\"")])));
-        assert_eq!(read(&[b"\"a\"", b"*"]), Err(NotEntityTags));
+        assert_eq!(read(&[b"\"a\"", b"*"]), Err(InvalidEntityTags));
         assert_eq!(read(&[b"\"\xff\""]).unwrap().unwrap().tags()[0].opaque, b"\"\xff\"");
-        assert_eq!(read(&[b""]), Err(NotEntityTags));
+        assert_eq!(read(&[b""]), Err(InvalidEntityTags));
     }
 }

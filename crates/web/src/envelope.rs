@@ -1,4 +1,4 @@
-//! What a successful answer is wrapped in (C-106).
+//! The envelope of a successful response (C-106).
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,34 +15,33 @@ pub struct Data<T> {
     data: T,
     #[serde(skip_serializing_if = "Option::is_none")]
     pagination: Option<Pagination>,
-    /// Wishes that were stored and have no effect yet, and what else the client should know
-    /// (C-14, C-33).
+    /// Settings that were stored and have no effect yet, and other warnings for the client (C-14, C-33).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip)]
     status: StatusCode,
-    /// Addresses of what lies beside it (RFC 8288).
+    /// Links to the neighbouring pages (RFC 8288).
     #[serde(skip)]
     links: Option<HeaderValue>,
 }
 
-/// Where a page lies (C-108, C-22).
+/// The position of a page in its list (C-108, C-22).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pagination {
-    /// Records that match in all.
+    /// Number of all matching records.
     pub(crate) total_records: u64,
-    /// The page that was asked for, from 1.
+    /// Number of this page, from 1.
     pub(crate) current_offset: u64,
     /// Number of pages.
     pub(crate) offset_count: u64,
-    /// There are at least so many records and pages (D-0069).
+    /// Whether the totals are lower bounds (D-0069).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) total_is_lower_bound: bool,
 }
 
 impl Pagination {
-    /// Of the page that was asked for, of so many records.
+    /// The page of this query, in a list of `total` records.
     pub(crate) fn of(query: PageQuery, total: u64) -> Self {
         Self {
             total_records: total,
@@ -71,8 +70,8 @@ impl<T> Data<T> {
         Self { warnings, status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
-    /// The same, with what its client should know.
-    pub fn warned(self, warnings: Vec<String>) -> Self {
+    /// The same, with these warnings.
+    pub fn with_warnings(self, warnings: Vec<String>) -> Self {
         Self { warnings, ..self }
     }
 
@@ -82,25 +81,25 @@ impl<T> Data<T> {
     }
 
     /// The same, with a `Link` header.
-    pub(crate) fn linked(self, links: Option<HeaderValue>) -> Self {
+    pub(crate) fn with_link(self, links: Option<HeaderValue>) -> Self {
         Self { links, ..self }
     }
 }
 
 impl<T> Data<T> {
-    /// The status that it answers.
+    /// The status of the response.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 }
 
 impl<T: Serialize> Data<T> {
-    /// The answer as bytes, for a request that may come again.
-    pub fn into_answer(self) -> Answer {
-        Answer::new(self.status, self.to_json())
+    /// The response as bytes, so that it can be stored for a retry.
+    pub fn into_rendered(self) -> RenderedResponse {
+        RenderedResponse::new(self.status, self.to_json())
     }
 
-    /// The bytes of the answer.
+    /// The body of the response, as JSON.
     pub(crate) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("wire types hold strings, numbers and lists of them")
     }
@@ -116,10 +115,10 @@ impl<T: Serialize> IntoResponse for Data<T> {
     }
 }
 
-/// An answer without a payload: `{"success": true}`.
-pub struct Done;
+/// A response without a payload: `{"success": true}`.
+pub struct Success;
 
-impl IntoResponse for Done {
+impl IntoResponse for Success {
     fn into_response(self) -> Response {
         json(StatusCode::OK, r#"{"success":true}"#)
     }
@@ -128,15 +127,15 @@ impl IntoResponse for Done {
 /// Marks a stored response.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// A successful answer, as bytes.
+/// A successful response, as bytes.
 #[derive(Clone)]
-pub struct Answer {
+pub struct RenderedResponse {
     status: StatusCode,
     body: Bytes,
     is_replayed: bool,
 }
 
-impl Answer {
+impl RenderedResponse {
     /// This status with this body.
     pub(crate) fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self { status, body: body.into(), is_replayed: false }
@@ -158,7 +157,7 @@ impl Answer {
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for RenderedResponse {
     fn into_response(self) -> Response {
         let mut response = json(self.status, self.body);
         if self.is_replayed {
@@ -168,7 +167,7 @@ impl IntoResponse for Answer {
     }
 }
 
-/// JSON that is not to be cached on the way.
+/// JSON with `Cache-Control: no-store`.
 pub fn json(status: StatusCode, body: impl Into<axum::body::Body>) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (status, headers, body.into()).into_response()

@@ -1,6 +1,6 @@
-//! Turns what went wrong into a status and a message (C-109, C-40).
+//! Maps errors to a status and a message (C-109, C-40).
 //!
-//! Has the errors of several crates; each crate of routes has an `error.rs` for its own. Status codes and
+//! Covers the errors of several crates; each crate of routes has an `error.rs` for its own. Status codes and
 //! messages of errors exist in these files alone.
 
 use axum::http::{HeaderValue, StatusCode, header};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::roles::Roles;
 
-/// A refusal, as the client sees it.
+/// An error response, as the client sees it.
 #[derive(Debug, Clone)]
 pub struct ApiError {
     status: StatusCode,
@@ -29,27 +29,27 @@ enum Detail {
     Fields(Vec<FieldError>),
 }
 
-/// What is wrong with one field.
+/// One invalid field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
-    /// Its path, `inputs[0].url`.
+    /// Path of the field, such as `inputs[0].url`.
     pub field: String,
-    /// What must be so.
+    /// The rule that the value must meet.
     pub message: String,
 }
 
 impl ApiError {
-    /// How to answer a 401 (RFC 9110, 11.6.1).
+    /// Value of `WWW-Authenticate` with a 401 (RFC 9110, 11.6.1).
     const BASIC: &str = "Basic realm=\"kinora\", charset=\"UTF-8\"";
     /// Seconds a client should wait when the server cannot write right now.
     pub const BUSY_RETRY_AFTER_S: u32 = 1;
-    /// The same when the database or the object store does not answer: a restart takes some seconds.
-    const AWAY_RETRY_AFTER_S: u32 = 5;
-    /// The same when the disk is full: freeing it takes a person.
-    const FULL_RETRY_AFTER_S: u32 = 30;
+    /// The same when the database or the object store does not respond: a restart takes some seconds.
+    const UNAVAILABLE_RETRY_AFTER_S: u32 = 5;
+    /// The same when the disk is full: the operator must free space.
+    const DISK_FULL_RETRY_AFTER_S: u32 = 30;
 
-    /// The same when a workspace has no room for another answer: the oldest ones leave with each sweep.
-    const KEPT_RETRY_AFTER_S: u32 = 600;
+    /// The same when a workspace stores too many idempotent responses: each sweep deletes the oldest ones.
+    const STORED_RESPONSES_RETRY_AFTER_S: u32 = 600;
 
     fn new(status: StatusCode, message: &'static str, detail: Detail) -> Self {
         Self { status, message, detail, retry_after_s: None, challenge: None, allow: None }
@@ -60,27 +60,27 @@ impl ApiError {
         Self::new(status, message, Detail::Description(description.into()))
     }
 
-    /// The status that it answers.
+    /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// What programs compare.
+    /// The message, which programs compare.
     pub fn message(&self) -> &'static str {
         self.message
     }
 
-    /// Whether it names fields in place of a description.
+    /// Whether it names fields instead of a description.
     pub(crate) fn has_fields(&self) -> bool {
         matches!(self.detail, Detail::Fields(_))
     }
 
-    /// Whether it says when to come again.
+    /// Whether it has a `Retry-After`.
     pub fn has_retry_after(&self) -> bool {
         self.retry_after_s.is_some()
     }
 
-    /// Whether it asks who is there.
+    /// Whether it has a `WWW-Authenticate`.
     pub(crate) fn has_challenge(&self) -> bool {
         self.challenge.is_some()
     }
@@ -101,7 +101,7 @@ impl ApiError {
         }
     }
 
-    /// The body that it answers.
+    /// The response body.
     pub(crate) fn body(&self) -> ErrorBody<'_> {
         let (description, fields) = match &self.detail {
             Detail::Description(text) => (Some(text.as_str()), None),
@@ -119,12 +119,12 @@ impl ApiError {
 
     /// Adds `Allow`.
     #[must_use]
-    pub fn allowing(self, methods: &'static str) -> Self {
+    pub fn with_allow(self, methods: &'static str) -> Self {
         Self { allow: Some(methods), ..self }
     }
 
     /// 401 with this `WWW-Authenticate`.
-    pub fn challenged(challenge: &'static str, description: &'static str) -> Self {
+    pub fn unauthorized_with(challenge: &'static str, description: &'static str) -> Self {
         let mut error = Self::described(StatusCode::UNAUTHORIZED, "unauthorized", description);
         error.challenge = Some(challenge);
         error
@@ -137,7 +137,7 @@ impl ApiError {
 
     /// 401: no valid token. Says nothing about what exists.
     pub(crate) fn unauthorized() -> Self {
-        Self::challenged(
+        Self::unauthorized_with(
             Self::BASIC,
             "send a valid access token by HTTP Basic: its id as user name, its secret as password",
         )
@@ -154,14 +154,14 @@ impl ApiError {
 
     /// 404: no such path.
     pub fn no_such_path() -> Self {
-        Self::described(StatusCode::NOT_FOUND, "not found", "there is nothing at this path")
+        Self::described(StatusCode::NOT_FOUND, "not found", "this path does not exist")
     }
 
     /// 404: the path belongs to a role that this process does not have.
-    pub fn other_role(wanted: &'static str, roles: Roles) -> Self {
+    pub fn role_disabled(role: &'static str, roles: Roles) -> Self {
         let has = roles.names().join(", ");
         let description =
-            format!("this path is served by processes with the role {wanted}; this one has {has}");
+            format!("this path is served by processes with the role {role}; this one has {has}");
         Self::described(StatusCode::NOT_FOUND, "not found", description)
     }
 
@@ -179,18 +179,18 @@ impl ApiError {
         Self::upload_ended_already(upload.state.name())
     }
 
-    /// The same of an upload in this state.
+    /// The same for an upload in this state.
     pub fn upload_ended_already(state: &str) -> Self {
-        let description = format!("the upload is {state} and cannot be cancelled any more");
+        let description = format!("the upload is {state}; only an unfinished upload can be cancelled");
         Self::described(StatusCode::BAD_REQUEST, "Bad Request", description)
     }
 
-    /// 405: the path knows other methods.
+    /// 405: the path has other methods.
     pub fn method_not_allowed() -> Self {
         Self::described(
             StatusCode::METHOD_NOT_ALLOWED,
             "method not allowed",
-            "the Allow header lists what this path knows",
+            "this path does not support the method; the Allow header lists the supported ones",
         )
     }
 
@@ -199,44 +199,44 @@ impl ApiError {
         Self::described(
             StatusCode::REQUEST_TIMEOUT,
             "request timeout",
-            "the request body did not arrive in time",
+            "the request body did not arrive in time; send the request again",
         )
     }
 
-    /// 400: there are as many of something as there may be. The status is the contract's for limits (C-112),
-    /// and the same for all of them (D-0078).
+    /// 400: the limit of a resource is reached. The status is the contract's for limits (C-112), and the
+    /// same for all of them (D-0078).
     pub fn limit_reached(description: impl Into<String>) -> Self {
         Self::described(StatusCode::BAD_REQUEST, "limit reached", description)
     }
 
-    /// 409: the same request is being answered.
-    pub(crate) fn request_under_way() -> Self {
+    /// 409: an identical request is in progress.
+    pub(crate) fn request_in_progress() -> Self {
         let mut error = Self::described(
             StatusCode::CONFLICT,
             "request under way",
-            "a request with this Idempotency-Key is being answered; send it again as Retry-After says",
+            "a request with this Idempotency-Key is still running; wait Retry-After seconds, then retry",
         );
         error.retry_after_s = Some(Self::BUSY_RETRY_AFTER_S);
         error
     }
 
-    /// 422: another request had this key.
+    /// 422: another request used this idempotency key.
     pub(crate) fn idempotency_key_reused() -> Self {
         Self::invalid_field(
             "Idempotency-Key",
-            "was sent within the last 24 hours with another path, body or access token; use a new one for each request",
+            "was used within the last 24 hours with another path, body or access token; use a new key for each request",
         )
     }
 
-    /// 429: the workspace has no room for another answer.
-    pub(crate) fn too_many_kept_answers() -> Self {
+    /// 429: the workspace stores too many idempotent responses.
+    pub(crate) fn too_many_stored_responses() -> Self {
         let mut error = Self::described(
             StatusCode::TOO_MANY_REQUESTS,
             "too many requests",
-            "this workspace has sent more requests with an Idempotency-Key than answers are kept of, and nothing was done; \
-             answers leave after 24 hours, and a request without the key is not refused",
+            "too many idempotent responses are stored for this workspace, and nothing was changed; retry \
+                without the key or after 24 hours",
         );
-        error.retry_after_s = Some(Self::KEPT_RETRY_AFTER_S);
+        error.retry_after_s = Some(Self::STORED_RESPONSES_RETRY_AFTER_S);
         error
     }
 
@@ -246,20 +246,20 @@ impl ApiError {
             StatusCode::TOO_MANY_REQUESTS,
             "too many requests",
             format!(
-                "this access token may send {requests} requests within {window_s} seconds, and nothing was done; \
-                 send it again as Retry-After says"
+                "this access token may send {requests} requests within {window_s} seconds, and nothing was \
+                    changed; wait Retry-After seconds, then retry"
             ),
         );
         error.retry_after_s = Some(retry_after_s);
         error
     }
 
-    /// 412: what is there is not what the client knows.
+    /// 412: the version on the server is not the one that the client has.
     pub fn precondition_failed() -> Self {
         Self::described(
             StatusCode::PRECONDITION_FAILED,
             "precondition failed",
-            "it was changed since; read it again, and send the ETag of that answer in If-Match",
+            "the resource was changed since you read it; read it again and send its new ETag in If-Match",
         )
     }
 
@@ -268,7 +268,7 @@ impl ApiError {
         Self::described(
             StatusCode::PAYLOAD_TOO_LARGE,
             "payload too large",
-            format!("a request body has at most {max_bytes} bytes"),
+            format!("the request body must have at most {max_bytes} bytes"),
         )
     }
 
@@ -281,7 +281,7 @@ impl ApiError {
         )
     }
 
-    /// 422: what is wrong with which field.
+    /// 422 with the invalid fields.
     pub fn invalid(fields: Vec<FieldError>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "payload validation failed", Detail::Fields(fields))
     }
@@ -291,60 +291,62 @@ impl ApiError {
         Self::invalid(vec![FieldError { field: field.into(), message: message.into() }])
     }
 
-    /// 500: our fault. The cause goes to the log, not to the client.
+    /// 500: a fault of the server. The cause goes to the log, not to the client.
     pub fn internal(cause: &dyn std::error::Error) -> Self {
         tracing::error!(error = %error_chain(cause), "a request failed");
-        Self::fault()
+        Self::internal_example()
     }
 
-    /// The same, said of no request.
-    pub(crate) fn fault() -> Self {
+    /// The same, without a cause and a log line.
+    pub(crate) fn internal_example() -> Self {
         Self::described(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal server error",
-            "the fault is ours; the request id finds it in the log",
+            "an internal error occurred; search the server log for the X-Request-Id of this response",
         )
     }
 
-    /// 503: not now.
+    /// 503: the server is busy.
     pub fn busy() -> Self {
         let mut error = Self::described(
             StatusCode::SERVICE_UNAVAILABLE,
             "service unavailable",
-            "the server is busy; try again as Retry-After says",
+            "the server is busy; wait Retry-After seconds, then retry",
         );
         error.retry_after_s = Some(Self::BUSY_RETRY_AFTER_S);
         error
     }
 
-    /// 503: a part that this server needs does not answer. The cause goes to the log.
-    pub fn away(cause: &dyn std::error::Error) -> Self {
-        tracing::warn!(error = %error_chain(cause), "a request could not be answered");
+    /// 503: a component that this server needs does not respond. The cause goes to the log.
+    pub fn unavailable(cause: &dyn std::error::Error) -> Self {
+        tracing::warn!(error = %error_chain(cause), "a request failed: a component of the server does not respond");
         let mut error = Self::described(
             StatusCode::SERVICE_UNAVAILABLE,
             "service unavailable",
-            "a part of the server does not answer; try again as Retry-After says",
+            "a component of the server does not respond; wait Retry-After seconds, then retry",
         );
-        error.retry_after_s = Some(Self::AWAY_RETRY_AFTER_S);
+        error.retry_after_s = Some(Self::UNAVAILABLE_RETRY_AFTER_S);
         error
     }
 
-    /// 507: no room to write.
-    pub fn full() -> Self {
-        Self::without_room("the server's disk is full; nothing was changed")
-    }
-
-    /// The same to somebody who sends a file.
-    pub fn upload_full() -> Self {
-        Self::without_room(
-            "the server's disk is full; what was kept before stays, and the upload can go on later",
+    /// 507: the disk is full.
+    pub fn disk_full() -> Self {
+        Self::insufficient_storage(
+            "the server's disk is full, and nothing was changed; wait Retry-After seconds, then retry",
         )
     }
 
-    fn without_room(description: &'static str) -> Self {
+    /// The same for an upload.
+    pub fn upload_disk_full() -> Self {
+        Self::insufficient_storage(
+            "the server's disk is full; the bytes stored so far are safe; wait Retry-After seconds, then resume the upload",
+        )
+    }
+
+    fn insufficient_storage(description: &'static str) -> Self {
         let mut error =
             Self::described(StatusCode::INSUFFICIENT_STORAGE, "insufficient storage", description);
-        error.retry_after_s = Some(Self::FULL_RETRY_AFTER_S);
+        error.retry_after_s = Some(Self::DISK_FULL_RETRY_AFTER_S);
         error
     }
 }
@@ -352,14 +354,14 @@ impl ApiError {
 impl From<store::Error> for ApiError {
     fn from(error: store::Error) -> Self {
         match error {
-            store::Error::Full => Self::full(),
+            store::Error::Full => Self::disk_full(),
             store::Error::Busy | store::Error::Conflict => Self::busy(),
-            store::Error::Unavailable { .. } => Self::away(&error),
-            store::Error::TooFar { counted } => Self::invalid_field(
+            store::Error::Unavailable { .. } => Self::unavailable(&error),
+            store::Error::PageOutOfRange { counted } => Self::invalid_field(
                 "offset",
                 format!(
-                    "lies behind the first {counted} records, which are all that is counted of these filters; use fewer of them, \
-                    or go on with the cursor in the Link header of the page before"
+                    "must be within the first {counted} records, the most that are counted for these filters; \
+                        use fewer filters, or the cursor in the Link header of the previous page"
                 ),
             ),
             other => Self::internal(&other),
@@ -367,7 +369,7 @@ impl From<store::Error> for ApiError {
     }
 }
 
-/// How a refusal is written (C-109, C-110).
+/// The JSON of an error response (C-109, C-110).
 #[derive(Serialize)]
 pub(crate) struct ErrorBody<'a> {
     success: bool,

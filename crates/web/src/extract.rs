@@ -16,10 +16,10 @@ use crate::fields::Problems;
 
 /// Largest request body (C-40).
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
-/// Reading so much of a body that is too large costs some milliseconds.
-const THROWN_AWAY_MAX: usize = 32 << 20;
-/// A body of 1 MiB arrives in that time over the slowest line worth serving; whoever drips holds a connection
-/// no longer.
+/// Most bytes that are read of a body over the limit and discarded, which costs some milliseconds.
+const DISCARD_BYTES_MAX: usize = 32 << 20;
+/// A body of 1 MiB arrives in that time over the slowest connection worth serving. A slow client holds a
+/// connection no longer.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// U+FEFF in UTF-8: files that were written on Windows begin with it.
@@ -27,15 +27,15 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A JSON body.
 ///
-/// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it drips, 400 when it is no JSON
-/// (C-40).
+/// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it is too slow, 400 when it is not
+/// JSON (C-40).
 pub struct JsonBody(pub Value);
 
 impl<S: Send + Sync> FromRequest<S> for JsonBody {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
-        // A missing type is taken as JSON: the body itself will tell.
+        // A missing type is treated as JSON: the parser decides.
         if let Some(value) = request.headers().get(CONTENT_TYPE) {
             let essence = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim();
             if !essence.eq_ignore_ascii_case("application/json") {
@@ -58,7 +58,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     }
 }
 
-/// The bytes of a body. 413 over [`BODY_BYTES_MAX`], 408 when it drips.
+/// The bytes of a body. 413 over [`BODY_BYTES_MAX`], 408 when it is too slow.
 pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>, ApiError> {
     tokio::time::timeout(BODY_TIMEOUT, read_whole(body))
         .await
@@ -67,32 +67,33 @@ pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>, ApiError> {
 
 /// The bytes of a body.
 ///
-/// One that is too large is read on for a while and thrown away: a client that still sends when the
-/// connection closes would see a broken connection in place of the reason.
+/// The rest of a body over the limit is read up to a bound and discarded. A client that still sends when the
+/// connection closes would see a broken connection instead of the error.
 async fn read_whole(mut body: Body) -> Result<Vec<u8>, ApiError> {
     let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| ApiError::bad_request("the request body broke off"))?;
+        let frame = frame
+            .map_err(|_| ApiError::bad_request("the request body ended early; send the request again"))?;
         let Ok(data) = frame.into_data() else { continue };
         seen += data.len();
         if seen <= BODY_BYTES_MAX {
             bytes.extend_from_slice(&data);
-        } else if seen > THROWN_AWAY_MAX {
+        } else if seen > DISCARD_BYTES_MAX {
             break;
         }
     }
     if seen > BODY_BYTES_MAX { Err(ApiError::body_too_large(BODY_BYTES_MAX)) } else { Ok(bytes) }
 }
 
-/// An id that stands in paths under one name, wherever its route is mounted.
-pub trait InPath: FromStr<Err: std::fmt::Display> {
+/// An id that has one parameter name in all paths, wherever its route is mounted.
+pub trait PathParameter: FromStr<Err: std::fmt::Display> {
     /// The name, such as `mediaId` of `/on-demand/{mediaId}`.
     const NAME: &'static str;
 }
 
 macro_rules! in_path {
     ($($id:ty: $name:literal),* $(,)?) => {
-        $(impl InPath for $id {
+        $(impl PathParameter for $id {
             const NAME: &'static str = $name;
         })*
     };
@@ -107,10 +108,10 @@ in_path! {
     TrackId: "trackId",
 }
 
-/// An id in a path; 422 that names it when it is none (C-115).
+/// An id in a path; 422 with the name of the parameter when it is invalid (C-115).
 pub struct PathId<T>(pub T);
 
-impl<T: InPath, S: Send + Sync> FromRequestParts<S> for PathId<T> {
+impl<T: PathParameter, S: Send + Sync> FromRequestParts<S> for PathId<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -123,13 +124,13 @@ impl<T: InPath, S: Send + Sync> FromRequestParts<S> for PathId<T> {
     }
 }
 
-/// Two ids in a path; 422 that names each that is none.
+/// Two ids in a path; 422 with the name of each invalid one.
 pub struct PathIds<A, B>(pub A, pub B);
 
 impl<A, B, S> FromRequestParts<S> for PathIds<A, B>
 where
-    A: InPath,
-    B: InPath,
+    A: PathParameter,
+    B: PathParameter,
     S: Send + Sync,
 {
     type Rejection = ApiError;
@@ -144,14 +145,14 @@ where
     }
 }
 
-fn read_id<T: InPath>(params: &RawPathParams, problems: &Problems) -> Option<T> {
+fn read_id<T: PathParameter>(params: &RawPathParams, problems: &Problems) -> Option<T> {
     let value = params.iter().find(|(name, _)| *name == T::NAME).map(|(_, value)| value);
     let value = value.expect("only used on routes with a parameter of this name");
     value.parse().map_err(|error: T::Err| problems.add(T::NAME, error.to_string())).ok()
 }
 
-/// The parts of a path as they were sent; what they mean is the handler's business. 404 when one is no text:
-/// nothing is called so.
+/// The parts of a path as they were sent; the handler parses them. 404 when one is not UTF-8: no resource
+/// has such a name.
 pub struct PathParts<const N: usize>(pub [String; N]);
 
 impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParts<N> {
@@ -165,11 +166,11 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParts<N> {
     }
 }
 
-/// The parts of a path below which caches keep answers: 404 where a percent stands in it, for nothing there
-/// needs one, and a second spelling of an address would be kept beside the first (D-0095).
-pub struct PlainParts<const N: usize>(pub [String; N]);
+/// The parts of a path whose responses are cached. 404 when the path contains a percent sign: no part needs
+/// one, and caches would store the second spelling of an address separately (D-0095).
+pub struct UnescapedPathParts<const N: usize>(pub [String; N]);
 
-impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PlainParts<N> {
+impl<S: Send + Sync, const N: usize> FromRequestParts<S> for UnescapedPathParts<N> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -195,7 +196,7 @@ pub(crate) struct PageQuery {
 impl PageQuery {
     pub(crate) const LIMIT_DEFAULT: u32 = 10;
     pub(crate) const LIMIT_MAX: u32 = 50;
-    /// What `orderBy` may be.
+    /// The values of `orderBy`.
     pub(crate) const ORDERS: [&str; 2] = ["asc", "desc"];
 
     fn parse(query: &str) -> Result<Self, ApiError> {
@@ -206,7 +207,7 @@ impl PageQuery {
         problems.into_result(Some(page))
     }
 
-    /// Of these names and values; what is wrong is told, and the default stands in its place.
+    /// Parses these names and values. An invalid value is reported, and the default applies.
     pub(crate) fn read(pairs: &[(String, String)], problems: &Problems) -> Self {
         let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
         let number = |field: &str, value: &str, max: u32, into: &mut u32| match value.parse::<u32>() {
@@ -267,7 +268,7 @@ mod tests {
             assert!(PageQuery::parse(query).is_err(), "{query}");
         }
         let many = PageQuery::parse(&"offset=0&".repeat(100)).unwrap_err();
-        let told = serde_json::json!(many.body());
-        assert_eq!(told["error"]["fields"].as_array().unwrap().len(), Problems::TOLD_MAX);
+        let body = serde_json::json!(many.body());
+        assert_eq!(body["error"]["fields"].as_array().unwrap().len(), Problems::REPORTED_MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! Why something failed, as clients read it.
+//! The failure of a media or an upload, as clients read it.
 
 use kinora_domain::Failure;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::openapi::schema;
 
-/// Why a media or an upload failed (C-31).
+/// The reason for a failure of a media or an upload (C-31).
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Failure")]
 pub struct FailureView {

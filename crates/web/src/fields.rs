@@ -1,4 +1,4 @@
-//! Reads a JSON body field by field and collects everything that is wrong with it, each by its path.
+//! Parses a JSON body field by field and collects all errors, each with its path.
 //!
 //! Unknown fields are ignored, `null` is the same as absent (C-10).
 
@@ -9,25 +9,25 @@ use serde_json::{Map, Value};
 
 use crate::error::{ApiError, FieldError};
 
-/// Collects what is wrong.
+/// Collects validation errors.
 #[derive(Default)]
 pub struct Problems {
     found: RefCell<Vec<FieldError>>,
 }
 
 impl Problems {
-    /// Most problems that are told at once; a long list of wrong inputs would only make the answer long.
-    pub(crate) const TOLD_MAX: usize = 32;
+    /// Most errors in one response; a long list of invalid inputs would only make it long.
+    pub(crate) const REPORTED_MAX: usize = 32;
 
-    /// Adds what is wrong with a field; dropped beyond `TOLD_MAX`.
+    /// Adds the error of a field; dropped beyond `REPORTED_MAX`.
     pub fn add(&self, field: impl Into<String>, message: impl Into<String>) {
         let mut found = self.found.borrow_mut();
-        if found.len() < Self::TOLD_MAX {
+        if found.len() < Self::REPORTED_MAX {
             found.push(FieldError { field: field.into(), message: message.into() });
         }
     }
 
-    /// `value` if nothing was wrong, else the refusal that names every field.
+    /// `value` if there was no error, else a 422 that names every field.
     pub fn into_result<T>(self, value: Option<T>) -> Result<T, ApiError> {
         let found = self.found.into_inner();
         match value {
@@ -38,18 +38,18 @@ impl Problems {
 }
 
 thread_local! {
-    /// Paths of the fields that were read since [`read_by`] began; `None` outside of it.
+    /// Paths of the fields that were read since [`fields_read_by`] began; `None` outside of it.
     static READ: RefCell<Option<BTreeSet<String>>> = const { RefCell::new(None) };
 }
 
 /// Paths of all fields that `read` reads on this thread. For tests that compare them with a schema.
-pub(crate) fn read_by(read: impl FnOnce()) -> BTreeSet<String> {
+pub(crate) fn fields_read_by(read: impl FnOnce()) -> BTreeSet<String> {
     READ.set(Some(BTreeSet::new()));
     read();
     READ.take().unwrap_or_default()
 }
 
-/// One JSON object of the body, with the path it lies under.
+/// One JSON object of the body, with its path.
 pub struct Fields<'a> {
     object: &'a Map<String, Value>,
     path: String,
@@ -77,8 +77,8 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// Says that something is wrong with one of its fields.
-    pub fn refuse(&self, name: &str, message: impl Into<String>) {
+    /// Adds an error of one of its fields.
+    pub fn reject(&self, name: &str, message: impl Into<String>) {
         self.problems.add(self.path(name), message);
     }
 
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
         self.get(name).is_some()
     }
 
-    /// Whether it was sent as `null`, for the few fields to which that means something.
+    /// Whether it was sent as `null`, for the few fields where that has a meaning.
     pub fn is_null(&self, name: &str) -> bool {
         self.object.get(name).is_some_and(Value::is_null)
     }
@@ -116,24 +116,24 @@ impl<'a> Fields<'a> {
     pub fn text(&self, name: &str, max: usize) -> Option<&'a str> {
         let text = self.typed(name, "must be a string", Value::as_str)?;
         if text.chars().count() > max {
-            self.refuse(name, format!("must have at most {max} characters"));
+            self.reject(name, format!("must have at most {max} characters"));
             return None;
         }
         Some(text)
     }
 
-    /// A text that is kept. Databases keep no NUL: what is answered, told, and compared with what was there,
-    /// is what is kept.
-    pub fn kept_text(&self, name: &str, max: usize) -> Option<String> {
-        self.text(name, max).map(as_kept)
+    /// A text that is stored. Databases store no NUL, so it is replaced here: responses, events and
+    /// comparisons use the stored text.
+    pub fn stored_text(&self, name: &str, max: usize) -> Option<String> {
+        self.text(name, max).map(as_stored)
     }
 
-    /// One of a few words. `from_text` tells what a word means; `words` are listed when it means nothing.
-    pub fn word<T>(&self, name: &str, words: &[&str], from_text: impl Fn(&str) -> Option<T>) -> Option<T> {
+    /// One of a few words. `from_text` parses a word; the error of an unknown one lists `words`.
+    pub fn one_of<T>(&self, name: &str, words: &[&str], from_text: impl Fn(&str) -> Option<T>) -> Option<T> {
         let text = self.typed(name, "must be a string", Value::as_str)?;
         let meaning = if words.contains(&text) { from_text(text) } else { None };
         if meaning.is_none() {
-            self.refuse(name, format!("must be one of {}", words.join(", ")));
+            self.reject(name, format!("must be one of {}", words.join(", ")));
         }
         meaning
     }
@@ -148,11 +148,11 @@ impl<'a> Fields<'a> {
         self.typed(name, "must be an array", |value| value.as_array().map(Vec::as_slice))
     }
 
-    /// The items of a list that must be objects; those that are not are told and left out.
+    /// The items of a list that must be objects; other items are reported and skipped.
     pub fn objects(&self, name: &str, max: usize) -> Option<Vec<Fields<'a>>> {
         let list = self.list(name)?;
         if list.len() > max {
-            self.refuse(name, format!("must have at most {max} items"));
+            self.reject(name, format!("must have at most {max} items"));
             return None;
         }
         let items = list.iter().enumerate();
@@ -169,14 +169,14 @@ impl<'a> Fields<'a> {
         let value = self.get(name)?;
         let typed = read(value);
         if typed.is_none() {
-            self.refuse(name, must);
+            self.reject(name, must);
         }
         typed
     }
 }
 
-/// A text as databases keep it.
-pub fn as_kept(text: &str) -> String {
+/// A text as databases store it: a NUL becomes U+FFFD.
+pub fn as_stored(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_wrong_field_is_named_by_its_path() {
+    fn errors_name_each_field_by_path() {
         let body = json!({"title": 1, "word": "no", "list": [{"a": "x"}, 7, {"a": []}], "long": "four", "nothing": null});
         let problems = Problems::default();
         let fields = Fields::of_body(&body, &problems).unwrap();
@@ -195,15 +195,15 @@ mod tests {
         assert_eq!(fields.text("long", 3), None);
         assert_eq!(fields.bool("nothing"), None);
         assert!(fields.is_null("nothing") && !fields.is_null("none") && !fields.is_null("title"));
-        assert_eq!(fields.word("word", &["yes", "maybe"], |_| Some(())), None);
+        assert_eq!(fields.one_of("word", &["yes", "maybe"], |_| Some(())), None);
         let items = fields.objects("list", 3).unwrap();
         assert_eq!(items.iter().map(|item| item.text("a", 9)).collect::<Vec<_>>(), [Some("x"), None]);
 
         let found = problems.found.into_inner();
-        let told: Vec<_> =
+        let reported: Vec<_> =
             found.iter().map(|problem| (problem.field.as_str(), problem.message.as_str())).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("title", "must be a string"),
                 ("long", "must have at most 3 characters"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_no_object_is_refused_as_such() {
+    fn non_object_body_is_rejected() {
         let (problems, body) = (Problems::default(), json!([1]));
         assert!(Fields::of_body(&body, &problems).is_none());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Texts in gzip, for clients that accept it (RFC 9110, 8.4 and 12.5.3; D-0115).
+//! Gzip for text responses, for clients that accept it (RFC 9110, 8.4 and 12.5.3; D-0115).
 //!
 //! Playlists, subtitles and JSON shrink to a tenth; segments and images are compressed already and are sent
 //! as they are.
@@ -16,26 +16,25 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 use moka::future::Cache;
 
-use crate::around::{Answering, Below, answer_by, answer_of, hand_on};
 use crate::entity_tag::EntityTags;
+use crate::middleware::{Next, ResponseFuture, forward, next_response, respond_with};
 
-/// Bytes of the shortest text that is compressed: a shorter one fits into one packet of the network in any
-/// case.
+/// Bytes of the shortest text that is compressed: a shorter one fits into one network packet in any case.
 pub const LEN_MIN: usize = 1 << 10;
-/// Bytes of the longest text that is compressed on the thread of its request, in half a millisecond.
+/// Bytes of the longest text that is compressed on the thread of its request, which takes half a
+/// millisecond.
 const INLINE_LEN_MAX: usize = 32 << 10;
 /// The playlist of 12 h, 291 KB, becomes 32 KB in 5 ms. Level 6 takes 7 ms and saves 1 % more.
 const LEVEL: Compression = Compression::new(4);
-/// What an entity tag of the compressed bytes ends with: two codings of one text have two tags (RFC 9110,
-/// 8.8.3.2).
-const TAG_END: &[u8] = b"-gzip\"";
+/// End of the entity tag of the compressed bytes: two codings of one text have two tags (RFC 9110, 8.8.3.2).
+const TAG_SUFFIX: &[u8] = b"-gzip\"";
 
 /// Value of `Content-Encoding`.
 pub const GZIP: HeaderValue = HeaderValue::from_static("gzip");
-/// Value of `Vary` where nothing else decides.
+/// Value of `Vary` where no other header selects the response.
 pub const VARY: HeaderValue = HeaderValue::from_static("Accept-Encoding");
 
-/// Whether a client would rather have gzip than the text as it is.
+/// Whether a client prefers gzip to the uncompressed text.
 pub fn is_accepted(request: &HeaderMap) -> bool {
     let (mut gzip, mut any, mut identity) = (None, None, None);
     let values = request.get_all(header::ACCEPT_ENCODING).iter();
@@ -53,7 +52,7 @@ pub fn is_accepted(request: &HeaderMap) -> bool {
     0.0 < gzip && identity.is_none_or(|identity| identity <= gzip)
 }
 
-/// RFC 9110, 12.4.2. What is no weight refuses.
+/// RFC 9110, 12.4.2. An invalid weight counts as 0.
 fn weight(parameters: &str) -> f32 {
     let Some((name, value)) = parameters.split_once('=') else {
         return if parameters.trim().is_empty() { 1.0 } else { 0.0 };
@@ -62,18 +61,18 @@ fn weight(parameters: &str) -> f32 {
     value.filter(|_| name.trim().eq_ignore_ascii_case("q")).unwrap_or(0.0)
 }
 
-/// The tag of the compressed bytes of what has this tag.
-pub fn tag(etag: &str) -> String {
+/// The tag of the compressed bytes, from the tag of the text.
+pub fn gzip_tag(etag: &str) -> String {
     format!("{}-gzip\"", etag.strip_suffix('"').unwrap_or(etag))
 }
 
-/// The tag of the text, where this is that of its compressed bytes.
+/// The tag of the text, if this is the tag of its compressed bytes.
 pub(crate) fn tag_of_text(tag: &[u8]) -> Option<Vec<u8>> {
-    tag.strip_suffix(TAG_END).map(|text| [text, b"\""].concat())
+    tag.strip_suffix(TAG_SUFFIX).map(|text| [text, b"\""].concat())
 }
 
-/// Compressed texts by the tags of the texts, which are other ones for other texts. So a playlist is
-/// compressed once, not for each viewer.
+/// Caches compressed texts by the tag of the text; another text has another tag. So a playlist is compressed
+/// once, not for each viewer.
 pub struct GzipCache(Cache<String, Bytes>);
 
 impl Default for GzipCache {
@@ -83,7 +82,7 @@ impl Default for GzipCache {
 }
 
 impl GzipCache {
-    /// A thousand playlists of media of some hours.
+    /// Enough for a thousand playlists of media of some hours.
     const BYTES_MAX: u64 = 16 << 20;
 
     pub(crate) fn new() -> Self {
@@ -91,7 +90,8 @@ impl GzipCache {
         Self(Cache::builder().max_capacity(Self::BYTES_MAX).weigher(weigh).build())
     }
 
-    /// The compressed bytes of the text that has this tag. Requests for one text share one compression.
+    /// The compressed bytes of the text with this tag. Concurrent requests for one text share one
+    /// compression.
     pub async fn get(&self, etag: &str, text: &Bytes) -> Bytes {
         match self.0.get(etag).await {
             Some(bytes) => bytes,
@@ -109,7 +109,7 @@ pub(crate) async fn compress(text: Bytes) -> Bytes {
         let text = text.clone();
         tokio::task::spawn_blocking(move || write(&text)).await
     };
-    // A server that stops begins nothing more on its threads.
+    // A runtime that shuts down starts no more blocking tasks.
     compressed.unwrap_or_else(|_| write(&text))
 }
 
@@ -119,22 +119,22 @@ fn write(text: &[u8]) -> Bytes {
     Bytes::from(written.expect("memory takes everything"))
 }
 
-/// Compresses what the API answers to `GET`: a list, a media with its tracks.
+/// Compresses the responses of the API to `GET`: a list, a media with its tracks.
 ///
-/// Answers to changes stay as they are: they are short, one of them holds a private key, and their tags are
-/// those of the text. Other requests are handed on as if there were no layer.
-pub fn answers(cache: &Arc<GzipCache>, request: Request, below: &mut Below) -> Answering {
+/// Responses to changes are not compressed: they are short, one of them contains a private key, and their
+/// tags are those of the text. Other requests are passed on unchanged.
+pub fn compress_responses(cache: &Arc<GzipCache>, request: Request, next: &mut Next) -> ResponseFuture {
     if !matches!(*request.method(), Method::GET | Method::HEAD) || !is_accepted(request.headers()) {
-        return hand_on(request, below);
+        return forward(request, next);
     }
     let cache = Arc::clone(cache);
-    let known = EntityTags::of(request.headers(), &header::IF_NONE_MATCH);
-    let answer = answer_of(request, below);
-    answer_by(async move {
+    let if_none_match = EntityTags::of(request.headers(), &header::IF_NONE_MATCH);
+    let answer = next_response(request, next);
+    respond_with(async move {
         let mut response = answer.await;
         if response.status() == axum::http::StatusCode::NOT_MODIFIED {
-            if let Ok(Some(known)) = &known {
-                name_what_is_known(&mut response, known);
+            if let Ok(Some(known)) = &if_none_match {
+                restore_gzip_tag(&mut response, known);
             }
             return response;
         }
@@ -149,7 +149,7 @@ pub fn answers(cache: &Arc<GzipCache>, request: Request, below: &mut Below) -> A
             None => compress(text).await,
         };
         if let Some(etag) = etag {
-            let etag = HeaderValue::from_str(&tag(&etag)).expect("it was a tag before");
+            let etag = HeaderValue::from_str(&gzip_tag(&etag)).expect("it was a tag before");
             parts.headers.insert(header::ETAG, etag);
         }
         parts.headers.insert(header::CONTENT_ENCODING, GZIP);
@@ -159,11 +159,11 @@ pub fn answers(cache: &Arc<GzipCache>, request: Request, below: &mut Below) -> A
     })
 }
 
-/// A 304 names the representation that the client has: the compressed one, where it said so.
-fn name_what_is_known(response: &mut Response, known: &EntityTags) {
+/// A 304 names the representation that the client has: the compressed one, if it sent that tag.
+fn restore_gzip_tag(response: &mut Response, if_none_match: &EntityTags) {
     let Some(etag) = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok()) else { return };
-    let etag = tag(etag);
-    if known.tags().iter().any(|known| known.is_weakly(&etag)) {
+    let etag = gzip_tag(etag);
+    if if_none_match.tags().iter().any(|tag| tag.is_weakly(&etag)) {
         let etag = HeaderValue::from_str(&etag).expect("it was a tag before");
         response.headers_mut().insert(header::ETAG, etag);
         response.headers_mut().insert(header::VARY, VARY);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn codings_have_different_tags() {
-        assert_eq!(tag("\"a-1\""), "\"a-1-gzip\"");
+        assert_eq!(gzip_tag("\"a-1\""), "\"a-1-gzip\"");
         assert_eq!(tag_of_text(b"\"a-1-gzip\"").as_deref(), Some(b"\"a-1\"".as_slice()));
         assert_eq!(tag_of_text(b"\"a-1\""), None);
     }
@@ -224,7 +224,7 @@ mod tests {
         let text = Bytes::from("#EXTINF:4.000000,\n".repeat(5000));
         let first = cache.get("\"a\"", &text).await;
         assert!(first.len() * 10 < text.len(), "{} of {} bytes", first.len(), text.len());
-        // The very bytes in memory, not equal ones.
+        // The same bytes in memory, not equal ones.
         assert_eq!(cache.get("\"a\"", &text).await.as_ptr(), first.as_ptr());
         assert_ne!(cache.get("\"b\"", &text).await.as_ptr(), first.as_ptr());
     }

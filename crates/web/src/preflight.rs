@@ -2,24 +2,24 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// Requested headers that one answer allows; more are left out. Tracing, authorization and what an SDK adds
-/// are about ten.
+/// Requested headers that one response allows; more are left out. Tracing, authorization and the headers of
+/// an SDK are about ten.
 const ECHOED_MAX: usize = 32;
 /// The longest name that is allowed, in bytes.
 const NAME_LEN_MAX: usize = 64;
 
-/// Value of `Access-Control-Allow-Headers`: those in `known`, and all that the preflight asks for.
+/// Value of `Access-Control-Allow-Headers`: those in `allowed`, and all that the preflight requests.
 ///
 /// Pages add headers that mean nothing here: `traceparent` and `sentry-trace` of monitoring, `authorization`
 /// of an HTTP client. A browser sends the request only when each is allowed. They are ignored, and no cookie
-/// is ever read, so nothing is gained by refusing them.
-pub fn allowed_headers(request: &HeaderMap, known: &'static str) -> HeaderValue {
+/// is ever read, so rejecting them has no benefit.
+pub fn allowed_headers(request: &HeaderMap, allowed: &'static str) -> HeaderValue {
     let mut names: Vec<HeaderName> = Vec::new();
     let values = request.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS).iter();
-    let asked = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    for name in asked.map(str::trim).filter(|name| name.len() <= NAME_LEN_MAX) {
+    let requested = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    for name in requested.map(str::trim).filter(|name| name.len() <= NAME_LEN_MAX) {
         let Ok(name) = name.parse::<HeaderName>() else { continue };
-        let is_known = known.split(", ").any(|known| known.eq_ignore_ascii_case(name.as_str()));
+        let is_known = allowed.split(", ").any(|entry| entry.eq_ignore_ascii_case(name.as_str()));
         if is_known || names.contains(&name) {
             continue;
         }
@@ -29,9 +29,9 @@ pub fn allowed_headers(request: &HeaderMap, known: &'static str) -> HeaderValue 
         }
     }
     if names.is_empty() {
-        return HeaderValue::from_static(known);
+        return HeaderValue::from_static(allowed);
     }
-    let names: Vec<_> = std::iter::once(known).chain(names.iter().map(HeaderName::as_str)).collect();
+    let names: Vec<_> = std::iter::once(allowed).chain(names.iter().map(HeaderName::as_str)).collect();
     HeaderValue::from_str(&names.join(", ")).expect("names of headers are visible ASCII")
 }
 
@@ -41,9 +41,9 @@ mod tests {
 
     const KNOWN: &str = "Range, If-Range";
 
-    fn allowed(asked: &[&str]) -> String {
+    fn allowed(requested: &[&str]) -> String {
         let mut headers = HeaderMap::new();
-        for value in asked {
+        for value in requested {
             let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             headers.append(header::ACCESS_CONTROL_REQUEST_HEADERS, value);
         }

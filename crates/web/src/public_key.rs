@@ -1,24 +1,26 @@
-//! Keys that verify tokens.
+//! Public keys that verify tokens.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ED25519, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256, VerificationAlgorithm,
 };
 use kinora_domain::{PublicKey, TokenAlgorithm};
 
-/// Why a key verifies nothing.
+/// Why a key cannot verify tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    /// A point that does not lie on the curve, a modulus that cannot be one. It would only ever say no.
-    #[error("must be a key: these numbers are none")]
-    NoKey,
-    /// It would say yes to what anybody signs.
-    #[error("must be a key with which its owner alone can sign: with this point of Ed25519 everybody can")]
-    Everybodys,
+pub enum UnusableKey {
+    /// A point not on the curve, or an impossible modulus. Every verification would fail.
+    #[error("must be a valid public key; these values are not one")]
+    Invalid,
+    /// A key for which any client can make a valid signature.
+    #[error(
+        "must not be an Ed25519 key of small order, whose signatures can be forged; create a new key pair"
+    )]
+    Forgeable,
 }
 
 /// The y of the points of Ed25519 whose order is 8 or less, without the sign of x (`ge25519_has_small_order`
-/// of libsodium; Chalkias, Garillot, Nikolaenko: Taming the many EdDSAs, table 1). What is multiplied by them
-/// takes 8 values at most, so a signature is guessed without any key.
+/// of libsodium; Chalkias, Garillot, Nikolaenko: Taming the many EdDSAs, table 1). Their multiples have at
+/// most 8 values, so a signature can be guessed without any key.
 const SMALL_ORDER: [[u8; 32]; 5] = [
     // Order 4: 0.
     [0; 32],
@@ -40,9 +42,9 @@ const SMALL_ORDER: [[u8; 32]; 5] = [
     ],
 ];
 
-/// The key, ready to verify with (RFC 7518, 3.3 and 3.4; RFC 8037). Whether a point of Ed25519 lies on the
-/// curve is not found out: half of all do not.
-pub fn usable(key: &PublicKey) -> Result<ParsedPublicKey, Unusable> {
+/// The key, ready to verify with (RFC 7518, 3.3 and 3.4; RFC 8037). Does not check that a point of Ed25519
+/// is on the curve: half of all are not.
+pub fn parse_verifying_key(key: &PublicKey) -> Result<ParsedPublicKey, UnusableKey> {
     let algorithm: &'static dyn VerificationAlgorithm = match key.algorithm {
         TokenAlgorithm::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
         TokenAlgorithm::Es256 => &ECDSA_P256_SHA256_FIXED,
@@ -51,28 +53,28 @@ pub fn usable(key: &PublicKey) -> Result<ParsedPublicKey, Unusable> {
             &ED25519
         }
     };
-    ParsedPublicKey::new(algorithm, key.key()).map_err(|_| Unusable::NoKey)
+    ParsedPublicKey::new(algorithm, key.key()).map_err(|_| UnusableKey::Invalid)
 }
 
-/// So much of a point of Ed25519 as its bytes tell: y, and in the last bit the sign of x.
-fn check_point(point: &[u8]) -> Result<(), Unusable> {
-    let mut y: [u8; 32] = point.try_into().map_err(|_| Unusable::NoKey)?;
+/// Checks a point of Ed25519 as far as its bytes allow: y, and in the last bit the sign of x.
+fn check_point(point: &[u8]) -> Result<(), UnusableKey> {
+    let mut y: [u8; 32] = point.try_into().map_err(|_| UnusableKey::Invalid)?;
     y[31] &= 0x7f;
-    // RFC 8032, 5.1.3: there is no y from p, 2^255 - 19, on. The low byte comes first.
+    // RFC 8032, 5.1.3: a y of p, 2^255 - 19, or more is invalid. The low byte comes first.
     if y[0] >= 0xed && y[1..31].iter().all(|byte| *byte == 0xff) && y[31] == 0x7f {
-        return Err(Unusable::NoKey);
+        return Err(UnusableKey::Invalid);
     }
-    if SMALL_ORDER.contains(&y) { Err(Unusable::Everybodys) } else { Ok(()) }
+    if SMALL_ORDER.contains(&y) { Err(UnusableKey::Forgeable) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of_point(point: [u8; 32]) -> Option<Unusable> {
+    fn of_point(point: [u8; 32]) -> Option<UnusableKey> {
         // RFC 8410, 10.1.
         let head = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
-        usable(&PublicKey::from_spki([&head[..], &point].concat()).unwrap()).err()
+        parse_verifying_key(&PublicKey::from_spki([&head[..], &point].concat()).unwrap()).err()
     }
 
     /// The same y with the other sign of x.
@@ -82,24 +84,24 @@ mod tests {
     }
 
     #[test]
-    fn points_with_which_everybody_can_sign_are_no_keys_of_either_sign() {
+    fn small_order_ed25519_points_are_rejected() {
         for point in SMALL_ORDER {
             for point in [point, other_sign(point)] {
-                assert_eq!(of_point(point), Some(Unusable::Everybodys), "{point:x?}");
+                assert_eq!(of_point(point), Some(UnusableKey::Forgeable), "{point:x?}");
             }
         }
     }
 
     #[test]
-    fn a_point_is_written_in_one_way() {
+    fn non_canonical_ed25519_points_are_rejected() {
         let mut from_p_on = [0xff; 32];
         for low in 0xed..=0xff {
             from_p_on[0] = low;
             for point in [from_p_on, other_sign(from_p_on)] {
-                assert_eq!(of_point(point), Some(Unusable::NoKey), "{point:x?}");
+                assert_eq!(of_point(point), Some(UnusableKey::Invalid), "{point:x?}");
             }
         }
-        // The generator (RFC 8032, 5.1), and what differs from those above in one byte.
+        // The generator (RFC 8032, 5.1), and values that differ from those above in one byte.
         let mut generator = [0x66; 32];
         generator[0] = 0x58;
         let mut below_p = [0xff; 32];
@@ -114,10 +116,10 @@ mod tests {
     }
 
     #[test]
-    fn an_exponent_that_changes_nothing_is_none() {
+    fn rsa_exponent_1_is_rejected() {
         let pem = include_str!("../../domain/tests/keys/rsa2048.pub.pem");
         let key = PublicKey::from_pem(pem).unwrap();
-        assert!(usable(&key).is_ok());
+        assert!(parse_verifying_key(&key).is_ok());
         // An `RSAPublicKey` (RFC 8017, A.1.1) ends with its exponent, here 65537; one of a byte makes it two
         // bytes shorter.
         let modulus = &key.key().strip_suffix(&[0x02, 0x03, 0x01, 0x00, 0x01]).unwrap()[4..];

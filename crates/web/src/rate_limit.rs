@@ -1,10 +1,10 @@
-//! How many requests a principal, such as an access token, may send (C-23, D-0077).
+//! The rate limit of each principal, such as an access token (C-23, D-0077).
 //!
-//! [`limit`] lies before every operation of the API, behind nothing but who is asked: no body is read and
-//! nothing is looked up for a request that is too much. What viewers, operators and signed upload addresses
-//! ask for has no token, and is not counted.
+//! [`limit`] runs before every operation of the API, right after authentication. No body is read and nothing
+//! is looked up for a request over the limit. Requests of viewers and operators, and those to signed upload
+//! addresses, have no token and are not counted.
 
-mod allowance;
+mod gcra;
 mod setting;
 
 use std::sync::Arc;
@@ -17,39 +17,40 @@ use kinora_service::Principal;
 
 use crate::auth::Authenticator;
 use crate::error::ApiError;
-use allowance::{Allowance, Allowances};
+use gcra::{LimitStatus, RateLimiter};
 
-pub use setting::{NoRateLimit, RateLimit};
+pub use setting::{InvalidRateLimit, RateLimit};
 
-/// What the policy is (draft-ietf-httpapi-ratelimit-headers-11, 3).
+/// The policy (draft-ietf-httpapi-ratelimit-headers-11, 3).
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-/// What is left of it (the same, 4).
-const LEFT: HeaderName = HeaderName::from_static("ratelimit");
+/// The remaining requests (the same, 4).
+const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// What the tokens of a process may still send.
+/// The rate limits of all tokens, counted in this process.
 pub struct RateLimits {
     limit: RateLimit,
     clock: Arc<dyn Clock>,
-    allowances: Allowances,
+    limiter: RateLimiter,
     policy: HeaderValue,
 }
 
 impl RateLimits {
-    /// Of one process.
+    /// The limits of one process.
     pub fn new(limit: RateLimit, clock: Arc<dyn Clock>) -> Self {
         let policy = format!("\"token\";q={};w={}", limit.requests(), limit.window_s());
         let policy = HeaderValue::from_str(&policy).expect("a name and numbers");
-        Self { limit, clock, allowances: Allowances::new(limit), policy }
+        Self { limit, clock, limiter: RateLimiter::new(limit), policy }
     }
 
-    fn take(&self, principal: Principal) -> Allowance {
-        self.allowances.take(principal, &*self.clock)
+    fn take(&self, principal: Principal) -> LimitStatus {
+        self.limiter.take(principal, &*self.clock)
     }
 }
 
-/// Counts a request to its token, and refuses it with 429 when the token has sent as many as it may. Every
-/// answer to a token says how many are left. Whoever is nobody is refused here too: what is not let in is
-/// counted to no token.
+/// Counts a request to its token, and rejects it with 429 when the token is over its limit.
+///
+/// Every response to a token names its remaining requests. A request without a valid token is also rejected
+/// here, and counted to no token.
 pub async fn limit<F>(
     limits: Option<&RateLimits>,
     authenticator: &Authenticator,
@@ -66,15 +67,15 @@ where
         Err(refusal) => return refusal.into_response(),
     };
     let allowance = limits.take(principal);
-    let mut response = if allowance.is_spent {
-        ApiError::rate_limited(limits.limit.requests(), limits.limit.window_s(), allowance.more_in_s)
+    let mut response = if allowance.is_limited {
+        ApiError::rate_limited(limits.limit.requests(), limits.limit.window_s(), allowance.retry_after_s)
             .into_response()
     } else {
         next(Request::from_parts(parts, body)).await
     };
-    let left = format!("\"token\";r={};t={}", allowance.left, allowance.more_in_s);
+    let left = format!("\"token\";r={};t={}", allowance.remaining, allowance.retry_after_s);
     let headers = response.headers_mut();
     headers.insert(POLICY, limits.policy.clone());
-    headers.insert(LEFT, HeaderValue::from_str(&left).expect("a name and numbers"));
+    headers.insert(RATELIMIT, HeaderValue::from_str(&left).expect("a name and numbers"));
     response
 }

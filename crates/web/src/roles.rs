@@ -1,11 +1,11 @@
-//! Which routes a process serves.
+//! Roles of a process.
 
-/// Which work a process does, of what the processes of one database share (docs/scale-out.md).
+/// The roles of a process: its part of the work of all processes on one database (docs/scale-out.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles {
-    /// Answers the JSON API.
+    /// Serves the JSON API.
     pub api: bool,
-    /// Answers players: manifests, segments, pictures, pages.
+    /// Serves players: manifests, segments, images, pages.
     pub delivery: bool,
     /// Runs jobs: downloads, deliveries of events, sweeps.
     pub worker: bool,
@@ -15,7 +15,7 @@ impl Roles {
     /// One process does everything.
     pub const ALL: Self = Self { api: true, delivery: true, worker: true };
 
-    /// The names of those that are taken, as they are written in settings.
+    /// The names of the roles that are set, as they are written in settings.
     pub fn names(self) -> Vec<&'static str> {
         let all = [(self.api, "api"), (self.delivery, "delivery"), (self.worker, "worker")];
         all.into_iter().filter_map(|(is_taken, name)| is_taken.then_some(name)).collect()

@@ -1,8 +1,8 @@
-//! Connections: how many, how long, and how they end. `client.rs` says whose a request is, `deadline.rs` ends
-//! those that are not read.
+//! Connections: limits, timeouts and shutdown. `client_address.rs` finds the client of a request,
+//! `write_timeout.rs` ends connections whose client does not read.
 
-mod client;
-mod deadline;
+mod client_address;
+mod write_timeout;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -20,29 +20,30 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use client::Peer;
-use deadline::WriteDeadline;
+use client_address::Peer;
+use write_timeout::WriteTimeout;
 
-pub use client::ClientAddress;
-pub use client::TrustedProxies;
+pub use client_address::ClientAddress;
+pub use client_address::TrustedProxies;
 
 /// Limits of connections.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// From the first byte of a head, or the end of the last request, to the end of the head.
+    /// Time from the first byte of a head, or the end of the last request, to the end of the head.
     pub header_timeout: Duration,
-    /// An answer of which nothing can be sent for so long is ended, with its connection.
+    /// A response that makes no progress for this time is aborted, with its connection.
     pub write_timeout: Duration,
-    /// Connections at once. Each holds a file and some 20 KiB; one whose client sends slowly up to 256 KiB,
-    /// one whose client reads slowly as much of a folder, two windows of 4 MiB of a bucket, and all of a
-    /// picture that could not be kept.
+    /// Connections at once.
+    ///
+    /// Each uses a file descriptor and some 20 KiB. A slow sender uses up to 256 KiB. A slow reader uses as
+    /// much from a folder, two windows of 4 MiB from a bucket, and all of an image that could not be stored.
     pub connections_max: usize,
-    /// Connections of one address at once, of IPv6 one network of 64 bits, which is what a household has;
-    /// loopback is free, for proxies stand there, and so are those that are trusted.
+    /// Connections of one address at once; of IPv6 one network of 64 bits, the size of a household. Loopback
+    /// is exempt, because proxies connect from it, and so are trusted proxies.
     pub connections_per_address_max: usize,
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: TrustedProxies,
-    /// How long requests under way may take to end when the server stops.
+    /// Time for requests in progress to finish when the server stops.
     pub grace: Duration,
 }
 
@@ -60,19 +61,19 @@ impl Default for ServeOptions {
     }
 }
 
-/// What is read of a connection at once. With 64 KiB a fast upload is a third slower (docs/benchmarks.md).
+/// Bytes read from a connection at once. With 64 KiB a fast upload is a third slower (docs/benchmarks.md).
 const READ_BYTES_MAX: usize = 256 << 10;
-/// Most bytes of a request's head. Browsers and proxies send some KiB; whoever may send more fills the memory
-/// with it.
+/// Most bytes of a request's head. Browsers and proxies send some KiB; a larger limit would let clients fill
+/// the memory.
 const HEAD_BYTES_MAX: usize = 64 << 10;
-/// Accepting failed, mostly for want of files; trying at once would only burn the processor.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Accepting fails mostly when no file descriptor is free; an immediate retry would only use the processor.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// Answers requests until `stop` is cancelled, then lets those under way end.
+/// Serves requests until `stop` is cancelled, then waits for those in progress.
 ///
-/// What is over a limit is closed without an answer, which costs nearly nothing.
+/// A connection over a limit is closed without a response, which costs nearly nothing.
 pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions, stop: CancellationToken) {
-    let addresses = Addresses::default();
+    let addresses = ConnectionCounts::default();
     let connections = TaskTracker::new();
     let force = CancellationToken::new();
     loop {
@@ -83,7 +84,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
                 Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(error = %error, "a connection could not be accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    tokio::time::sleep(ACCEPT_BACKOFF).await;
                     continue;
                 }
             },
@@ -93,14 +94,14 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             continue;
         }
         let peer = Peer::of(peer.ip(), &options.trusted_proxies);
-        let Some(place) = addresses.take(peer.counted(), options.connections_per_address_max) else {
+        let Some(slot) = addresses.take(peer.counted_address(), options.connections_per_address_max) else {
             metrics::counter!("kinora_http_connections_refused_total").increment(1);
             continue;
         };
         let router = router.clone();
         let (options, stop, force) = (options.clone(), stop.clone(), force.clone());
         connections.spawn(async move {
-            let _place = place;
+            let _slot = slot;
             tokio::select! {
                 () = connection(stream, peer, router, &options, stop) => {}
                 () = force.cancelled() => {}
@@ -122,13 +123,13 @@ async fn connection(
     options: &ServeOptions,
     stop: CancellationToken,
 ) {
-    // A head and its first bytes go out at once instead of waiting for more.
+    // A head and its first bytes are sent at once instead of waiting for more.
     let _ = stream.set_nodelay(true);
-    // A reader that is gone without a word acknowledges nothing.
+    // A client that disappeared without closing acknowledges nothing.
     let unacknowledged_ms = u32::try_from(options.write_timeout.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, unacknowledged_ms);
-    let stream = WriteDeadline::new(stream, options.write_timeout);
-    // Not a layer: that would wrap each route of the router anew, for each connection.
+    let stream = WriteTimeout::new(stream, options.write_timeout);
+    // Not a layer, which would wrap each route of the router again for each connection.
     let addressed = tower::service_fn(move |mut request: Request<Incoming>| {
         let client = peer.client(request.headers());
         request.extensions_mut().insert(client);
@@ -144,7 +145,7 @@ async fn connection(
         .max_header_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(addressed));
     let mut connection = std::pin::pin!(connection);
-    // How a connection ended is the client's business: it went away, or sent no HTTP.
+    // The end of a connection is no error here: the client disconnected, or sent no HTTP.
     tokio::select! {
         _ = connection.as_mut() => return,
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
@@ -152,48 +153,50 @@ async fn connection(
     let _ = connection.await;
 }
 
-/// Marks a request that does not name its host. `observe` rejects it, with an id and a line in the log.
+/// Marks a request that does not name its host. `observe` rejects it, with an id and a log line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoHost;
 
-/// Whether a request says once which host it is for, as HTTP/1.1 must (RFC 9112, 3.2).
+/// Whether a request names its host exactly once, as HTTP/1.1 requires (RFC 9112, 3.2).
 fn has_host<B>(request: &Request<B>) -> bool {
     let hosts = request.headers().get_all(header::HOST).iter().count();
     hosts == 1 || (hosts == 0 && request.version() < Version::HTTP_11)
 }
 
-/// Connections that each address holds.
+/// Open connections of each address.
 #[derive(Clone, Default)]
-struct Addresses(Arc<Mutex<HashMap<IpAddr, usize>>>);
+struct ConnectionCounts(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
-/// A place that is given back when dropped.
-struct Place {
-    addresses: Addresses,
+/// A counted connection; the drop frees its slot.
+struct ConnectionSlot {
+    addresses: ConnectionCounts,
     address: Option<IpAddr>,
 }
 
-impl Addresses {
-    /// A place of this address, of which it may hold so many; whoever has none is not counted.
-    fn take(&self, address: Option<IpAddr>, max: usize) -> Option<Place> {
-        let Some(address) = address else { return Some(Place { addresses: self.clone(), address: None }) };
-        let mut held = self.0.lock().expect("nothing panics while holding it");
-        let count = held.entry(address).or_default();
+impl ConnectionCounts {
+    /// A slot for this address; `None` when it has `max` already. Without an address nothing is counted.
+    fn take(&self, address: Option<IpAddr>, max: usize) -> Option<ConnectionSlot> {
+        let Some(address) = address else {
+            return Some(ConnectionSlot { addresses: self.clone(), address: None });
+        };
+        let mut counts = self.0.lock().expect("nothing panics while holding it");
+        let count = counts.entry(address).or_default();
         if *count >= max {
             return None;
         }
         *count += 1;
-        Some(Place { addresses: self.clone(), address: Some(address) })
+        Some(ConnectionSlot { addresses: self.clone(), address: Some(address) })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
-        let mut held = self.addresses.0.lock().expect("nothing panics while holding it");
-        if let Some(count) = held.get_mut(&address) {
+        let mut counts = self.addresses.0.lock().expect("nothing panics while holding it");
+        if let Some(count) = counts.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                held.remove(&address);
+                counts.remove(&address);
             }
         }
     }
@@ -208,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// What a server says to these bytes. Its handler tells how long each body was.
+    /// The response of a server to these bytes. Its handler returns the length of each body.
     async fn answer_to(request: &[u8]) -> String {
         let router = Router::new().fallback(any(async |body: Bytes| body.len().to_string()));
         answer_of(router, ServeOptions::default(), request).await
@@ -220,7 +223,7 @@ mod tests {
         let stop = CancellationToken::new();
         let server = tokio::spawn(serve(listener, router, options, stop.clone()));
         let mut client = TcpStream::connect(address).await.unwrap();
-        // Who is closed on cannot send the rest, and may be reset behind the answer.
+        // A client whose connection is closed cannot send the rest, and may see a reset after the response.
         let _ = client.write_all(request).await;
         let mut answer = Vec::new();
         let _ = client.read_to_end(&mut answer).await;
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_head_of_64_kib_is_read_and_a_larger_one_is_refused() {
+    async fn request_head_over_64_kib_is_rejected() {
         let end = "Content-Length: 0\r\nConnection: close\r\n\r\n";
         let most = HEAD_BYTES_MAX - head(0, end).len();
         let answer = answer_to(&head(most, end)).await;
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_may_be_longer_than_a_head_and_the_next_head_may_not() {
+    async fn head_limit_does_not_apply_to_bodies() {
         let body = "b".repeat(300_000);
         let first = head(10, &format!("Content-Length: {}\r\n\r\n{body}", body.len()));
         let last = head(10, "Content-Length: 0\r\nConnection: close\r\n\r\n");
@@ -256,11 +259,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_names_its_host_once() {
+    async fn request_without_exactly_one_host_is_400() {
         let check = async |head: &str, has_host: bool| {
             let router = Router::new().fallback(any(
-                async |mark: Option<Extension<NoHost>>| {
-                    if mark.is_some() { "marked" } else { "not marked" }
+                async |no_host: Option<Extension<NoHost>>| {
+                    if no_host.is_some() { "marked" } else { "not marked" }
                 },
             ));
             let request = format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n");
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_never_reads_is_ended() {
+    async fn stalled_reader_is_disconnected() {
         const HOUR: Duration = Duration::from_secs(3600);
         let router = Router::new().fallback(any(async || vec![0; 64 << 20]));
         let write_timeout = Duration::from_millis(200);
@@ -287,20 +290,20 @@ mod tests {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nHost: k\r\n\r\n").await.unwrap();
         client.readable().await.unwrap();
-        // A server that stops lets its requests end, and this one ends.
+        // A server that stops waits for its requests, and this one ends.
         stop.cancel();
         tokio::time::timeout(Duration::from_secs(120), server).await.expect("it is ended").unwrap();
     }
 
     #[tokio::test]
-    async fn each_request_of_a_proxy_is_another_clients_also_on_one_connection() {
+    async fn forwarded_client_is_read_per_request() {
         let get = |forwarded: &str, end: &str| format!("GET / HTTP/1.1\r\nHost: k\r\n{forwarded}{end}\r\n");
         let requests = [
             get("X-Forwarded-For: 203.0.113.1\r\n", ""),
             get("", ""),
             get("X-Forwarded-For: 192.0.2.9, 203.0.113.2\r\n", "Connection: close\r\n"),
         ];
-        let told = async |trusted: &str| {
+        let clients_of = async |trusted: &str| {
             let router = Router::new()
                 .fallback(any(async |Extension(ClientAddress(address))| format!("{address:?};")));
             let options = ServeOptions {
@@ -308,21 +311,21 @@ mod tests {
                 ..ServeOptions::default()
             };
             let answer = answer_of(router, options, requests.concat().as_bytes()).await;
-            let told =
+            let clients =
                 answer.split("\r\n\r\n").skip(1).map(|body| body.split(';').next().unwrap().to_owned());
-            told.collect::<Vec<_>>()
+            clients.collect::<Vec<_>>()
         };
-        assert_eq!(told("127.0.0.0/8").await, ["Some(203.0.113.1)", "None", "Some(203.0.113.2)"]);
+        assert_eq!(clients_of("127.0.0.0/8").await, ["Some(203.0.113.1)", "None", "Some(203.0.113.2)"]);
         assert_eq!(
-            told("10.0.0.0/8").await,
+            clients_of("10.0.0.0/8").await,
             ["None", "None", "None"],
             "a header from anybody else is not read"
         );
     }
 
     #[test]
-    fn an_address_has_a_bounded_number_of_places_and_gives_them_back() {
-        let addresses = Addresses::default();
+    fn connections_per_address_are_limited_and_released() {
+        let addresses = ConnectionCounts::default();
         let [one, other] = [1, 2].map(|last| Some(IpAddr::from([203, 0, 113, last])));
         let first = addresses.take(one, 1);
         assert!(first.is_some());

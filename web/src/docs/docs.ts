@@ -9,10 +9,10 @@ const notice = element("notice");
 
 try {
   const answer = await fetch("/openapi.json");
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`the server responded with status ${answer.status}`);
   show((await answer.json()) as Document);
 } catch (error) {
-  notice.textContent = `The document cannot be read: ${error instanceof Error ? error.message : error}. Load the page again.`;
+  notice.textContent = `The API document cannot be loaded: ${error instanceof Error ? error.message : error}. Reload the page.`;
 }
 
 function show(document: Document): void {
@@ -44,9 +44,9 @@ function start(document: Document): HTMLElement {
   return make(
     "section",
     { class: "group" },
-    make("h2", {}, "Begin here"),
-    make("p", {}, "Make an access token beside the server, and send its id and secret with every request, by HTTP Basic:"),
-    make("pre", { tabindex: "0", "aria-label": "How to make an access token" }, make("code", {}, "kinora token create --workspace Development --permission read-write")),
+    make("h2", {}, "Get started"),
+    make("p", {}, "Create an access token on the server. Send its id and secret with every request, by HTTP Basic:"),
+    make("pre", { tabindex: "0", "aria-label": "How to create an access token" }, make("code", {}, "kinora token create --workspace Development --permission read-write")),
     ...paragraphs(document.info.description),
   );
 }

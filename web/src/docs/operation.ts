@@ -18,7 +18,7 @@ export function article(document: Document, operation: Operation): HTMLElement {
     section("Example", ...requests(document, operation)),
     parameters(document, operation),
     content && section("Body", fields(document, content.schema)),
-    section("Answers", ...answers(document, operation)),
+    section("Responses", ...answers(document, operation)),
   );
 }
 
@@ -35,7 +35,7 @@ function parameters(document: Document, { about }: Operation): HTMLElement | und
   if (!about.parameters?.length) return undefined;
   const list = make("dl", { class: "fields" });
   for (const { name, in: place, required, description, schema } of about.parameters) {
-    const where = { path: "in the path", query: "behind the question mark", header: "header" }[place];
+    const where = { path: "in the path", query: "in the query", header: "header" }[place];
     list.append(
       make("dt", {}, make("code", {}, name), " ", make("span", { class: "soft" }, `${where}, ${what(document, schema)}`), " ", required ? make("b", {}, "required") : undefined),
       make("dd", {}, ...marked(description ?? "")),
@@ -73,7 +73,7 @@ function answers(document: Document, { about }: Operation): HTMLElement[] {
     const content = jsonOf(response.content);
     const isSuccess = status.startsWith("2");
     const examples = examplesOf(content).map(([name, value]) =>
-      code(JSON.stringify(value, null, 2), name === "" ? `Answer ${status}` : `Answer ${status}: ${name}`),
+      code(JSON.stringify(value, null, 2), name === "" ? `Response ${status}` : `Response ${status}: ${name}`),
     );
     const described = isSuccess && content ? fields(document, content.schema) : undefined;
     return make(

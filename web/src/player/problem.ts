@@ -31,20 +31,20 @@ export const UNSUPPORTED: Problem = {
 /** The template was never filled. */
 export const UNFILLED: Problem = {
   title: "Nothing to play",
-  text: "This page does not say which stream it is for.",
+  text: "This page does not name a stream.",
   retry: "never",
 };
 
 /** The manifest answers, yet its stream broke off. */
 export const INTERRUPTED: Problem = {
   title: "The stream was interrupted",
-  text: "Part of it could not be loaded. It goes on from where it stopped.",
+  text: "Part of it could not be loaded. Playback resumes where it stopped.",
   retry: "on-request",
 };
 
 const OFFLINE: Problem = {
   title: "No connection",
-  text: "The server cannot be reached. The player goes on as soon as it answers.",
+  text: "The server cannot be reached. The player continues as soon as it responds.",
   retry: "by-itself",
 };
 
@@ -56,19 +56,19 @@ const PREPARING: Problem = {
 
 const FAILED: Problem = {
   title: "This cannot be played",
-  text: "It could not be made ready. Its owner can see why.",
+  text: "It could not be processed. Its owner can see the reason.",
   retry: "never",
 };
 
 const NOT_FOUND: Problem = {
   title: "Not found",
-  text: "It was deleted, or the address is not complete.",
+  text: "It was deleted, or the address is incomplete.",
   retry: "on-request",
 };
 
 const BUSY: Problem = {
   title: "The server is busy",
-  text: "The player tries again by itself and goes on as soon as it can.",
+  text: "The player retries by itself.",
   retry: "by-itself",
 };
 
@@ -108,7 +108,7 @@ export async function diagnose(manifest: string): Promise<Problem | null> {
     case 401:
       return {
         title: "This is private",
-        text: "The link is incomplete or no longer valid. Ask for a new one where you got it.",
+        text: "The link is incomplete or no longer valid. Request a new one where you got it.",
         retry: "on-request",
       };
     case 403:
@@ -124,7 +124,7 @@ export async function diagnose(manifest: string): Promise<Problem | null> {
   }
   return {
     title: "This cannot be played",
-    text: description || message || `The server answered with status ${status}.`,
+    text: description || message || `The server responded with status ${status}.`,
     retry: "on-request",
   };
 }

@@ -31,21 +31,21 @@ export const NO_ANSWER: Refusal = { status: 0, retryAfter: null, description: ""
 /** A file without a byte. */
 export const EMPTY: Problem = {
   title: "This file is empty",
-  text: "There is nothing in it to send. Choose another file.",
+  text: "It has no bytes to send. Choose another file.",
   retry: "never",
 };
 
 /** The browser cannot read the file any more: it was changed, moved or taken away. */
 export const UNREADABLE: Problem = {
   title: "The file cannot be read",
-  text: "It was changed or moved, or its disk is gone. What was sent so far stays. Press “Try again” and choose the file once more.",
+  text: "It was changed or moved, or its disk was removed. The part sent so far is saved. Press “Try again” and choose the file once more.",
   retry: "on-request",
 };
 
 /** Longer waits that a server asks for are cut to this: whoever sends has not gone yet. */
 const RETRY_AFTER_MAX_S = 60;
 
-const LINK = "Ask for a new link where you got this one.";
+const LINK = "Request a new link where you got this one.";
 
 /** What to say of a refusal. */
 export function problemOf(refusal: Refusal): Problem {
@@ -56,12 +56,12 @@ export function problemOf(refusal: Refusal): Problem {
       return navigator.onLine
         ? {
             title: "The server cannot be reached",
-            text: "What was sent so far stays. The upload goes on by itself as soon as the server answers.",
+            text: "The part sent so far is saved. The upload resumes by itself as soon as the server responds.",
             retry: "by-itself",
           }
         : {
             title: "No connection",
-            text: "You are offline. What was sent so far stays, and the upload goes on by itself when you are online again.",
+            text: "You are offline. The part sent so far is saved. The upload resumes by itself when you are online again.",
             retry: "by-itself",
           };
     case 403:
@@ -69,15 +69,15 @@ export function problemOf(refusal: Refusal): Problem {
     case 404:
       return {
         title: "There is no upload at this address",
-        text: `The link is not complete, or what it was for is gone. ${LINK}`,
+        text: `The link is incomplete, or its upload was deleted. ${LINK}`,
         retry: "never",
       };
     case 409:
       return {
-        title: "It is sent from somewhere else",
+        title: "Another page sends this upload",
         text:
           "Another tab or another program sends this upload now, so this page has stopped. " +
-          "Close the other one and press “Go on” to send from here.",
+          "Close the other one, then press “Resume” to send from here.",
         retry: "on-request",
       };
     case 410:
@@ -90,7 +90,7 @@ export function problemOf(refusal: Refusal): Problem {
     case 423:
       return {
         title: "Another request is still ending",
-        text: "The upload goes on by itself in a moment.",
+        text: "The upload resumes by itself in a moment.",
         retry: "by-itself",
         ...waitOf(retryAfter),
       };
@@ -98,8 +98,8 @@ export function problemOf(refusal: Refusal): Problem {
       return {
         title: "The server’s disk is full",
         text:
-          "What was sent so far stays. Leave this page open: the upload goes on by itself when there is room again. " +
-          "If that takes long, tell whoever runs the server.",
+          "The part sent so far is saved. Leave this page open: the upload resumes by itself when disk space is free again. " +
+          "If that takes long, tell the operator of the server.",
         retry: "by-itself",
         ...waitOf(retryAfter),
       };
@@ -107,14 +107,14 @@ export function problemOf(refusal: Refusal): Problem {
   if ([408, 429].includes(status) || status >= 500) {
     return {
       title: "The server is busy",
-      text: "What was sent so far stays. The upload goes on by itself as soon as the server can take more.",
+      text: "The part sent so far is saved. The upload resumes by itself as soon as the server has capacity.",
       retry: "by-itself",
       ...waitOf(retryAfter),
     };
   }
   return {
-    title: "The server refused this",
-    text: words || `It answered with status ${status}.`,
+    title: "The server rejected this",
+    text: words || `It responded with status ${status}.`,
     retry: "on-request",
   };
 }
@@ -124,11 +124,11 @@ export function endOf({ status, error }: Status): Problem | null {
   const words = sentence(error?.message ?? "");
   switch (status) {
     case "cancelled":
-      return { title: "This upload was cancelled", text: `What was sent is deleted. ${LINK}`, retry: "never" };
+      return { title: "This upload was cancelled", text: `The sent part is deleted. ${LINK}`, retry: "never" };
     case "timedout":
       return {
         title: "This upload has expired",
-        text: `Nothing came for too long, so the server waits no more. ${LINK}`,
+        text: `No data arrived in time, so the upload ended. ${LINK}`,
         retry: "never",
       };
     case "failed":
@@ -136,7 +136,7 @@ export function endOf({ status, error }: Status): Problem | null {
     case "completed":
       return error === undefined
         ? null
-        : { title: "This file cannot be played", text: `It is here, yet nothing came of it. ${words} ${LINK}`, retry: "never" };
+        : { title: "This file cannot be played", text: `It was uploaded, but processing failed. ${words} ${LINK}`, retry: "never" };
   }
   return null;
 }

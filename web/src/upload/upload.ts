@@ -102,12 +102,12 @@ function showRefused(refusal: Refusal): void {
 function choose(status: Status): void {
   const { keptBytes, sizeBytes, uploadId } = status;
   if (keptBytes === 0) {
-    showChoose("Which file?", "Video and sound of any kind. If the line breaks, the upload goes on where it stopped.");
+    showChoose("Which file?", "Any video or audio file. If the connection breaks, the upload resumes where it stopped.");
     return;
   }
   const of = sizeBytes === undefined ? "" : ` of ${bytesText(sizeBytes)}`;
   const name = recall(uploadId)?.name ?? "the file";
-  showChoose("Go on where it stopped", `${bytesText(keptBytes)}${of} of ${name} are here already. Choose the same file again to send the rest.`);
+  showChoose("Resume the upload", `${bytesText(keptBytes)}${of} of ${name} are uploaded already. Choose the same file again to send the rest.`);
 }
 
 /** A file was chosen: it is sent if it can be the one, after a question if that is not sure. */
@@ -133,8 +133,8 @@ async function take(file: File): Promise<void> {
   if (sizeBytes !== undefined && sizeBytes !== file.size) {
     const title = "This is another file";
     const text =
-      `The upload was begun with ${before === null ? "a file" : before.name} of ${bytesText(sizeBytes)} (${sizeBytes} bytes); ` +
-      `${file.name} has ${bytesText(file.size)} (${file.size} bytes). Choose the one that was begun, or ask for a new link.`;
+      `The upload was started with ${before === null ? "a file" : before.name} of ${bytesText(sizeBytes)} (${sizeBytes} bytes); ` +
+      `${file.name} has ${bytesText(file.size)} (${file.size} bytes). Choose the first file, or request a new link.`;
     showChoose(title, text);
     say(`${title}. ${text}`);
     return;
@@ -153,11 +153,11 @@ async function take(file: File): Promise<void> {
     go();
     return;
   }
-  const begun = `${bytesText(keptBytes)} are here already`;
+  const begun = `${bytesText(keptBytes)} are uploaded already`;
   if (before === null) {
-    showQuestion("Is this the file that was begun?", `${begun}, sent from another browser. If ${file.name} is another file, the result cannot be played.`);
+    showQuestion("Is this the same file?", `${begun}, sent from another browser. If ${file.name} is another file, the result cannot be played.`);
   } else {
-    const what = before.name === file.name ? "it has changed since" : `what was begun is called ${before.name}`;
+    const what = before.name === file.name ? "it has changed since" : `the first file is called ${before.name}`;
     showQuestion("This seems to be another file", `${begun}, and ${what}. If ${file.name} is another file, the result cannot be played.`);
   }
   element("question-yes").onclick = go;

@@ -45,7 +45,7 @@ export function showWaiting(): void {
   offer(null);
   document.title = "Getting ready";
   show("sending");
-  say("Everything is sent. Getting ready.");
+  say("Everything is sent. Processing starts.");
 }
 
 /** What becomes of the file on its way: a state in a few words, and what keeps it up. */
@@ -97,8 +97,8 @@ export function showEnded({ title, text, retry }: Problem): void {
 export function showReady(playerUrl: string | null): void {
   element("ready-text").textContent =
     playerUrl === null
-      ? "The file is here and can be played by those who may. You can close this page."
-      : "The file is here and plays. You can close this page.";
+      ? "The file is uploaded, and authorised viewers can play it. You can close this page."
+      : "The file is uploaded and plays. You can close this page.";
   if (playerUrl !== null) {
     const frame = document.createElement("iframe");
     frame.title = "Player";
@@ -109,7 +109,7 @@ export function showReady(playerUrl: string | null): void {
   }
   document.title = "Ready";
   show("ready");
-  say("Ready. The file is here.");
+  say("Ready. The file is uploaded.");
 }
 
 /** Tells screen readers, when they are done with what they say. */

@@ -8,14 +8,14 @@ use super::Environment;
 use crate::contain::{self, STEP};
 use crate::signals::Signals;
 
-/// How long `contain` may take after a signal: a step for each signal that it sends, and one more.
+/// Timeout of `contain` after a signal: one step for each signal that it sends, and one more.
 const CONTAINED_WITHIN: Duration = STEP.saturating_mul(4);
 
-/// Runs the command on this terminal and returns its code. A signal that comes meanwhile ends it, with its
-/// descendants.
+/// Runs the command on this terminal and returns its exit code. A signal to this process ends the command
+/// with its descendants.
 ///
-/// They are those of `cargo xtask contain`, a process of its own: the servers are none of them. It ends them
-/// too when this process is killed: without its servers the command is of no use.
+/// They are descendants of `cargo xtask contain`, a separate process, so that the servers are not among
+/// them. It also ends them if this process is killed: without its servers the command is useless.
 pub(super) async fn run(
     program: &str,
     arguments: &[String],
@@ -33,13 +33,13 @@ pub(super) async fn run(
         .envs(environment)
         .spawn()
         .map_err(|error| format!("{program} does not start: {error}"))?;
-    let asked = tokio::select! {
+    let received = tokio::select! {
         status = child.wait() => return status.map(contain::code).map_err(failed),
         asked = signals.next() => asked,
     };
-    // Ctrl-C has reached it from the terminal too. It looks at the first signal alone.
+    // Ctrl-C has also reached it from the terminal. It handles only the first signal.
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
-        kill_process(pid, asked).map_err(|error| failed(error.into()))?;
+        kill_process(pid, received).map_err(|error| failed(error.into()))?;
     }
     if let Ok(status) = timeout(CONTAINED_WITHIN, child.wait()).await {
         return status.map(contain::code).map_err(failed);

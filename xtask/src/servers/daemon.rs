@@ -9,41 +9,40 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-/// How long a server may take until it answers: they need a second or two, on a machine that does nothing
-/// else.
+/// Timeout of a server's start: it needs one or two seconds on an idle machine.
 const START: Duration = Duration::from_secs(60);
-/// How long one may take to stop before it is killed.
+/// Timeout of a server's stop before it is killed.
 const STOP: Duration = Duration::from_secs(10);
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
-/// Of a server that has answered before.
+/// Interval between the checks of a running server.
 const BETWEEN_WATCHES: Duration = Duration::from_secs(3);
-/// How long one question may take then: a busy machine takes some seconds. All rounds and a start take less
-/// than the minute that a test waits, so its second run finds the server.
+/// Timeout of one such check: a busy machine takes some seconds. All rounds and a start take less than a
+/// minute, the timeout of a test, so the second run of that test finds the server.
 const WATCH_ANSWER: Duration = Duration::from_secs(8);
-/// So many rounds without an answer are a hang.
+/// Number of rounds without a response that count as a hang.
 const SILENT_ROUNDS: u32 = 3;
-/// How long one question may take.
+/// Timeout of one check during the start.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How much of a log is shown when its server has failed.
+/// Number of log lines shown after a server has failed.
 const LOG_LINES: usize = 15;
 
-/// A server that was started. Its process group is killed when this is dropped and was not stopped.
+/// A started server. Unless it was stopped, its process group is killed on drop.
 pub(super) struct Daemon {
     name: &'static str,
     child: Child,
     group: Pid,
-    /// What it is stopped by.
+    /// The signal that stops it.
     stop: Signal,
-    /// It answers when all of these do.
-    answers: Vec<Answer>,
+    /// The checks that must all pass before it is ready.
+    answers: Vec<ReadyCheck>,
     log: PathBuf,
 }
 
-/// How a server shows that it is there.
-pub(super) enum Answer {
-    /// It takes connections on this port and says something after these bytes.
+/// A readiness check of a server.
+pub(super) enum ReadyCheck {
+    /// It accepts connections on this port and sends something after these bytes.
     Bytes { port: u16, question: &'static [u8] },
-    /// It answers this request with one of these codes.
+    /// It responds to this request with one of these codes.
     Http { port: u16, request: &'static str, codes: &'static [&'static str] },
 }
 
@@ -54,7 +53,7 @@ impl Daemon {
         mut command: Command,
         stop: Signal,
         log: &Path,
-        answers: Vec<Answer>,
+        answers: Vec<ReadyCheck>,
     ) -> Result<Self, String> {
         let failed = |error: io::Error| format!("{name} does not start: {error}");
         let output = File::create(log).map_err(failed)?;
@@ -67,8 +66,8 @@ impl Daemon {
         Ok(Self { name, child, group, stop, answers, log: log.to_owned() })
     }
 
-    /// Waits until it answers, or fails with the end of its log: when it ends itself, or after a minute.
-    pub(super) async fn wait_until_it_answers(&mut self) -> Result<(), String> {
+    /// Waits until it is ready. Fails with the end of its log if it ends itself, or after a minute.
+    pub(super) async fn wait_ready(&mut self) -> Result<(), String> {
         let give_up = Instant::now() + START;
         loop {
             if let Some(end) = self.ended() {
@@ -84,15 +83,15 @@ impl Daemon {
         }
     }
 
-    /// Waits until it has ended, or has said nothing to [`SILENT_ROUNDS`] rounds of questions, and says
-    /// which. An answer that is not the wanted one is an answer: a full disk is no hang.
-    pub(super) async fn wait_until_it_fails(&mut self) -> String {
+    /// Waits until it has ended, or has not responded in [`SILENT_ROUNDS`] rounds of checks; returns which.
+    /// An unexpected response counts as a response: a full disk is not a hang.
+    pub(super) async fn wait_failed(&mut self) -> String {
         let mut silent = 0;
         loop {
             if let Some(end) = self.ended() {
                 return end;
             }
-            silent = if self.says_something().await { 0 } else { silent + 1 };
+            silent = if self.is_ready().await { 0 } else { silent + 1 };
             if silent == SILENT_ROUNDS {
                 return format!("did not answer {SILENT_ROUNDS} times, {} s each", WATCH_ANSWER.as_secs());
             }
@@ -100,9 +99,9 @@ impl Daemon {
         }
     }
 
-    async fn says_something(&self) -> bool {
+    async fn is_ready(&self) -> bool {
         for answer in &self.answers {
-            if !matches!(timeout(WATCH_ANSWER, answer.is_given()).await, Ok(Ok(_))) {
+            if !matches!(timeout(WATCH_ANSWER, answer.passes()).await, Ok(Ok(_))) {
                 return false;
             }
         }
@@ -114,23 +113,23 @@ impl Daemon {
         Some(format!("ended by itself: {status}"))
     }
 
-    /// Ends it after it has written what each of its threads does, as a program in Go does on SIGQUIT.
-    /// Copies its log to `kept`, and returns it.
-    pub(super) async fn end_with_threads(mut self, kept: &Path) -> io::Result<String> {
-        // Suspended, it would not write. Both fail only when it is gone.
+    /// Ends it after it has logged the stacks of its threads, as a Go program does on SIGQUIT. Copies its
+    /// log to `kept`, and returns it.
+    pub(super) async fn end_with_threads(mut self, copy_path: &Path) -> io::Result<String> {
+        // A suspended process would not log them. Both calls fail only if it has ended.
         let _ = kill_process_group(self.group, Signal::CONT);
         let _ = kill_process_group(self.group, Signal::QUIT);
         let log = self.log.clone();
         if timeout(STOP, self.child.wait()).await.is_err() {
             self.stop_by(Signal::KILL).await;
         }
-        fs::copy(&log, kept)?;
-        Ok(String::from_utf8_lossy(&fs::read(kept)?).into_owned())
+        fs::copy(&log, copy_path)?;
+        Ok(String::from_utf8_lossy(&fs::read(copy_path)?).into_owned())
     }
 
     async fn answers(&self) -> bool {
         for answer in &self.answers {
-            if !matches!(timeout(ANSWER, answer.is_given()).await, Ok(Ok(true))) {
+            if !matches!(timeout(ANSWER, answer.passes()).await, Ok(Ok(true))) {
                 return false;
             }
         }
@@ -142,13 +141,13 @@ impl Daemon {
         format!("{} {what}\n{}", self.name, last_lines(&String::from_utf8_lossy(&log), LOG_LINES))
     }
 
-    /// Stops it and waits until it is gone.
+    /// Stops it and waits for its end.
     pub(super) async fn stop(mut self) {
         self.stop_by(self.stop).await;
     }
 
     async fn stop_by(&mut self, signal: Signal) {
-        // A server that is gone already needs no signal.
+        // A server that has already ended needs no signal.
         let _ = kill_process_group(self.group, signal);
         if timeout(STOP, self.child.wait()).await.is_err() {
             let _ = kill_process_group(self.group, Signal::KILL);
@@ -165,8 +164,8 @@ impl Drop for Daemon {
     }
 }
 
-impl Answer {
-    async fn is_given(&self) -> io::Result<bool> {
+impl ReadyCheck {
+    async fn passes(&self) -> io::Result<bool> {
         let (port, question) = match self {
             Self::Bytes { port, question } => (*port, question.to_vec()),
             Self::Http { port, request, .. } => (*port, request.as_bytes().to_vec()),
@@ -177,10 +176,10 @@ impl Answer {
         let length = stream.read(&mut answer).await?;
         Ok(match self {
             Self::Bytes { .. } => length > 0,
-            // RFC 9112, 4: the version, the code.
+            // RFC 9112, 4: the version, then the code.
             Self::Http { codes, .. } => {
                 let code = answer[..length].split(|byte| *byte == b' ').nth(1);
-                codes.iter().any(|wanted| code == Some(wanted.as_bytes()))
+                codes.iter().any(|expected| code == Some(expected.as_bytes()))
             }
         })
     }
@@ -196,22 +195,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_log_is_shown() {
+    fn last_log_lines_are_shown() {
         assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
         assert_eq!(last_lines("a\n", 2), "a");
         assert_eq!(last_lines("", 2), "");
     }
 
     #[tokio::test]
-    async fn a_server_that_ends_is_told_with_its_log() {
+    async fn server_exit_error_includes_its_log() {
         let folder = tempfile::tempdir().expect("a folder");
         #[expect(clippy::disallowed_methods, reason = "a task of the workspace, no part of the product")]
         let mut command = Command::new("sh");
         command.arg("-c").arg("echo no such folder >&2; exit 3").process_group(0);
-        let answers = vec![Answer::Bytes { port: 1, question: b"" }];
+        let answers = vec![ReadyCheck::Bytes { port: 1, question: b"" }];
         let log = folder.path().join("log");
         let mut daemon = Daemon::start("example", command, Signal::TERM, &log, answers).expect("started");
-        let problem = daemon.wait_until_it_answers().await.expect_err("it has ended");
+        let problem = daemon.wait_ready().await.expect_err("it has ended");
         assert_eq!(problem, "example ended by itself: exit status: 3\nno such folder");
     }
 }

@@ -1,14 +1,14 @@
-//! `cargo xtask servers -- COMMAND...`: a PostgreSQL and a SeaweedFS for one command, gone when it ends.
+//! `cargo xtask servers -- COMMAND...`: a PostgreSQL and a SeaweedFS for one command, removed at its end.
 //!
-//! Both start in a fresh temporary folder, on free ports of 127.0.0.1, as an unprivileged user when this runs
-//! as root. The command finds them by its environment; it ends with the code that this ends with. However
-//! this ends, by a failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM
-//! ends the command with all its descendants. It knows nothing of Kinora but the names of the variables that
-//! its tests read.
+//! Both start in a fresh temporary folder, on free ports of 127.0.0.1, as an unprivileged user if this runs
+//! as root. The command finds them through its environment; its exit code becomes the exit code of this
+//! task. On every exit, also after a failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is
+//! removed. SIGTERM ends the command with all its descendants. Of Kinora, this task knows only the variables
+//! that its tests read.
 //!
-//! Beside tests, a SeaweedFS that hangs is started again on its ports and its data: without it, each later
-//! test of a run would wait for its limit and fail. With `--durable` it is left alone: nobody measures a
-//! store that was killed.
+//! During tests, a SeaweedFS that hangs is restarted on the same ports and data: otherwise each later test
+//! of the run would wait for its timeout and fail. With `--durable` it is not restarted: a measurement of a
+//! killed store is useless.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -16,40 +16,40 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use self::daemon::Daemon;
-use self::place::Place;
+use self::server_dir::ServerDir;
 use crate::report;
 use crate::signals::Signals;
 
 mod command;
 mod daemon;
-mod place;
 mod postgres;
 mod seaweed;
+mod server_dir;
 
-/// How often it is started again in one run, and tried to be. With more something else is wrong.
+/// Most restarts in one run, and most attempts per restart. More of them indicate another fault.
 const RESTARTS_MAX: u32 = 5;
-/// Between two tries.
+/// Delay between two attempts.
 const BETWEEN_STARTS: Duration = Duration::from_secs(5);
-/// How much of what its threads do is shown: those that serve a request.
+/// Number of threads in the report of a hang: those that serve a request.
 const THREADS: usize = 4;
 const THREAD_LINES: usize = 40;
 
-/// What a commit of PostgreSQL is worth.
+/// The durability of PostgreSQL's commits.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Commits {
-    /// Nothing is synced: tests need no more.
+pub(crate) enum Durability {
+    /// Nothing is synced: enough for tests.
     Fast,
-    /// As PostgreSQL comes: what is measured or killed must be on the disk.
+    /// PostgreSQL's default: data must be on disk if the server is measured or killed.
     Durable,
 }
 
-/// What the command is told: names and values of its environment.
+/// The environment variables of the command: names and values.
 type Environment = Vec<(&'static str, String)>;
 
-/// Runs one command beside both servers. Its exit code, or 1 with a sentence when a server or the command
+/// Runs one command with both servers. Returns its exit code, or 1 with a message if a server or the command
 /// does not start.
-pub(crate) fn run(program: &str, arguments: &[String], commits: Commits) -> ExitCode {
-    // One thread: the servers are killed by the kernel when the thread that started them is gone.
+pub(crate) fn run(program: &str, arguments: &[String], commits: Durability) -> ExitCode {
+    // Single-threaded: the kernel kills the servers when the thread that started them ends.
     let ran = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -64,19 +64,19 @@ pub(crate) fn run(program: &str, arguments: &[String], commits: Commits) -> Exit
     }
 }
 
-async fn run_beside_servers(program: &str, arguments: &[String], commits: Commits) -> Result<i32, String> {
+async fn run_beside_servers(program: &str, arguments: &[String], commits: Durability) -> Result<i32, String> {
     let mut signals = Signals::new().map_err(|error| format!("signals cannot be awaited: {error}"))?;
-    let place = Place::new()?;
-    let seaweed = seaweed::Settings::new(&place)?;
-    let mut running = Running::default();
+    let dir = ServerDir::new()?;
+    let seaweed = seaweed::Settings::new(&dir)?;
+    let mut running = RunningServers::default();
     let started = tokio::select! {
-        started = running.start(&place, &seaweed, commits) => started,
+        started = running.start(&dir, &seaweed, commits) => started,
         _ = signals.next() => Err("stopped before the servers answered".to_owned()),
     };
     let code = match started {
         Ok(environment) => tokio::select! {
             code = command::run(program, arguments, environment, &mut signals) => code,
-            never = running.keep(&place, &seaweed), if commits == Commits::Fast => match never {},
+            never = running.restart_on_exit(&dir, &seaweed), if commits == Durability::Fast => match never {},
         },
         Err(problem) => Err(problem),
     };
@@ -86,37 +86,36 @@ async fn run_beside_servers(program: &str, arguments: &[String], commits: Commit
 
 /// The servers that have started.
 #[derive(Default)]
-struct Running {
+struct RunningServers {
     postgres: Option<Daemon>,
     seaweed: Option<Daemon>,
-    /// How often SeaweedFS was started again.
+    /// Number of SeaweedFS restarts.
     restarts: u32,
 }
 
-impl Running {
-    /// Starts both and waits until both answer.
+impl RunningServers {
+    /// Starts both and waits until both are ready.
     async fn start(
         &mut self,
-        place: &Place,
+        dir: &ServerDir,
         seaweed: &seaweed::Settings,
-        commits: Commits,
+        commits: Durability,
     ) -> Result<Environment, String> {
-        let postgres = postgres::Settings::new(place)?;
-        postgres.initialise(place).await?;
-        let daemon = self.postgres.insert(postgres.start(place, commits)?);
-        self.seaweed.insert(seaweed.start(place)?).wait_until_it_answers().await?;
-        daemon.wait_until_it_answers().await?;
+        let postgres = postgres::Settings::new(dir)?;
+        postgres.initialise(dir).await?;
+        let daemon = self.postgres.insert(postgres.start(dir, commits)?);
+        self.seaweed.insert(seaweed.start(dir)?).wait_ready().await?;
+        daemon.wait_ready().await?;
         seaweed.make_bucket().await?;
         Ok(postgres.environment().into_iter().chain(seaweed.environment()).collect())
     }
 
-    /// Starts SeaweedFS again each time that it has failed. Never ends: where it cannot be started, tests
-    /// say that it is not there.
-    async fn keep(&mut self, place: &Place, seaweed: &seaweed::Settings) -> Infallible {
+    /// Restarts SeaweedFS after each failure. Never returns: if it cannot be started, the tests report that.
+    async fn restart_on_exit(&mut self, dir: &ServerDir, seaweed: &seaweed::Settings) -> Infallible {
         while let Some(daemon) = &mut self.seaweed
             && self.restarts < RESTARTS_MAX
         {
-            let failure = daemon.wait_until_it_fails().await;
+            let failure = daemon.wait_failed().await;
             self.restarts += 1;
             let log = target_folder().join(format!("seaweed-{}.log", self.restarts));
             report(&format!(
@@ -125,11 +124,11 @@ impl Running {
             ));
             if let Some(daemon) = self.seaweed.take() {
                 match daemon.end_with_threads(&log).await {
-                    Ok(said) => report(&serving_threads(&said)),
+                    Ok(log_text) => report(&serving_threads(&log_text)),
                     Err(error) => report(&format!("servers: {}: {error}", log.display())),
                 }
             }
-            self.seaweed = start_again(place, seaweed).await;
+            self.seaweed = start_again(dir, seaweed).await;
         }
         std::future::pending().await
     }
@@ -147,12 +146,12 @@ impl Running {
     }
 }
 
-/// Starts it, some times if need be: another program may have taken one of its ports for a moment.
-async fn start_again(place: &Place, seaweed: &seaweed::Settings) -> Option<Daemon> {
+/// Starts it, with retries: another program may use one of its ports for a short time.
+async fn start_again(dir: &ServerDir, seaweed: &seaweed::Settings) -> Option<Daemon> {
     for _ in 0..RESTARTS_MAX {
         let answering = async {
-            let mut daemon = seaweed.start(place)?;
-            daemon.wait_until_it_answers().await.map(|()| daemon)
+            let mut daemon = seaweed.start(dir)?;
+            daemon.wait_ready().await.map(|()| daemon)
         };
         match answering.await {
             Ok(daemon) => return Some(daemon),
@@ -163,12 +162,12 @@ async fn start_again(place: &Place, seaweed: &seaweed::Settings) -> Option<Daemo
     None
 }
 
-/// Where what is built lies, below the folder that this was started in as cargo has it.
+/// The folder of build artifacts; the default is relative to the workspace, as in cargo.
 fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::workspace_root().join("target"), PathBuf::from)
 }
 
-/// Of what a program in Go writes about its threads: a few that serve an S3 request.
+/// From the thread dump of a Go program, a few threads that serve an S3 request.
 fn serving_threads(log: &str) -> String {
     let serving = log
         .split("\n\n")
@@ -182,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_threads_those_that_serve_a_request_are_shown() {
+    fn only_request_serving_threads_are_shown() {
         let log = "I1126 started\n\ngoroutine 1 [select]:\nmain.main()\n\n\
                    goroutine 5 [IO wait]:\nweed_server.(*MasterServer).dirAssignHandler()\nnet/http.(*conn).serve()\n\n\
                    goroutine 7 [semacquire, 2 minutes]:\nsync.(*Mutex).Lock()\ns3api.(*S3ApiServer).PutBucketHandler()\nnet/http.(*conn).serve()\n\n";

@@ -4,22 +4,22 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use super::daemon::{Answer, Daemon};
-use super::place::{Place, free_ports, password};
-use super::{Commits, Environment};
+use super::daemon::{Daemon, ReadyCheck};
+use super::server_dir::{ServerDir, free_ports, password};
+use super::{Durability, Environment};
 
-/// The folder of `initdb` and `postgres`, where it is not found by itself.
+/// The folder of `initdb` and `postgres`, if it is not found automatically.
 const FOLDER_VARIABLE: &str = "KINORA_TEST_POSTGRES_BIN";
-/// Where Debian keeps the servers of all versions, each in `VERSION/bin`.
+/// The folder in which Debian installs the servers of all versions, each in `VERSION/bin`.
 const DEBIAN: &str = "/usr/lib/postgresql";
-/// Every test has a database of its own with a pool of connections, and tests run beside each other.
+/// Every test has its own database with a pool of connections, and tests run concurrently.
 const CONNECTIONS_MAX: &str = "max_connections=400";
-/// What a test may do without: nothing here outlives the machine, and a server that is killed loses no commit
-/// by it.
+/// Durability that tests do not need: no data here outlives the machine, and a killed server loses no commit
+/// by these settings.
 const UNSAFE_AND_FAST: [&str; 4] =
     ["fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0"];
-/// An SSLRequest: the one message that is answered, by a byte, before anybody is authenticated.
-/// PostgreSQL 15, 55.2.10: length 8, code 80877103.
+/// An SSLRequest: the only message that gets a response (one byte) before authentication. PostgreSQL 15,
+/// 55.2.10: length 8, code 80877103.
 const SSL_REQUEST: &[u8] = &[0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
 /// One PostgreSQL: its programs, its port, and the password of its owner.
@@ -31,18 +31,18 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn new(place: &Place) -> Result<Self, String> {
+    pub(super) fn new(dir: &ServerDir) -> Result<Self, String> {
         let programs = find_programs().ok_or_else(|| {
             format!("no PostgreSQL server is installed: apt install postgresql, or name its folder in {FOLDER_VARIABLE}")
         })?;
         let [port] = free_ports()?;
-        Ok(Self { programs, data: place.make_folder("postgres")?, port, password: password()? })
+        Ok(Self { programs, data: dir.make_folder("postgres")?, port, password: password()? })
     }
 
-    /// Makes the files of an empty server.
-    pub(super) async fn initialise(&self, place: &Place) -> Result<(), String> {
-        let password = place.make_file("postgres.password", &self.password)?;
-        let output = place
+    /// Creates the files of an empty server.
+    pub(super) async fn initialise(&self, dir: &ServerDir) -> Result<(), String> {
+        let password = dir.make_file("postgres.password", &self.password)?;
+        let output = dir
             .command(&self.programs.join("initdb"), "KILL")
             .args(["--username=kinora", "--auth=password", "--encoding=UTF8", "--locale=C", "--no-sync"])
             .arg(format!("--pwfile={}", password.display()))
@@ -56,11 +56,11 @@ impl Settings {
         Err(format!("initdb: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()))
     }
 
-    pub(super) fn start(&self, place: &Place, commits: Commits) -> Result<Daemon, String> {
-        // Its data is thrown away, so it need not write it down at the end: QUIT stops it at once.
-        let mut command = place.command(&self.programs.join("postgres"), "QUIT");
+    pub(super) fn start(&self, dir: &ServerDir, commits: Durability) -> Result<Daemon, String> {
+        // QUIT stops it at once: its data is temporary and need not be flushed.
+        let mut command = dir.command(&self.programs.join("postgres"), "QUIT");
         command.arg("-D").arg(&self.data).arg("-p").arg(self.port.to_string());
-        if commits == Commits::Fast {
+        if commits == Durability::Fast {
             for setting in UNSAFE_AND_FAST {
                 command.arg("-c").arg(setting);
             }
@@ -73,8 +73,8 @@ impl Settings {
             "-c",
             "unix_socket_directories=",
         ]);
-        let answers = vec![Answer::Bytes { port: self.port, question: SSL_REQUEST }];
-        Daemon::start("PostgreSQL", command, Signal::QUIT, &place.path().join("postgres.log"), answers)
+        let answers = vec![ReadyCheck::Bytes { port: self.port, question: SSL_REQUEST }];
+        Daemon::start("PostgreSQL", command, Signal::QUIT, &dir.path().join("postgres.log"), answers)
     }
 
     pub(super) fn environment(&self) -> Environment {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_version_comes_first() {
+    fn newest_version_is_first() {
         let root = tempfile::tempdir().expect("a folder");
         for name in ["9", "15", "14", "common"] {
             fs::create_dir(root.path().join(name)).expect("made");

@@ -1,4 +1,4 @@
-//! The records of decisions in `docs/decisions`: a file for each topic, and an index of all.
+//! The records of decisions in `docs/decisions`: one file per topic, and an index of all.
 //!
 //! A record begins with an anchor, its number and title, and the date with the status:
 //!
@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 
 use super::Finding;
 
-/// Lines of one record from its heading on, empty ones included. Longer text belongs in `ARCHITECTURE.md`.
+/// Most lines of one record from its heading on, including empty ones. Longer text belongs in
+/// `ARCHITECTURE.md`.
 const LINES_MAX: usize = 16;
 /// The file that lists all records.
 pub(super) const INDEX: &str = "README.md";
@@ -41,10 +42,10 @@ struct Record<'a> {
     /// `0042`.
     number: &'a str,
     title: &'a str,
-    /// The line with the date and the status.
+    /// The line with date and status.
     status: &'a str,
     lines: usize,
-    /// Whether the anchor stands before the heading.
+    /// Whether the anchor precedes the heading.
     has_anchor: bool,
 }
 
@@ -55,15 +56,15 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<Finding> {
     let mut numbers = BTreeMap::new();
     let mut index = String::new();
     for (name, text) in files.iter().filter(|(name, _)| name != INDEX) {
-        let place = format!("docs/decisions/{name}");
+        let path = format!("docs/decisions/{name}");
         if !TOPICS.contains(&name.as_str()) {
-            findings.push(Finding::new(&place, format!("is no topic: use one of {}", TOPICS.join(", "))));
+            findings.push(Finding::new(&path, format!("is no topic: use one of {}", TOPICS.join(", "))));
             continue;
         }
         let mut last = "";
         for record in records(text) {
             let Record { number, title, .. } = record;
-            let entry = format!("{place}: D-{number}");
+            let entry = format!("{path}: D-{number}");
             findings.extend(record.problems().into_iter().map(|problem| Finding::new(&entry, problem)));
             if number <= last {
                 findings.push(Finding::new(&entry, format!("must stand before D-{last}")));
@@ -88,15 +89,15 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<Finding> {
 
 /// The index lists each record once, and nothing else.
 fn check_index(listed: &str, expected: &str) -> Vec<Finding> {
-    let place = format!("docs/decisions/{INDEX}");
+    let path = format!("docs/decisions/{INDEX}");
     let entries = |text: &str| -> Vec<String> {
         text.lines().filter(|line| line.starts_with("- [D-")).map(str::to_owned).collect()
     };
     let (listed, expected) = (entries(listed), entries(expected));
     let missing = expected.iter().filter(|line| !listed.contains(line));
     let extra = listed.iter().filter(|line| !expected.contains(line));
-    let missing = missing.map(|line| Finding::new(&place, format!("has no line {line}")));
-    let extra = extra.map(|line| Finding::new(&place, format!("lists no record with {line}")));
+    let missing = missing.map(|line| Finding::new(&path, format!("has no line {line}")));
+    let extra = extra.map(|line| Finding::new(&path, format!("lists no record with {line}")));
     missing.chain(extra).collect()
 }
 
@@ -115,7 +116,7 @@ fn records(text: &str) -> Vec<Record<'_>> {
         .map(|(start, end)| {
             let (number, title) = lines[*start]["## D-".len()..].split_once(": ").unwrap_or_default();
             let body = &lines[*start..end];
-            // The anchor of the next record is not of this one.
+            // The anchor of the next record does not belong to this one.
             let len =
                 body.iter().rposition(|line| !line.is_empty() && !line.starts_with("<a id=")).unwrap_or(0);
             let anchor = format!("<a id=\"d-{number}\"></a>");

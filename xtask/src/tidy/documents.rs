@@ -1,12 +1,12 @@
-//! Lines of documents: at most [`COLUMNS_MAX`] wide, so that a change shows which sentence changed.
+//! Lines of documents: at most [`COLUMNS_MAX`] columns, so that a diff shows which sentence changed.
 
 use super::Finding;
 
-/// Characters of a line of prose. Tables, code and addresses cannot be broken and may be wider.
+/// Columns of a line of prose. Tables, code and addresses cannot be broken and may be wider.
 const COLUMNS_MAX: usize = 120;
 
 /// A finding for each line of prose of a Markdown document that is too wide.
-pub(super) fn check(place: &str, text: &str) -> Vec<Finding> {
+pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut is_code = false;
     let mut findings = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -16,13 +16,14 @@ pub(super) fn check(place: &str, text: &str) -> Vec<Finding> {
         let columns = line.chars().count();
         if !is_code && COLUMNS_MAX < columns && is_prose(line) {
             let problem = format!("has {columns} columns, {COLUMNS_MAX} are allowed: wrap it");
-            findings.push(Finding::new(format!("{place}:{number}"), problem));
+            findings.push(Finding::new(format!("{path}:{number}"), problem));
         }
     }
     findings
 }
 
-/// Neither a row of a table nor a word that alone is too long for a line, such as an address.
+/// Whether a line is prose: not a row of a table, and without a word that is too long for a line, such as an
+/// address.
 fn is_prose(line: &str) -> bool {
     let indent = line.chars().take_while(|c| *c == ' ').count();
     let has_long_word = line.split_whitespace().any(|word| COLUMNS_MAX < indent + 2 + word.chars().count());

@@ -1,4 +1,4 @@
-//! Versions of what comes from outside stand in one place: `[workspace.dependencies]` of the root manifest.
+//! Versions of external dependencies are set only once: in `[workspace.dependencies]` of the root manifest.
 
 use toml::{Table, Value};
 
@@ -7,10 +7,10 @@ use super::Finding;
 /// The tables of a member's manifest that name dependencies.
 const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// Every dependency of one manifest that does not say `workspace = true`, also those of one platform only.
+/// Every dependency of one manifest without `workspace = true`, also those of one platform only.
 ///
 /// Fails if the text is not TOML.
-pub(super) fn check(place: &str, manifest: &str) -> Result<Vec<Finding>, toml::de::Error> {
+pub(super) fn check(path: &str, manifest: &str) -> Result<Vec<Finding>, toml::de::Error> {
     let manifest: Table = manifest.parse()?;
     let platforms = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
     let tables = platforms.filter_map(Value::as_table).chain([&manifest]);
@@ -22,7 +22,7 @@ pub(super) fn check(place: &str, manifest: &str) -> Result<Vec<Finding>, toml::d
             let inherited = value.get("workspace").and_then(Value::as_bool) == Some(true);
             if !inherited {
                 let problem = format!("{name} wants `workspace = true` and its version in the root manifest");
-                findings.push(Finding::new(place, problem));
+                findings.push(Finding::new(path, problem));
             }
         }
     }
@@ -47,13 +47,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_workspace_pins_is_fine() {
+    fn workspace_dependency_is_accepted() {
         check_names("[package]\nname = \"x\"\n[dependencies]\ntokio.workspace = true\n", &[]);
         check_names("[dev-dependencies]\nurl = { workspace = true, features = [\"serde\"] }\n", &[]);
     }
 
     #[test]
-    fn a_version_of_its_own_is_found_in_every_table() {
+    fn crate_level_dependency_version_is_found() {
         check_names("[dependencies]\ntokio = \"1\"\n", &["tokio"]);
         check_names("[dev-dependencies]\nurl = { version = \"2\" }\n", &["url"]);
         check_names("[build-dependencies]\ncc = { path = \"../cc\" }\n", &["cc"]);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_manifest_is_an_error() {
+    fn invalid_manifest_is_an_error() {
         assert!(check("x/Cargo.toml", "[dependencies").is_err());
     }
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use super::{Finding, decisions};
 
 /// The references that exist.
-pub(super) struct Known(BTreeSet<String>);
+pub(super) struct KnownReferences(BTreeSet<String>);
 
-impl Known {
-    /// Those of the headings of both documents, `### C-13`, and of the records of decisions.
+impl KnownReferences {
+    /// Collects the headings of both documents, `### C-13`, and the numbers of decisions.
     pub(super) fn of(documents: &[String], decisions: &[(String, String)]) -> Self {
         let headings = documents.iter().flat_map(|text| text.lines());
         let rules = headings.filter_map(|line| line.strip_prefix("### ")).map(str::to_owned);
@@ -17,21 +17,21 @@ impl Known {
         Self(rules.chain(decisions).collect())
     }
 
-    /// A finding for each reference of a text that names nothing.
-    pub(super) fn check(&self, place: &str, text: &str) -> Vec<Finding> {
+    /// A finding for each reference of a text that does not resolve.
+    pub(super) fn check(&self, path: &str, text: &str) -> Vec<Finding> {
         let unresolved = |(number, line)| {
             let found = references(line).into_iter().filter(|reference| !self.0.contains(*reference));
             found.map(move |reference| {
                 let problem =
                     format!("{reference} is no rule of docs/contract.md or docs/media.md and no decision");
-                Finding::new(format!("{place}:{number}"), problem)
+                Finding::new(format!("{path}:{number}"), problem)
             })
         };
         (1..).zip(text.lines()).flat_map(unresolved).collect()
     }
 }
 
-/// `C-` and `M-` with up to three digits, `D-` with four, as words of their own.
+/// Words of the form `C-` or `M-` with up to three digits, or `D-` with four.
 fn references(line: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let words = line.split(|c| !is_word(c));
@@ -56,12 +56,13 @@ mod tests {
     #[test]
     fn reference_to_nothing_is_found() {
         let documents = ["# Title\n\n### C-13\n\nText\n".to_owned(), "### M-7\n".to_owned()];
-        let known = Known::of(&documents, &[("api.md".to_owned(), "## D-0042: A title\n".to_owned())]);
+        let existing =
+            KnownReferences::of(&documents, &[("api.md".to_owned(), "## D-0042: A title\n".to_owned())]);
         let good = "// (C-13, M-7; D-0042), AC-3, VC-1, C-A, UTC-5 and D-42";
-        assert_eq!(known.check("a.rs", good), []);
-        // Put together here: this file is checked, too.
+        assert_eq!(existing.check("a.rs", good), []);
+        // Assembled here, because this file is checked too.
         let bad = format!("// C-14\n\n// M-{}: D-0043", 70);
-        let found: Vec<_> = known.check("a.rs", &bad).iter().map(ToString::to_string).collect();
+        let found: Vec<_> = existing.check("a.rs", &bad).iter().map(ToString::to_string).collect();
         let problem = "is no rule of docs/contract.md or docs/media.md and no decision";
         assert_eq!(
             found,

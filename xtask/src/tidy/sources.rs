@@ -1,30 +1,30 @@
 //! Rules about single lines of source text.
 //!
-//! They read text, not syntax: a rule names what must not stand in a line, and where it holds.
+//! They use text, not syntax: a rule has the forbidden words of a line, and its scope.
 
 use super::Finding;
 
-/// Something that must not be written.
+/// A forbidden text.
 struct Rule {
-    /// The words that give it away; one of them is enough.
+    /// The forbidden words; one of them is enough.
     words: &'static [&'static str],
-    /// The lines it holds for.
+    /// The lines to which it applies.
     holds: fn(&Line<'_>) -> bool,
     problem: &'static str,
 }
 
-/// One line and where it stands.
+/// One line and its location.
 struct Line<'a> {
     /// Path of the file, relative to the workspace.
     path: &'a str,
     text: &'a str,
-    /// In a file or a module of tests.
+    /// In a test file or a test module.
     is_test: bool,
-    /// In a file whose tests hold tokio's clock: there a timer does not wait, it moves the clock.
+    /// In a file whose tests pause tokio's clock: there a timer does not wait, it moves the clock.
     holds_clock: bool,
 }
 
-// The words are put together here so that this file does not break its own rules.
+// The words are assembled so that this file does not break its own rules.
 const RULES: [Rule; 5] = [
     Rule {
         words: &[
@@ -61,23 +61,23 @@ const RULES: [Rule; 5] = [
 /// Columns of a line of a comment, the indentation included.
 const COMMENT_COLUMNS_MAX: usize = 110;
 
-/// Whether a comment of its own line is too wide. Rows of a table, and what is aligned with spaces, stay as
-/// they are.
+/// Whether a comment on a line of its own is too wide. Rows of a table, and text aligned with spaces, are
+/// exempt.
 fn is_wide_comment(text: &str) -> bool {
     let comment = text.trim_start();
     let is_prose = comment.starts_with("//") && !comment.contains('|') && !comment.contains("  ");
     is_prose && COMMENT_COLUMNS_MAX < text.chars().count()
 }
 
-/// Whether a file belongs to a crate that starts processes: the engine, and what is no part of the product.
+/// Whether a crate may start processes: the engine, and crates that are not part of the product.
 fn may_start_processes(path: &str) -> bool {
     ["crates/engine/", "crates/testkit/", "bench/", "xtask/"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Every line of one file that breaks a rule, and the file itself if its head is missing.
+/// Findings for every line of one file that breaks a rule, and for the file itself if its head is missing.
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if wants_head(path) && !text.starts_with("//!") {
+    if needs_module_doc(path) && !text.starts_with("//!") {
         findings.push(Finding::new(path, "begins without a head (`//!`) that says what it is for"));
     }
     let tests_begin = if is_test_file(path) { 0 } else { start_of_test_module(text) };
@@ -93,18 +93,18 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// The first file of a crate or of a module with files of its own. Any other may begin with the item it is
-/// named for.
-fn wants_head(path: &str) -> bool {
-    let begins_something = ["/lib.rs", "/main.rs", "/mod.rs"].iter().any(|name| path.ends_with(name));
-    begins_something && path.contains("/src/")
+/// Whether it is the first file of a crate, or of a module with several files. Any other may begin with its
+/// main item.
+fn needs_module_doc(path: &str) -> bool {
+    let is_module_root = ["/lib.rs", "/main.rs", "/mod.rs"].iter().any(|name| path.ends_with(name));
+    is_module_root && path.contains("/src/")
 }
 
 fn is_test_file(path: &str) -> bool {
     path.contains("/tests/") || path.contains("/benches/") || path.ends_with("/tests.rs")
 }
 
-/// Index of the line where `#[cfg(test)] mod … {` begins. Such a module ends its file.
+/// Index of the line with `#[cfg(test)] mod … {`. Such a module ends its file.
 fn start_of_test_module(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let begins = |index: usize| {
@@ -121,17 +121,17 @@ mod tests {
 
     const PATH: &str = "crates/jobs/src/run.rs";
 
-    /// Checks a file that has its head, and compares the numbers of the lines found.
+    /// Checks a file that has its head, and compares the line numbers of the findings.
     #[track_caller]
     fn check_lines(path: &str, lines: &[&str], expected: &[usize]) {
         let findings = check(path, &format!("//! A head.\n{}", lines.join("\n")));
-        let places: Vec<&str> = findings.iter().map(|finding| finding.place.as_str()).collect();
+        let locations: Vec<&str> = findings.iter().map(|finding| finding.location.as_str()).collect();
         let expected: Vec<String> = expected.iter().map(|number| format!("{path}:{number}")).collect();
-        assert_eq!(places, expected);
+        assert_eq!(locations, expected);
     }
 
     #[test]
-    fn unfinished_work_is_found_in_every_language() {
+    fn todo_is_found_in_every_language() {
         let unfinished = RULES[0].words;
         for word in unfinished {
             check_lines(PATH, &["", &format!("    {word}")], &[3]);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_is_left_out_is_found() {
+    fn ignored_test_is_found() {
         let word = RULES[1].words[0];
         check_lines(PATH, &["#[test]", &format!("{word}]"), &format!("{word} = \"slow\"]")], &[3, 4]);
     }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_is_started_by_the_engine_only() {
+    fn process_start_outside_the_engine_is_found() {
         let word = RULES[3].words[0];
         let line = format!("use std::{word};");
         check_lines(PATH, &[&line], &[2]);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_comment_is_found() {
+    fn wide_comment_is_found() {
         let word = |columns: usize| format!("    // {}", "x".repeat(columns - 7));
         check_lines(PATH, &[&word(110), &word(111)], &[3]);
         let row = format!("//! | `a.rs` | {} |", "x".repeat(110));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_head_is_found() {
+    fn file_without_module_doc_is_found() {
         let head = |path: &str, text: &str| check(path, text).len();
         for path in ["crates/jobs/src/lib.rs", "crates/server/src/main.rs", "crates/jobs/src/run/mod.rs"] {
             assert_eq!(head(path, "use std::fmt;\n"), 1, "{path}");

@@ -5,7 +5,7 @@ use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
-use kinora_web::list_query::ListQuery;
+use kinora_web::pagination::ListQuery;
 
 use crate::ApiState;
 use crate::error;
@@ -13,7 +13,7 @@ use crate::error;
 /// Longest id of a stream, in characters (C-115).
 pub(super) const STREAM_ID_MAX: usize = 255;
 
-/// The id of a stream as it was sent, whatever its form. 404 when it is no text: nothing is called so.
+/// The id of a stream as it was sent, in any form. 404 when it is not valid text: no stream has such an id.
 pub(crate) struct LivestreamId(String);
 
 impl LivestreamId {
@@ -31,8 +31,8 @@ impl<S: Send + Sync> FromRequestParts<S> for LivestreamId {
     }
 }
 
-/// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. None yet: there is no way
-/// to cut one.
+/// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. The list is empty, since
+/// media cannot be cut yet.
 ///
 /// 404 unless the media is in the caller's workspace.
 pub(crate) async fn media_clips(
@@ -46,10 +46,10 @@ pub(crate) async fn media_clips(
     Ok(listing.empty())
 }
 
-/// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. None yet, whatever
-/// the id: there are no live streams (D-0066).
+/// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. The list is empty
+/// for every id, since there are no live streams (D-0066).
 ///
-/// The id of a stream is no UUID, so its form is not looked at.
+/// The id of a stream is no UUID, so its form is not checked.
 pub(crate) async fn live_clips(
     _: Reader,
     LivestreamId(id): LivestreamId,

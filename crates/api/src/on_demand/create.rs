@@ -1,11 +1,11 @@
 use axum::extract::State;
 use kinora_domain::Media;
 use kinora_web::auth::Writer;
-use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
+use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
 use kinora_web::extract::JsonBody;
-use kinora_web::once::Once;
+use kinora_web::idempotency::IdempotentRequest;
 
 use super::create_request;
 use crate::ApiState;
@@ -19,11 +19,11 @@ use crate::view::CreatedMedia;
 pub(crate) async fn create(
     State(app): State<ApiState>,
     caller: Writer,
-    once: Once,
+    idempotent_request: IdempotentRequest,
     JsonBody(body): JsonBody,
-) -> Result<Answer, ApiError> {
+) -> Result<RenderedResponse, ApiError> {
     let (new, warnings) = create_request::parse(&body, caller.workspace)?;
     let created =
-        move |media: Media| Data::created(CreatedMedia::from(&media), warnings.clone()).into_answer();
-    app.service.create_media(&caller, new, Respond::with(once, &app.idempotency, created)).await
+        move |media: Media| Data::created(CreatedMedia::from(&media), warnings.clone()).into_rendered();
+    app.service.create_media(&caller, new, Respond::with(idempotent_request, &app.idempotency, created)).await
 }

@@ -1,8 +1,8 @@
-//! What the document of the API says of media and what belongs to them.
+//! The OpenAPI descriptions of media and their related resources.
 
 pub(super) mod requests;
 
-use kinora_domain::{MediaSettings, Mp4Refusal};
+use kinora_domain::{MediaSettings, Mp4Rejected};
 use kinora_web::error::ApiError;
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
@@ -15,9 +15,9 @@ use crate::view::{CreatedMedia, MediaView};
 
 const MEDIA: &str = "Media";
 const DRM: &str = "DRM configurations";
-/// Of the filter by states.
-const STATUS: &str = "In this state. No media is ever `Downloaded`, `Validating`, `In Queue` or `Processing` here: asked for, these list \
-    nothing.";
+/// The description of the filter by state.
+const STATUS: &str = "Media with this status. This server never uses `Downloaded`, `Validating`, `In Queue` \
+    and `Processing`; these return an empty list.";
 
 /// Every operation below `/on-demand`.
 pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -36,12 +36,13 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
     let (created, media, info) =
         (schemas.of::<CreatedMedia>(), schemas.of::<MediaView>(), schemas.of::<InputInfo>());
     let all = [
-        Operation::post("/on-demand", "createMedia", "Make a media from an address")
-            .says(
-                "The file is fetched at once. The answer has a playback ID, which can be used before the media is ready: players are \
-                 asked to come again until it is. `video.media.ready` or `video.media.failed` tells how it ended.",
+        Operation::post("/on-demand", "createMedia", "Create a media from a URL")
+            .description(
+                "The download starts at once. The response has a playback ID that can be used before the \
+                    media is ready; players retry until then. `video.media.ready` or `video.media.failed` \
+                    reports the result.",
             )
-            .takes(
+            .request_body(
                 create,
                 &[
                     ("least", json!({"inputs": [{"type": "video", "url": "https://example.com/talk.mp4"}]})),
@@ -60,25 +61,25 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .creates(created, created_example()),
         Operation::get("/on-demand", "listMedia", "List media")
-            .says("The media of the access token's workspace that meet all filters. The `Link` header leads to the pages beside this one.")
+            .description("Returns the media of the access token's workspace that match all filters. The `Link` header has the URLs of the neighbouring pages.")
             .lists(media.clone(), media_example())
             .query("status", false, json!({"type": "string", "enum": filter::STATUSES}), STATUS)
-            .query("title", false, text(1), "Whose title begins so, in upper or lower case.")
-            .query("creatorId", false, text(0), "Of this creator.")
-            .query("metadataKey", false, text(0), "With this key in their metadata. `metadata[KEY]=VALUE` asks for an entry, up to ten times.")
-            .query("createdAfter", false, instant(), "Created then or later; a day alone begins at midnight in UTC.")
+            .query("title", false, text(1), "Media whose title begins with this text; case is ignored.")
+            .query("creatorId", false, text(0), "Media with this `creatorId`.")
+            .query("metadataKey", false, text(0), "Media whose metadata has this key. `metadata[KEY]=VALUE` matches a key with its value, up to ten times.")
+            .query("createdAfter", false, instant(), "Media created at this time or later. A date alone means midnight in UTC.")
             .query("createdBefore", false, instant(), "Created before."),
         one(Operation::get("/on-demand/{mediaId}", "getMedia", "Read a media"))
             .conditional()
-            .says("The id of a direct upload is the id of its media, which is there from the first byte on.")
+            .description("A direct upload and its media have the same id. The media exists from the first stored byte.")
             .answers(media.clone(), media_example()),
         one(Operation::patch("/on-demand/{mediaId}", "updateMedia", "Change a media"))
             .conditional()
-            .says(
-                "What is not sent stays as it is; `metadata` is replaced whole, and `title: null` empties the title. \
-                 `video.media.updated` tells of it, unless nothing is another than before.",
+            .description(
+                "Fields that are left out stay unchanged. `metadata` is replaced as a whole; `title: null` \
+                    clears the title. A change emits `video.media.updated`.",
             )
-            .takes(
+            .request_body(
                 update,
                 &[
                     ("title", json!({"title": "Another title"})),
@@ -89,46 +90,46 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
                 ],
             )
             .answers(media.clone(), media_example()),
-        one(Operation::patch("/on-demand/{mediaId}/source-access", "updateSourceAccess", "Open or close the original"))
+        one(Operation::patch("/on-demand/{mediaId}/source-access", "updateSourceAccess", "Enable or disable source downloads"))
             .conditional()
-            .says(
-                "While it is on, the file as it came is at `{playbackId}/source`, with its own type, for all who may watch. \
-                 `video.media.source.ready` and `video.media.source.deleted` tell of a media that is ready, `video.media.updated` of every \
-                 change; what is so already is not told.",
+            .description(
+                "While enabled, viewers can download the unchanged source from `{playbackId}/source`, with \
+                    its own media type. A change emits `video.media.updated` and, for a ready media, \
+                    `video.media.source.ready` or `video.media.source.deleted`.",
             )
-            .takes(source_access, &[("on", json!({"sourceAccess": true}))])
+            .request_body(source_access, &[("on", json!({"sourceAccess": true}))])
             .answers(media.clone(), media_example()),
-        one(Operation::patch("/on-demand/{mediaId}/update-mp4Support", "updateMp4Support", "Offer a media in one file"))
+        one(Operation::patch("/on-demand/{mediaId}/update-mp4Support", "updateMp4Support", "Offer a media as a single file"))
             .conditional()
-            .says(
-                "What is copied of the source can be fetched at once, what is encoded is made first. `video.media.mp4Support.ready` tells when \
-                 all of it can be fetched.",
+            .description(
+                "A file that copies the source is available at once; otherwise it is encoded first. \
+                    `video.media.mp4Support.ready` is emitted once all files are available.",
             )
-            .takes(files, &[("pictures", json!({"mp4Support": "capped_4k"}))])
+            .request_body(files, &[("pictures", json!({"mp4Support": "capped_4k"}))])
             .answers(media, media_example())
-            .refuses(error::files_refused(Mp4Refusal::Unchanged("capped_4k")))
-            .refuses(error::files_refused(Mp4Refusal::NoSound)),
+            .error(error::mp4_rejected(Mp4Rejected::Unchanged("capped_4k")))
+            .error(error::mp4_rejected(Mp4Rejected::NoAudio)),
         one(Operation::delete("/on-demand/{mediaId}", "deleteMedia", "Delete a media"))
             .conditional()
-            .says("It is gone with this answer, its bytes soon after. It cannot be taken back.")
-            .answers_done(),
-        one(Operation::get("/on-demand/{mediaId}/input-info", "getInputInfo", "Read where a media came from"))
-            .says("Known once the media is `Ready`.")
+            .description("The media is gone once the response arrives; its objects are deleted soon after. This cannot be undone.")
+            .responds_empty(),
+        one(Operation::get("/on-demand/{mediaId}/input-info", "getInputInfo", "Read the source of a media"))
+            .description("Available once the media is `Ready`.")
             .answers(info, input_info_example())
-            .refuses(error::input_info_not_found()),
-        one(Operation::get("/on-demand/{mediaId}/media-clips", "listMediaClips", "List what was cut from a media"))
-            .says("None yet: there is no way to cut one.")
-            .lists_nothing(),
-        Operation::get("/on-demand/{livestreamId}/live-clips", "listLiveClips", "List what was cut from a live stream")
-            .says("None yet, whatever the id: there are no live streams.")
+            .error(error::input_info_not_found()),
+        one(Operation::get("/on-demand/{mediaId}/media-clips", "listMediaClips", "List the clips of a media"))
+            .description("Always empty: this server does not support clips of a media yet.")
+            .lists_empty(),
+        Operation::get("/on-demand/{livestreamId}/live-clips", "listLiveClips", "List the clips of a live stream")
+            .description("Always empty, for any id: this server does not support live streams.")
             .part(
                 "livestreamId",
                 json!({"type": "string", "minLength": 1, "maxLength": super::clips::STREAM_ID_MAX}),
                 "The id of a live stream.",
                 "0123456789abcdef0123456789abcdef",
             )
-            .lists_nothing()
-            .refuses(ApiError::no_such_path()),
+            .lists_empty()
+            .error(ApiError::no_such_path()),
     ];
     all.into_iter().map(|operation| operation.tagged(MEDIA)).collect()
 }
@@ -141,24 +142,24 @@ fn instant() -> Value {
     json!({"type": "string", "format": "date-time"})
 }
 
-/// What is asked of one media.
+/// The parameters and errors of an operation on one media.
 pub(super) fn one(operation: Operation) -> Operation {
-    operation.id("mediaId", "The id of a media.", example::MEDIA).refuses(error::media_not_found())
+    operation.id("mediaId", "The id of a media.", example::MEDIA).error(error::media_not_found())
 }
 
 fn drm_configurations() -> Vec<Operation> {
     let all = [
         Operation::get("/on-demand/drm-configurations", "listDrmConfigurations", "List DRM configurations")
-            .says("None: there is no licence service that one could belong to.")
-            .lists_nothing(),
+            .description("Always empty: this server has no licence service.")
+            .lists_empty(),
         Operation::get(
             "/on-demand/drm-configurations/{drmConfigurationId}",
             "getDrmConfiguration",
             "Read a DRM configuration",
         )
-        .says("404, as there are none.")
+        .description("Always 404: this server has no DRM configurations.")
         .id("drmConfigurationId", "The id of a DRM configuration.", example::OTHER)
-        .refuses(error::drm_configuration_not_found()),
+        .error(error::drm_configuration_not_found()),
     ];
     all.into_iter().map(|operation| operation.tagged(DRM)).collect()
 }

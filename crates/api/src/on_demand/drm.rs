@@ -3,17 +3,17 @@ use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
-use kinora_web::list_query::ListQuery;
+use kinora_web::pagination::ListQuery;
 
 use crate::error;
 
-/// `GET /on-demand/drm-configurations`: none, for there is no licence service that one could belong to
+/// `GET /on-demand/drm-configurations`: an empty list, since there is no licence service to configure
 /// (C-16).
 pub(crate) async fn drm_configurations(_: Reader, query: ListQuery) -> Result<Data<[(); 0]>, ApiError> {
     Ok(query.of_list("DRM configurations")?.empty())
 }
 
-/// `GET /on-demand/drm-configurations/{drmConfigurationId}`: 404, as of every id that is none of the caller's
+/// `GET /on-demand/drm-configurations/{drmConfigurationId}`: 404, as for every id outside the caller's
 /// workspace.
 pub(crate) async fn drm_configuration(_: Reader, _: PathId<DrmConfigurationId>) -> ApiError {
     error::drm_configuration_not_found()

@@ -3,25 +3,25 @@
 use kinora_domain::{MediaSettings, Timestamp};
 use kinora_store::MediaFilter;
 use kinora_web::fields::Problems;
-use kinora_web::instant::instant_or_day;
-use kinora_web::list_query::ListQuery;
+use kinora_web::pagination::ListQuery;
+use kinora_web::parse_timestamp::instant_or_day;
 
 const NAMES: [&str; 6] = ["status", "title", "creatorId", "metadataKey", "createdAfter", "createdBefore"];
-/// `metadata[KEY]=VALUE`; of this name alone nothing is known.
+/// `metadata[KEY]=VALUE`; the name alone filters nothing.
 const METADATA: &str = "metadata";
 const TEXT_MAX: usize = MediaSettings::TEXT_MAX;
 
-/// The states of a media as the contract has them (C-137), in its order. No media of ours is ever in some
-/// of them: asked for, these find nothing, in the index of states.
+/// The states of a media in the contract (C-137), in its order. No media here ever has some of them: a
+/// filter by them finds nothing, in the index of states.
 pub(super) const STATUSES: [&str; 8] =
     ["Created", "Downloading", "Downloaded", "Validating", "In Queue", "Processing", "Ready", "Failed"];
 
-/// Whether a parameter of this name says which media are listed.
+/// Whether a parameter of this name is a filter.
 pub(super) fn is_filter(name: &str) -> bool {
     NAMES.contains(&name) || name == METADATA || name.starts_with("metadata[")
 }
 
-/// Which media are asked for. What is wrong is told by the name of its parameter.
+/// Parses the filters. An error names its parameter.
 pub(super) fn read(query: &ListQuery, problems: &Problems) -> MediaFilter {
     let filter = MediaFilter {
         state: status(query, problems),
@@ -77,13 +77,13 @@ fn metadata(query: &ListQuery, problems: &Problems) -> Vec<(String, String)> {
         let Some(key) = key else {
             problems.add(
                 METADATA,
-                "must be written metadata[KEY]=VALUE; for a key with any value, metadataKey=KEY",
+                "must have the form metadata[KEY]=VALUE; for a key with any value, use metadataKey=KEY",
             );
             continue;
         };
         if key.chars().count() > TEXT_MAX {
             problems.add(METADATA, format!("must have keys of at most {TEXT_MAX} characters"));
-        } else if entries.iter().any(|(known, _)| known == key) {
+        } else if entries.iter().any(|(existing, _)| existing == key) {
             problems.add(name, "must be given once");
         } else if is_short(name, value, problems) {
             entries.push((key.to_owned(), value.clone()));
@@ -101,7 +101,7 @@ fn instant(query: &ListQuery, name: &str, problems: &Problems) -> Option<Timesta
     if instant.is_none() {
         problems.add(
             name,
-            "must be an instant such as 2025-11-03T10:03:48Z, or a day such as 2025-11-03; write %2B for a plus sign",
+            "must be a time such as 2025-11-03T10:03:48Z, or a date such as 2025-11-03; encode a plus sign as %2B",
         );
     }
     instant

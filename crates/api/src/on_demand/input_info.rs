@@ -11,7 +11,7 @@ use crate::ApiState;
 use crate::error;
 use crate::view::TrackView;
 
-/// What a media was made from (C-133).
+/// The source of a media (C-133).
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct InputInfo {
     configuration: Configuration,
@@ -32,10 +32,10 @@ struct File {
     tracks: Vec<TrackView>,
 }
 
-/// `GET /on-demand/{mediaId}/input-info`: where a ready media came from and what was found in it.
+/// `GET /on-demand/{mediaId}/input-info`: the source address of a ready media, and the content of its file.
 ///
 /// The address is the one that the client sent. 404 unless the media is in the caller's workspace, and while
-/// nothing is known of its file: before it is ready, and when it failed.
+/// its file is not analysed: before it is ready, and when it failed.
 pub(crate) async fn input_info(
     State(app): State<ApiState>,
     caller: Reader,

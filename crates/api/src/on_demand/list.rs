@@ -3,13 +3,13 @@ use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::fields::Problems;
-use kinora_web::list_query::ListQuery;
+use kinora_web::pagination::ListQuery;
 
 use super::filter;
 use crate::ApiState;
 use crate::view::MediaView;
 
-/// `GET /on-demand`: one page of the workspace's media, by creation time, those that the filters let through.
+/// `GET /on-demand`: one page of the workspace's media that match the filters, by creation time.
 pub(crate) async fn list(
     State(app): State<ApiState>,
     caller: Reader,

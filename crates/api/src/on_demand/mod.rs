@@ -1,5 +1,7 @@
 //! `/on-demand`: media made from addresses and from direct uploads.
 
+mod access_restrictions;
+mod audio_input;
 mod clips;
 mod create;
 mod create_request;
@@ -9,18 +11,16 @@ mod drm;
 mod filter;
 mod input_info;
 mod list;
+mod media_settings_request;
 mod mp4_support;
 mod playback_ids;
 mod playlists;
 mod read;
-mod rules;
-mod sound_input;
 mod source_access;
 mod tracks;
 mod update;
 mod update_request;
 mod upload;
-mod wishes;
 
 pub(super) use clips::{live_clips, media_clips};
 pub(super) use create::create;

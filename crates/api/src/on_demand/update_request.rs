@@ -5,36 +5,36 @@ use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
 
-use super::wishes::metadata;
+use super::media_settings_request::metadata;
 
-/// Latest time that is accepted: sized for a media of 12 hours (C-138), with room. A time past the end is the
-/// last frame.
+/// Latest time that is accepted, in seconds: sized for a media of 12 hours (C-138), with a margin. A time
+/// past the end selects the last frame.
 pub(super) const TIME_S_MAX: u32 = 1_000_000;
 
-/// What the client wants to be another.
+/// Parses the requested changes.
 pub(super) fn parse(body: &Value) -> Result<MediaChange, ApiError> {
     let problems = Problems::default();
     let change = Fields::of_body(body, &problems).map(|fields| MediaChange {
         title: title(&fields),
-        creator_id: fields.kept_text("creatorId", MediaSettings::TEXT_MAX),
+        creator_id: fields.stored_text("creatorId", MediaSettings::TEXT_MAX),
         metadata: metadata(&fields),
         thumbnail_ms: thumbnail(&fields),
     });
     problems.into_result(change)
 }
 
-/// `thumbnail: {time: seconds}` (D-0083). `null` goes back to a picture near the middle.
+/// `thumbnail: {time: seconds}` (D-0083). `null` selects a frame near the middle again.
 fn thumbnail(fields: &Fields<'_>) -> Change<u64> {
     if fields.is_null("thumbnail") {
         return Change::Clear;
     }
     let Some(thumbnail) = fields.object("thumbnail") else { return Change::Keep };
     if !thumbnail.has("time") {
-        thumbnail.refuse("time", "must not be null");
+        thumbnail.reject("time", "must not be null");
     }
     let Some(seconds) = thumbnail.number("time") else { return Change::Keep };
     if !(0.0..=f64::from(TIME_S_MAX)).contains(&seconds) {
-        thumbnail.refuse("time", format!("must be seconds from 0 to {TIME_S_MAX}"));
+        thumbnail.reject("time", format!("must be seconds from 0 to {TIME_S_MAX}"));
         return Change::Keep;
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
@@ -42,12 +42,12 @@ fn thumbnail(fields: &Fields<'_>) -> Change<u64> {
     Change::Set(time_ms)
 }
 
-/// `null` empties it: it is null in answers too.
+/// `null` clears the title: it is null in responses too.
 fn title(fields: &Fields<'_>) -> Change<String> {
     if fields.is_null("title") {
         return Change::Clear;
     }
-    fields.kept_text("title", MediaSettings::TEXT_MAX).map_or(Change::Keep, Change::Set)
+    fields.stored_text("title", MediaSettings::TEXT_MAX).map_or(Change::Keep, Change::Set)
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_sent_stays_and_null_empties_title_and_thumbnail() {
+    fn missing_fields_stay_null_clears_title_and_thumbnail() {
         let check = |body: Value, expected: MediaChange| {
             assert_eq!(parse(&body).unwrap(), expected, "{body}");
         };
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_field_is_refused_by_its_path() {
+    fn invalid_fields_are_named_by_path() {
         let long = "x".repeat(256);
         let eleven: serde_json::Map<_, _> = (0..11).map(|n| (n.to_string(), json!("v"))).collect();
         for (body, path) in [
@@ -110,8 +110,8 @@ mod tests {
             (json!({"thumbnail": {"time": 1_000_000.5}}), "thumbnail.time"),
         ] {
             let refused = parse(&body).err().unwrap_or_else(|| panic!("accepted: {body}"));
-            let told = format!("{refused:?}");
-            assert!(told.contains(&format!("field: \"{path}\"")), "{body}: {told}");
+            let error_text = format!("{refused:?}");
+            assert!(error_text.contains(&format!("field: \"{path}\"")), "{body}: {error_text}");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The document of the API (OpenAPI 3.1), made of the code, and the page that shows it.
 //!
-//! Each resource has a `doc.rs` beside its operations, which describes them. Tests hold the paths and methods
-//! against those that are served, send every example, and look whether each answer is as it is described.
+//! Each resource has a `doc.rs` next to its operations, which describes them. Tests compare the paths and
+//! methods with those that are served, send every example, and check each response against its description.
 
-mod page;
+mod docs_page;
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,8 +13,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use bytes::Bytes;
-use kinora_web::addresses::Addresses;
 use kinora_web::assets::Assets;
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::gzip::{self, GzipCache};
 use kinora_web::openapi::{Described, describe};
 use serde_json::{Value, json};
@@ -25,27 +25,28 @@ use crate::operations;
 pub(crate) const PATHS: [&str; 2] = ["/openapi.json", "/docs"];
 
 /// What a newcomer reads first.
-const ABOUT: &str = "Media come in by address or by upload, play at once on every device, and tell your application by signed \
-webhooks.\n\nEvery path is served with and without `/v1`. Every answer is JSON and has an `X-Request-Id`: yours, if you sent one of at \
-most 128 visible characters. Fields that are not named here are ignored in requests; `null` is the same as left out.\n\nWhat a path \
-cannot do is refused before an operation is reached: an unknown path with 404, an unknown method with 405 and `Allow`.\n\nA server may limit \
-how many requests an access token sends; then every answer to a token has `RateLimit`, and what is too much is 429 with `Retry-After`.";
+const ABOUT: &str = "Create media from a URL or an upload, play them at once on every device, and receive \
+    signed webhooks.\n\nEvery path works with and without `/v1`. Every response is JSON and has an \
+    `X-Request-Id`: yours, if you sent one of at most 128 visible characters. Unknown request fields are \
+    ignored; `null` means the same as leaving the field out.\n\nAn unknown path returns 404, an unknown \
+    method 405 with `Allow`.\n\nA server may limit the requests of an access token. Every response to a \
+    token then has `RateLimit`, and excess requests return 429 with `Retry-After`.";
 
 /// The groups of operations, in the order in which they are shown.
 const TAGS: [(&str, &str); 8] = [
-    ("Media", "What comes in, and what players get of it."),
-    ("Direct uploads", "Files that your users send by themselves, to a signed address."),
-    ("Playback IDs", "Through what a media is watched, and by whom."),
-    ("Playlists", "Media that play one after another, chosen by hand or by dates."),
-    ("Signing keys", "What you sign the playback tokens of private media with."),
-    ("Usage", "What a workspace stored, had encoded and delivered."),
-    ("DRM configurations", "There are none: this server has no licence service."),
-    ("Not supported", "Operations that exist elsewhere. Here they answer 404, which says so."),
+    ("Media", "Create, read, change and delete media and their tracks."),
+    ("Direct uploads", "Files that your users send directly to a signed URL."),
+    ("Playback IDs", "Public handles of media, and the rules for their viewers."),
+    ("Playlists", "Media that play one after another, chosen by hand or by date."),
+    ("Signing keys", "Keys that sign the playback tokens of private media."),
+    ("Usage", "Storage, encoding and delivery of a workspace."),
+    ("DRM configurations", "Always empty: this server has no licence service."),
+    ("Not supported", "Operations that this server does not support. They return 404."),
 ];
 
 /// State of these routes.
 pub struct OpenApiState {
-    addresses: Arc<Addresses>,
+    addresses: Arc<BaseUrls>,
     assets: Arc<dyn Assets>,
     gzip: Arc<GzipCache>,
     /// Made once.
@@ -54,7 +55,7 @@ pub struct OpenApiState {
 
 impl OpenApiState {
     /// Of a server at these addresses. The page is one of the assets.
-    pub fn new(addresses: Arc<Addresses>, assets: Arc<dyn Assets>, gzip: Arc<GzipCache>) -> Self {
+    pub fn new(addresses: Arc<BaseUrls>, assets: Arc<dyn Assets>, gzip: Arc<GzipCache>) -> Self {
         Self { addresses, assets, gzip, document: OnceLock::new() }
     }
 }
@@ -62,7 +63,7 @@ impl OpenApiState {
 /// The document and its page. They are public, so they need no access token.
 pub(crate) fn routes(state: Arc<OpenApiState>) -> Router {
     let [document, page] = PATHS;
-    Router::new().route(document, get(json)).route(page, get(page::page)).with_state(state)
+    Router::new().route(document, get(json)).route(page, get(docs_page::page)).with_state(state)
 }
 
 /// `GET /openapi.json`: the document. Pages of any origin may read it: tools are such pages.
@@ -83,7 +84,7 @@ async fn json(State(state): State<Arc<OpenApiState>>, request: HeaderMap) -> Res
 }
 
 /// The document of the API (OpenAPI 3.1), at these addresses.
-pub fn document(addresses: &Addresses) -> Value {
+pub fn document(addresses: &BaseUrls) -> Value {
     let Described { paths, headers, responses, schemas } = describe(operations);
     let public = &addresses.public;
     let tags = TAGS.map(|(name, description)| json!({"name": name, "description": description}));
@@ -96,7 +97,7 @@ pub fn document(addresses: &Addresses) -> Value {
             "description": ABOUT,
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
-        "servers": [{"url": format!("{public}/v1")}, {"url": public, "description": "The same without the prefix."}],
+        "servers": [{"url": format!("{public}/v1")}, {"url": public, "description": "The same API without the prefix."}],
         "security": [{"accessToken": []}],
         "tags": tags,
         "paths": paths,
@@ -104,7 +105,7 @@ pub fn document(addresses: &Addresses) -> Value {
             "securitySchemes": {"accessToken": {
                 "type": "http",
                 "scheme": "basic",
-                "description": "An access token: its id is the user name, its secret the password. `kinora token create` makes one.",
+                "description": "An access token: its id is the user name, its secret the password. Create one with `kinora token create`.",
             }},
             "headers": headers,
             "responses": responses,

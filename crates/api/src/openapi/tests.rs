@@ -4,12 +4,12 @@ use super::*;
 
 fn documented() -> Value {
     let server = "http://server.test".to_owned();
-    document(&Addresses { public: server.clone(), stream: server.clone(), images: server })
+    document(&BaseUrls { public: server.clone(), stream: server.clone(), images: server })
 }
 
 /// A new path is described in the `doc.rs` of its resource. Tests of the whole server compare the methods.
 #[test]
-fn every_path_that_is_served_is_described_and_no_other() {
+fn document_has_exactly_the_served_paths() {
     let served: BTreeSet<_> = crate::paths().into_iter().collect();
     let document = documented();
     let described: BTreeSet<_> = document["paths"].as_object().unwrap().keys().cloned().collect();
@@ -26,13 +26,13 @@ fn every_path_that_is_served_is_described_and_no_other() {
 }
 
 #[test]
-fn what_the_document_points_to_is_there_and_what_it_has_is_pointed_to() {
+fn document_refs_resolve_and_components_are_used() {
     let document = documented();
     let mut pointed = BTreeSet::new();
     collect(&document, &mut pointed);
-    for place in &pointed {
-        let pointer = place.strip_prefix('#').expect("it points into itself");
-        assert!(document.pointer(pointer).is_some(), "{place} is not there");
+    for reference in &pointed {
+        let pointer = reference.strip_prefix('#').expect("it points into itself");
+        assert!(document.pointer(pointer).is_some(), "{reference} is not there");
     }
     for group in ["schemas", "responses", "headers"] {
         for name in document["components"][group].as_object().unwrap().keys() {
@@ -54,7 +54,7 @@ fn collect(value: &Value, pointed: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn operations_have_names_of_their_own_groups_that_exist_and_an_answer() {
+fn operations_have_unique_ids_known_tags_and_responses() {
     let document = documented();
     let groups: BTreeSet<_> = TAGS.into_iter().map(|(name, _)| name).collect();
     let (mut names, mut used) = (BTreeSet::new(), BTreeSet::new());

@@ -3,14 +3,14 @@ use kinora_domain::{PlaybackId, Timestamp, TokenClaims};
 use kinora_service::NewRevokedToken;
 use kinora_store::RevokedToken;
 use kinora_web::auth::Writer;
-use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
+use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
 use kinora_web::extract::JsonBody;
 use kinora_web::fields::{Fields, Problems};
-use kinora_web::instant::instant;
-use kinora_web::once::Once;
+use kinora_web::idempotency::IdempotentRequest;
 use kinora_web::openapi::schema;
+use kinora_web::parse_timestamp::instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -18,10 +18,10 @@ use serde_json::Value;
 use crate::ApiState;
 use crate::commit::Respond;
 
-/// Longest text of a time.
+/// Longest text of a time, in characters.
 const TIME_CHARS_MAX: usize = 64;
 
-/// A token that is refused.
+/// A revoked playback token.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RevokedToken")]
@@ -35,18 +35,18 @@ pub(super) struct RevokedView {
     revoked_at: String,
 }
 
-/// `POST /iam/revoked-tokens`: refuses a playback token by its `jti` wherever a token is taken, on every node
-/// within 2 s. With `endPlayback` whoever plays through the playback ID needs the manifest anew, with another
+/// `POST /iam/revoked-tokens`: revokes a playback token by its `jti`. Every node rejects it within 2 s. With
+/// `endPlayback`, viewers who play through the playback ID must fetch the manifest again, with another
 /// token.
 ///
-/// 201; sent again, the later end counts. 404 unless the playback ID is in the caller's workspace, 422 names
-/// each wrong field; then nothing is changed.
+/// 201; of repeated requests the later end counts. 404 unless the playback ID is in the caller's workspace,
+/// 422 names each wrong field; then nothing is changed.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,
-    once: Once,
+    idempotent_request: IdempotentRequest,
     JsonBody(body): JsonBody,
-) -> Result<Answer, ApiError> {
+) -> Result<RenderedResponse, ApiError> {
     let new = parse(&body, app.clock.now())?;
     let jti = new.jti.clone();
     let created = move |revoked: RevokedToken| {
@@ -55,52 +55,52 @@ pub(super) async fn create(
             expires_at: revoked.expires_at.map(|at| at.to_string()),
             revoked_at: revoked.revoked_at.to_string(),
         };
-        Data::created(view, Vec::new()).into_answer()
+        Data::created(view, Vec::new()).into_rendered()
     };
-    app.service.revoke_token(&caller, new, Respond::with(once, &app.idempotency, created)).await
+    app.service.revoke_token(&caller, new, Respond::with(idempotent_request, &app.idempotency, created)).await
 }
 
 pub(super) fn parse(body: &Value, now: Timestamp) -> Result<NewRevokedToken, ApiError> {
     let problems = Problems::default();
-    let wanted = Fields::of_body(body, &problems).and_then(|fields| {
+    let revoked_token = Fields::of_body(body, &problems).and_then(|fields| {
         let jti = match fields.text("jti", TokenClaims::ID_CHARS_MAX) {
             None if !fields.has("jti") => {
-                fields.refuse("jti", "must not be null");
+                fields.reject("jti", "must not be null");
                 None
             }
             Some("") => {
-                fields.refuse("jti", "must not be empty");
+                fields.reject("jti", "must not be empty");
                 None
             }
             Some(jti) if !TokenClaims::is_id(jti) => {
-                fields.refuse("jti", "must have no control characters");
+                fields.reject("jti", "must have no control characters");
                 None
             }
             jti => jti,
         };
         let expires_at = fields.text("expiresAt", TIME_CHARS_MAX).and_then(|text| {
             let Some(time) = instant(text) else {
-                fields.refuse("expiresAt", "must be a time such as 2026-11-23T10:00:00Z");
+                fields.reject("expiresAt", "must be a time such as 2026-11-23T10:00:00Z");
                 return None;
             };
             if time <= now {
-                // What was thought to have ended is forgotten, and would play again if that was wrong.
-                fields
-                    .refuse("expiresAt", "must lie in the future; without it the token is refused for ever");
+                // The revocation of an expired token is deleted: if the time is wrong, the token would play
+                // again.
+                fields.reject("expiresAt", "must be in the future; leave it out to revoke the token forever");
             }
             Some(time)
         });
         let playback = fields.text("playbackId", TIME_CHARS_MAX).and_then(|text| {
-            let refuse = |error: kinora_domain::ParseIdError| fields.refuse("playbackId", error.to_string());
+            let refuse = |error: kinora_domain::ParseIdError| fields.reject("playbackId", error.to_string());
             text.parse::<PlaybackId>().map_err(refuse).ok()
         });
         let end_playback = fields.bool("endPlayback").unwrap_or(false);
         if end_playback && !fields.has("playbackId") {
-            fields.refuse("playbackId", "must not be null where endPlayback is true");
+            fields.reject("playbackId", "must not be null where endPlayback is true");
         }
         Some(NewRevokedToken { jti: jti?.to_owned(), expires_at, playback, end_playback })
     });
-    problems.into_result(wanted)
+    problems.into_result(revoked_token)
 }
 
 #[cfg(test)]
@@ -112,34 +112,34 @@ mod tests {
     const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
 
     #[test]
-    fn a_token_has_a_name_and_perhaps_an_end_and_a_playback_id() {
+    fn revocation_parses_jti_expiry_and_playback_id() {
         let bare = NewRevokedToken { jti: "a".into(), expires_at: None, playback: None, end_playback: false };
         assert_eq!(
             parse(&json!({"jti": "a", "expiresAt": null, "other": 1}), Timestamp::from_micros(0)).unwrap(),
             bare
         );
         let body = json!({"jti": "a", "expiresAt": "1970-01-01T01:00:01+01:00", "playbackId": PLAYBACK, "endPlayback": true});
-        let whole = NewRevokedToken {
+        let expected = NewRevokedToken {
             expires_at: Some(Timestamp::from_micros(1_000_000)),
             playback: PLAYBACK.parse().ok(),
             end_playback: true,
             ..bare
         };
-        assert_eq!(parse(&body, Timestamp::from_micros(0)).unwrap(), whole);
+        assert_eq!(parse(&body, Timestamp::from_micros(0)).unwrap(), expected);
     }
 
     #[test]
-    fn what_ends_later_than_can_be_kept_ends_at_the_last_time_of_all() {
+    fn expiry_past_year_9999_is_clamped() {
         let last = Timestamp::from_micros(i64::MAX);
         let end = "9999-12-31T23:59:59Z";
-        let wanted = parse(&json!({"jti": "a", "expiresAt": end}), Timestamp::from_micros(0)).unwrap();
-        assert_eq!(wanted.expires_at, Some(last));
+        let revoked_token = parse(&json!({"jti": "a", "expiresAt": end}), Timestamp::from_micros(0)).unwrap();
+        assert_eq!(revoked_token.expires_at, Some(last));
         let before = parse(&json!({"jti": "a", "expiresAt": "9999-12-30T21:59:59Z"}), last).unwrap_err();
-        assert!(format!("{before:?}").contains("must lie in the future"), "{before:?}");
+        assert!(format!("{before:?}").contains("must be in the future"), "{before:?}");
     }
 
     #[test]
-    fn what_cannot_be_is_refused_field_by_field() {
+    fn invalid_revocation_fields_are_named() {
         let long = "x".repeat(TokenClaims::ID_CHARS_MAX + 1);
         for (body, path) in [
             (json!({}), "jti"),

@@ -1,29 +1,30 @@
-//! What the document of the API says of revoked tokens.
+//! The OpenAPI descriptions of revoked tokens.
 
 use kinora_domain::TokenClaims;
 use kinora_web::error::ApiError;
-use kinora_web::openapi::schema::{object, said};
+use kinora_web::openapi::schema::{described, object};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
 use super::create::RevokedView;
 use crate::example;
 
-/// The end of a token of the examples: what has ended is not taken back.
+/// The end of the token in examples: an expired token cannot be revoked.
 const END: &str = "2099-12-31T23:59:59Z";
-/// As a `jti` is refused that has one.
+/// The pattern of a valid `jti`, as the parser checks it.
 const NO_CONTROL_CHARACTERS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 
 /// Every operation on revoked tokens.
 pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let revoked = schemas.of::<RevokedView>();
     let body = schemas.named("RevokeToken", request());
-    let all = [Operation::post("/iam/revoked-tokens", "revokeToken", "Take a playback token back")
-        .says(
-            "Refused from now on wherever a token is taken. What its viewer plays already plays on, at most for the length of the media and 12 h; \
-             with `endPlayback` everybody who plays through the playback ID needs the manifest anew, which a viewer with a good token gets.",
+    let all = [Operation::post("/iam/revoked-tokens", "revokeToken", "Revoke a playback token")
+        .description(
+            "The token is rejected from now on. Running playback continues, at most for the length of the \
+                media and 12 h. With `endPlayback`, all viewers of the playback ID must fetch the manifest \
+                again; this needs a valid token.",
         )
-        .takes(
+        .request_body(
             body,
             &[
                 ("ended", json!({"jti": "order-7", "playbackId": example::PLAYBACK, "endPlayback": true})),
@@ -31,7 +32,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             ],
         )
         .creates(revoked, json!({"jti": "order-7", "expiresAt": END, "revokedAt": example::TIME}))
-        .refuses(ApiError::playback_not_found())];
+        .error(ApiError::playback_not_found())];
     all.into_iter().map(|operation| operation.tagged("Signing keys")).collect()
 }
 
@@ -43,21 +44,24 @@ fn request() -> Value {
     object(
         &["jti"],
         [
-            ("jti", said(jti, "The name that you gave the token.")),
+            ("jti", described(jti, "The `jti` claim of the token.")),
             (
                 "expiresAt",
-                said(
+                described(
                     time,
-                    "When the token ends by itself, in the future; left out, it is remembered for ever. What is later than can be kept is kept as the \
-                     last time that can be, and answered so.",
+                    "When the token expires, in the future. If left out, the revocation is stored forever. A \
+                        time beyond the supported range is stored and returned as the latest supported time.",
                 ),
             ),
-            ("playbackId", said(playback, "Of your workspace; needed for `endPlayback`.")),
+            (
+                "playbackId",
+                described(playback, "A playback ID of your workspace, required for `endPlayback`."),
+            ),
             (
                 "endPlayback",
-                said(
+                described(
                     json!({"type": "boolean"}),
-                    "Whether all who play through the playback ID are to come anew.",
+                    "Whether all viewers of the playback ID must fetch the manifest again.",
                 ),
             ),
         ],
@@ -66,13 +70,13 @@ fn request() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use kinora_web::openapi::schema::reading::check_fields;
+    use kinora_web::openapi::schema::check_fields::check_fields;
 
     use super::super::create;
     use super::*;
 
     #[test]
-    fn what_is_read_of_a_revocation_is_described_and_nothing_else() {
+    fn revocation_schema_has_exactly_the_parsed_fields() {
         check_fields(
             |_| request(),
             |body| drop(create::parse(body, kinora_domain::Timestamp::from_micros(0))),

@@ -1,4 +1,4 @@
-//! `/iam/revoked-tokens`: playback tokens that are taken back before they end (C-13, C-168).
+//! `/iam/revoked-tokens`: playback tokens that are revoked before they expire (C-13, C-168).
 
 mod create;
 mod doc;

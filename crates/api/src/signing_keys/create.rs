@@ -1,10 +1,10 @@
 use axum::extract::State;
 use kinora_domain::{KeyPair, SigningKey};
 use kinora_web::auth::Writer;
-use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
+use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
-use kinora_web::once::Once;
+use kinora_web::idempotency::IdempotentRequest;
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::ApiState;
 use crate::commit::Respond;
 use crate::error;
 
-/// The one answer that holds a private key.
+/// A new signing key. Only this response has the private key.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "CreatedSigningKey")]
@@ -25,17 +25,17 @@ pub(super) struct CreatedKey {
     created_at: String,
 }
 
-/// `POST /iam/signing-keys`: makes a key; its private half is in this answer and nowhere else, unless the
-/// client named its request: then it is kept sealed, to be answered again. A body is not read.
+/// `POST /iam/signing-keys`: makes a key. Its private half is in this response and nowhere else, unless the
+/// client sent an idempotency key: then it is sealed in the stored response. A body is not read.
 ///
-/// 400 when the workspace has as many as it may have, 503 while too many are being made; neither has made
-/// one.
+/// 400 when the workspace has reached the limit of keys, 503 while too many are being made; neither makes a
+/// key.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,
-    once: Once,
-) -> Result<Answer, ApiError> {
-    app.service.check_signing_key_limit(&caller).await.map_err(error::of_operation)?;
+    idempotent_request: IdempotentRequest,
+) -> Result<RenderedResponse, ApiError> {
+    app.service.check_signing_key_limit(&caller).await.map_err(error::from_operation)?;
     let KeyPair { public_key, private_key } = app.key_pairs.make().await?;
     let key = app.service.new_signing_key(&caller, public_key);
     let created = move |key: SigningKey| {
@@ -44,7 +44,9 @@ pub(super) async fn create(
             private_key: private_key.reveal(),
             created_at: key.created_at.to_string(),
         };
-        Data::created(answer, Vec::new()).into_answer()
+        Data::created(answer, Vec::new()).into_rendered()
     };
-    app.service.add_signing_key(&caller, key, Respond::with(once, &app.idempotency, created)).await
+    app.service
+        .add_signing_key(&caller, key, Respond::with(idempotent_request, &app.idempotency, created))
+        .await
 }

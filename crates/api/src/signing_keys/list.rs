@@ -3,14 +3,14 @@ use kinora_domain::SigningKey;
 use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
-use kinora_web::list_query::ListQuery;
 use kinora_web::openapi::schema;
+use kinora_web::pagination::ListQuery;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ApiState;
 
-/// A key in a list.
+/// A signing key in a list.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ListedSigningKey")]

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::ApiState;
 use crate::error;
 
-/// What is known of one key.
+/// The public key of a signing key.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "SigningKey")]

@@ -1,4 +1,4 @@
-//! What the document of the API says of usage.
+//! The OpenAPI description of usage.
 
 use kinora_web::error::ApiError;
 use kinora_web::openapi::schema::day;
@@ -16,23 +16,24 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         "bytesDelivered": 9_126_805_504_u64});
     let mut of_day = amounts.clone();
     of_day["day"] = "2026-11-22".into();
-    let all = [Operation::get("/usage", "getUsage", "Read what the workspace uses")
-        .says(
-            "Bytes stored, minutes encoded, minutes and bytes delivered: in all, and day by day in UTC. What is delivered is there some seconds \
-             later; what is stored is measured each hour, and `asOf` says when. Days to come are left out; a parameter of another name is refused. A meter of traffic: a server that is \
-             killed loses what it counted in its last seconds.",
+    let all = [Operation::get("/usage", "getUsage", "Read the usage of the workspace")
+        .description(
+            "Returns bytes stored, minutes encoded, and minutes and bytes delivered: in total and per day in \
+                UTC. Deliveries are counted some seconds later. Storage is measured each hour; `asOf` has \
+                the time. Future days are left out; unknown parameters are rejected. A killed server loses \
+                the counts of its last seconds.",
         )
-        .query("from", false, day(), "The first day; without it the first of the month of `to`.")
+        .query("from", false, day(), "First day. Default: the first day of the month of `to`.")
         .query(
             "to",
             false,
             day(),
-            &format!("The last day; without it today. At most {DAYS_MAX} days with the first."),
+            &format!("Last day. Default: today. At most {DAYS_MAX} days, including the first."),
         )
         .answers(
             usage,
             json!({"from": "2026-11-22", "to": "2026-11-22", "asOf": example::TIME, "totals": amounts, "days": [of_day]}),
         )
-        .refuses(ApiError::invalid_field("from", "must be a day in UTC such as 2026-11-01"))];
+        .error(ApiError::invalid_field("from", "must be a day in UTC such as 2026-11-01"))];
     all.into_iter().map(|operation| operation.tagged("Usage")).collect()
 }

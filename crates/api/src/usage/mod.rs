@@ -1,4 +1,4 @@
-//! `/usage`: what a workspace stored, had encoded and delivered (D-0088).
+//! `/usage`: the storage, encoding and delivery of a workspace (D-0088).
 
 mod doc;
 mod read;

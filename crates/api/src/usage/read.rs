@@ -1,18 +1,18 @@
 use axum::extract::State;
 use kinora_domain::Day;
-use kinora_store::{Usage, Used};
+use kinora_store::{Usage, UsageCounts};
 use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
-use kinora_web::list_query::ListQuery;
 use kinora_web::openapi::schema;
+use kinora_web::pagination::ListQuery;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::span::Span;
 use crate::ApiState;
 
-/// What a workspace used on some days.
+/// The usage of a workspace over some days.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Usage")]
@@ -21,14 +21,14 @@ pub(super) struct UsageView {
     from: String,
     #[schemars(with = "schema::CalendarDay")]
     to: String,
-    /// When it was last measured what is stored; `null` before the first time.
+    /// Time of the last storage measurement; `null` before the first.
     #[schemars(with = "Option<schema::Instant>")]
     as_of: Option<String>,
     totals: AmountsView,
     days: Vec<DayView>,
 }
 
-/// What was used on one day in UTC.
+/// The usage of one day in UTC.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageDay")]
@@ -39,12 +39,12 @@ struct DayView {
     amounts: AmountsView,
 }
 
-/// Amounts of one day, or of several together.
+/// Amounts of one day, or the totals of several days.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UsageAmounts")]
 struct AmountsView {
-    /// Of a day, as it was measured last by its end; of all, as it was measured last.
+    /// Of a day: its last measurement. In the totals: the latest measurement.
     stored_bytes: u64,
     #[schemars(with = "schema::Minutes")]
     minutes_encoded: f64,
@@ -53,8 +53,8 @@ struct AmountsView {
     bytes_delivered: u64,
 }
 
-/// `GET /usage?from=&to=`: what the caller's workspace stored, had encoded and delivered, day by day; days to
-/// come are left out.
+/// `GET /usage?from=&to=`: the storage, encoding and delivery of the caller's workspace, day by day; future
+/// days are left out.
 ///
 /// 422 names each wrong parameter.
 pub(super) async fn read(
@@ -71,11 +71,11 @@ pub(super) async fn read(
 fn view(span: Span, today: Day, usage: &Usage) -> UsageView {
     let mut stored = usage.stored_before.map_or(0, |stored| stored.bytes);
     let mut written = usage.days.iter().peekable();
-    let mut sum = Used::default();
+    let mut sum = UsageCounts::default();
     let shown = Span { last: span.last.min(today), ..span };
     let days = shown.days().map(|day| {
         let of_day = written.next_if(|written| written.day == day);
-        // What was not measured anew is as it was.
+        // A day without a measurement has the last measured value.
         stored = of_day.and_then(|of_day| of_day.stored_bytes).unwrap_or(stored);
         let used = of_day.map(|of_day| of_day.used).unwrap_or_default();
         sum.add(used);
@@ -93,7 +93,7 @@ fn view(span: Span, today: Day, usage: &Usage) -> UsageView {
 }
 
 impl AmountsView {
-    fn of(stored_bytes: u64, used: Used) -> Self {
+    fn of(stored_bytes: u64, used: UsageCounts) -> Self {
         Self {
             stored_bytes,
             minutes_encoded: minutes(used.encoded_us),
@@ -103,7 +103,7 @@ impl AmountsView {
     }
 }
 
-/// To a thousandth.
+/// Minutes, rounded to a thousandth.
 fn minutes(us: u64) -> f64 {
     const THOUSANDTH_US: u64 = 60_000;
     let thousandths = us.saturating_add(THOUSANDTH_US / 2) / THOUSANDTH_US;
@@ -115,7 +115,7 @@ fn minutes(us: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use kinora_domain::Timestamp;
-    use kinora_store::{Stored, UsageOfDay};
+    use kinora_store::{DailyUsage, StoredBytes};
 
     use super::*;
 
@@ -124,18 +124,18 @@ mod tests {
     }
 
     #[test]
-    fn days_without_anything_have_what_was_stored_before_and_those_to_come_are_left_out() {
-        let used = |delivered_us| Used { encoded_us: 60_000_000, delivered_us, delivered_bytes: 5 };
-        let of = |text, used, stored_bytes| UsageOfDay { day: day(text), used, stored_bytes };
+    fn empty_days_carry_stored_bytes_future_days_are_omitted() {
+        let used = |delivered_us| UsageCounts { encoded_us: 60_000_000, delivered_us, delivered_bytes: 5 };
+        let of = |text, used, stored_bytes| DailyUsage { day: day(text), used, stored_bytes };
         let at = Timestamp::from_micros(1_762_164_228_595_604);
         let usage = Usage {
             days: vec![
                 of("2024-02-29", used(90_000_000), None),
-                of("2024-03-02", Used::default(), Some(700)),
+                of("2024-03-02", UsageCounts::default(), Some(700)),
                 of("2024-03-03", used(1), None),
             ],
-            stored_before: Some(Stored { bytes: 400, at: Timestamp::from_micros(0) }),
-            stored: Some(Stored { bytes: 300, at }),
+            stored_before: Some(StoredBytes { bytes: 400, at: Timestamp::from_micros(0) }),
+            stored: Some(StoredBytes { bytes: 300, at }),
         };
         let span = Span { first: day("2024-02-28"), last: day("2024-03-31") };
         let shown = serde_json::to_value(view(span, day("2024-03-03"), &usage)).unwrap();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn minutes_are_told_to_a_thousandth() {
+    fn minutes_are_rounded_to_thousandths() {
         for (us, expected) in
             [(0, 0.0), (29_999, 0.0), (30_000, 0.001), (60_000_000, 1.0), (3_999_960, 0.067)]
         {

@@ -1,11 +1,11 @@
-//! The days that are asked for.
+//! The requested days.
 
 use kinora_domain::Day;
 use kinora_web::error::ApiError;
 use kinora_web::fields::Problems;
-use kinora_web::list_query::ListQuery;
+use kinora_web::pagination::ListQuery;
 
-/// Most days of one answer: a year, with its 29th of February.
+/// Most days of one response: a year, with its 29th of February.
 pub(super) const DAYS_MAX: u32 = 366;
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -18,19 +18,18 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Of the query `from=2026-11-01&to=2026-11-30`. Without `to` until today, without `from` since the first
-    /// of that month.
+    /// Parses the query `from=2026-11-01&to=2026-11-30`. Without `to` the span ends today, without `from` it
+    /// begins on the first of that month.
     ///
-    /// 422 names each parameter that is wrong, and those that are not known: a misspelt one would be answered
-    /// with other days.
+    /// 422 names each parameter that is wrong or unknown: a misspelt one would otherwise select other days.
     pub(super) fn of(query: &ListQuery, today: Day) -> Result<Self, ApiError> {
         let problems = Problems::default();
         for (name, _) in query.pairs.iter().filter(|(name, _)| name != FROM && name != TO) {
-            problems.add(name, "is not known here; leave it out, or ask with from and to");
+            problems.add(name, "is not a parameter of this operation; leave it out, or use from and to");
         }
         let day = |name| {
-            let given = query.one(name, &problems);
-            let day = given.map(Day::from_text);
+            let text = query.one(name, &problems);
+            let day = text.map(Day::from_text);
             if day == Some(None) {
                 problems.add(name, "must be a day in UTC such as 2026-11-01");
             }
@@ -51,7 +50,7 @@ impl Span {
             }
             days if days > DAYS_MAX => {
                 let last = span.last;
-                let many = format!("must be at most {DAYS_MAX} days before the end of {last}, and is {days}; ask year by year");
+                let many = format!("must be at most {DAYS_MAX} days before the end of {last}, and is {days}; request one year at a time");
                 problems.add(FROM, many);
                 false
             }
@@ -60,7 +59,7 @@ impl Span {
         problems.into_result(span)
     }
 
-    /// Day by day.
+    /// The days, in order.
     pub(super) fn days(self) -> impl Iterator<Item = Day> {
         std::iter::successors(Some(self.first), |day| day.next()).take_while(move |day| *day <= self.last)
     }
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_this_month_so_far() {
+    fn default_span_is_this_month_to_date() {
         let check = |query, first, last, days| {
             let read = span(query).unwrap();
             assert_eq!(read, Span { first: day(first), last: day(last) }, "{query}");
@@ -94,17 +93,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_span_parameters_are_named() {
         let check = |query, expected: &[(&str, &str)]| {
             let refused = format!("{:?}", span(query).unwrap_err());
             for (field, message) in expected {
-                let told = format!("FieldError {{ field: {field:?}, message: {message:?} }}");
-                assert!(refused.contains(&told), "{query}: {refused}");
+                let error_text = format!("FieldError {{ field: {field:?}, message: {message:?} }}");
+                assert!(refused.contains(&error_text), "{query}: {refused}");
             }
             assert_eq!(refused.matches("FieldError").count(), expected.len(), "{query}: {refused}");
         };
         let no_day = "must be a day in UTC such as 2026-11-01";
-        let unknown = "is not known here; leave it out, or ask with from and to";
+        let unknown = "is not a parameter of this operation; leave it out, or use from and to";
         check("from=yesterday", &[("from", no_day)]);
         check("from=2024-02-30&to=", &[("from", no_day), ("to", no_day)]);
         check("to=2024-03-01T00:00:00Z", &[("to", no_day)]);
@@ -112,7 +111,8 @@ mod tests {
         check("from=2024-03-16", &[("from", "must not be later than to, which is 2024-03-15")]);
         check("from=2024-03-01&from=2024-03-01", &[("from", "must be given once")]);
         check("form=2024-03-01&From=1", &[("form", unknown), ("From", unknown)]);
-        let long = "must be at most 366 days before the end of 2024-12-31, and is 367; ask year by year";
+        let long =
+            "must be at most 366 days before the end of 2024-12-31, and is 367; request one year at a time";
         check("from=2023-12-31&to=2024-12-31", &[("from", long)]);
     }
 }

@@ -1,8 +1,7 @@
-//! Appending bytes to a file as they arrive.
+//! Appends bytes to a file as they arrive.
 //!
-//! The stream, the copy into the page cache and the sync to the disk overlap: one batch fills while the one
-//! before is written, and syncs run beside both. Only when the disk falls far behind does the stream wait for
-//! it.
+//! The stream, the copy into the page cache and the sync to the disk overlap: one batch fills while the
+//! previous one is written, and syncs run concurrently. The stream waits only when the disk is much slower.
 
 use std::borrow::Borrow;
 use std::fs::File;
@@ -17,49 +16,49 @@ use tokio::time::{Instant, sleep_until};
 use super::{FolderStore, finished};
 use crate::{ObjectKey, Result, WriteKind};
 
-/// The stream waits when more than so many times what is synced at once is not synced: the last sync, for
-/// which somebody waits, must stay short.
+/// The most unsynced bytes, as a multiple of the bytes per sync; then the stream waits. A caller waits for
+/// the last sync, so it must be short.
 const SYNCS_BEHIND_MAX: u64 = 4;
 
-/// The most slices that one call takes: Linux' `UIO_MAXIOV`.
+/// The most slices of one call: `UIO_MAXIOV` of Linux.
 const SLICES_MAX: usize = 1024;
 
-/// When bytes go to the file, and when they are synced.
+/// When bytes are written to the file, and when they are synced.
 #[derive(Debug)]
-pub(super) struct Pace {
-    /// Bytes that are collected before they go to the file in one call.
+pub(super) struct SyncPolicy {
+    /// Bytes that are collected before one write to the file.
     pub(super) batch: u64,
-    /// A sync begins each time so many bytes have been written since the last one,
+    /// A sync begins when this many bytes were written since the last one.
     pub(super) sync_every: u64,
-    /// and so long after the last one began, if there is anything new.
+    /// A sync also begins this long after the last one began, if there are new bytes.
     pub(super) sync_within: Option<Duration>,
 }
 
 /// A file that is appended to.
 pub(super) trait Target: Borrow<File> + Send + Sync + 'static {
-    /// Syncs the file, whose first `end` bytes have been written.
+    /// Syncs the file, whose first `end` bytes are written.
     fn sync_to(&self, end: u64) -> io::Result<()>;
 
-    /// How many bytes from the start are synced.
+    /// The number of synced bytes from the start.
     fn synced(&self) -> u64;
 }
 
-/// Appends to one file. After an error nobody can say what of the unsynced bytes it holds.
+/// Appends to one file. After an error the unsynced bytes of the file are undefined.
 #[derive(Debug)]
 pub(super) struct Appender<T> {
     store: FolderStore,
     key: ObjectKey,
     target: Arc<T>,
-    pace: &'static Pace,
-    /// Taken, not yet on their way to the file.
+    policy: &'static SyncPolicy,
+    /// Taken, and not being written yet.
     batch: Vec<Bytes>,
     batch_len: u64,
-    /// On their way to the file.
+    /// Being written.
     append: Option<Append>,
-    /// In the file.
+    /// Written to the file.
     appended: u64,
     sync: Option<JoinHandle<io::Result<()>>>,
-    /// How far the last sync reaches that was begun.
+    /// The end of the last sync that was begun.
     sync_end: u64,
     sync_begun: Instant,
 }
@@ -71,14 +70,19 @@ struct Append {
 }
 
 impl<T: Target> Appender<T> {
-    /// Appends to a file all of whose bytes are synced.
-    pub(super) fn new(store: FolderStore, key: ObjectKey, target: Arc<T>, pace: &'static Pace) -> Self {
+    /// Appends to a file whose bytes are all synced.
+    pub(super) fn new(
+        store: FolderStore,
+        key: ObjectKey,
+        target: Arc<T>,
+        policy: &'static SyncPolicy,
+    ) -> Self {
         let len = target.synced();
         Self {
             store,
             key,
             target,
-            pace,
+            policy,
             batch: Vec::new(),
             batch_len: 0,
             append: None,
@@ -93,20 +97,20 @@ impl<T: Target> Appender<T> {
         &self.target
     }
 
-    /// The length of the file when all that was taken is in it.
+    /// The length of the file once all taken bytes are written.
     pub(super) fn written(&self) -> u64 {
-        let on_its_way = self.append.as_ref().map_or(0, |append| append.len);
-        self.appended + on_its_way + self.batch_len
+        let in_flight = self.append.as_ref().map_or(0, |append| append.len);
+        self.appended + in_flight + self.batch_len
     }
 
-    /// Takes the next bytes.
+    /// Appends the next bytes.
     pub(super) async fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.batch_len += bytes.len() as u64;
         self.batch.push(bytes);
-        if self.batch_len < self.pace.batch { Ok(()) } else { self.advance().await }
+        if self.batch_len < self.policy.batch { Ok(()) } else { self.advance().await }
     }
 
-    /// Waits until all bytes are in the file and no sync runs.
+    /// Waits until all bytes are written and no sync runs.
     pub(super) async fn end(&mut self) -> Result<()> {
         if self.batch_len > 0 {
             self.advance().await?;
@@ -115,7 +119,7 @@ impl<T: Target> Appender<T> {
         self.join_sync().await
     }
 
-    /// Waits until all bytes are in the file and synced.
+    /// Waits until all bytes are written and synced.
     pub(super) async fn sync_all(&mut self) -> Result<()> {
         self.end().await?;
         if self.target.synced() < self.appended {
@@ -125,8 +129,7 @@ impl<T: Target> Appender<T> {
         Ok(())
     }
 
-    /// Waits for the moment at which [`Appender::sync_in_time`] has something to do. Cancelled, nothing is
-    /// lost.
+    /// Waits until [`Appender::sync_in_time`] has work. Cancel safe.
     pub(super) async fn until_due(&mut self) -> Result<()> {
         if self.sync.is_some() {
             return self.join_sync().await;
@@ -138,7 +141,7 @@ impl<T: Target> Appender<T> {
         Ok(())
     }
 
-    /// Begins a sync of all that was taken if it is time.
+    /// Begins a sync of all taken bytes if it is due.
     pub(super) async fn sync_in_time(&mut self) -> Result<()> {
         let is_free = self.sync.as_ref().is_none_or(JoinHandle::is_finished);
         if !is_free || self.due().is_none_or(|due| Instant::now() < due) {
@@ -155,18 +158,18 @@ impl<T: Target> Appender<T> {
     }
 
     fn due(&self) -> Option<Instant> {
-        let within = self.pace.sync_within.filter(|_| self.sync_end < self.written())?;
+        let within = self.policy.sync_within.filter(|_| self.sync_end < self.written())?;
         Some(self.sync_begun + within)
     }
 
-    /// Sends the batch to the file behind the one before it, and sees to it that syncs go on.
+    /// Writes the batch after the previous one, and continues the syncs.
     async fn advance(&mut self) -> Result<()> {
         self.join_append().await?;
         self.sync_behind().await?;
         self.append_batch()
     }
 
-    /// Nothing is on its way to the file.
+    /// Requires that no batch is being written.
     fn append_batch(&mut self) -> Result<()> {
         self.store.before_write(WriteKind::Append, self.key)?;
         let target = Arc::clone(&self.target);
@@ -198,20 +201,19 @@ impl<T: Target> Appender<T> {
     }
 
     async fn sync_behind(&mut self) -> Result<()> {
-        let unsynced_max = SYNCS_BEHIND_MAX * self.pace.sync_every;
+        let unsynced_max = SYNCS_BEHIND_MAX * self.policy.sync_every;
         let too_far_behind = self.appended - self.target.synced() > unsynced_max;
-        // A sync that failed is told once by the kernel and would be forgotten: its result is always looked
-        // at.
+        // The kernel reports a failed sync only once, so the result of every sync is checked.
         if too_far_behind || self.sync.as_ref().is_some_and(JoinHandle::is_finished) {
             self.join_sync().await?;
         }
-        if self.sync.is_none() && self.appended - self.sync_end >= self.pace.sync_every {
+        if self.sync.is_none() && self.appended - self.sync_end >= self.policy.sync_every {
             self.begin_sync();
         }
         Ok(())
     }
 
-    /// No sync runs.
+    /// Requires that no sync runs.
     fn begin_sync(&mut self) {
         let target = Arc::clone(&self.target);
         let end = self.appended;
@@ -245,7 +247,7 @@ mod tests {
     use crate::Error;
 
     #[test]
-    fn pieces_are_written_in_order_also_when_there_are_many() {
+    fn thousands_of_pieces_are_written_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pieces");
         let pieces: Vec<Bytes> = (0..3000_u32)
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_apart_from_other_errors() {
+    fn disk_full_and_other_write_errors_differ() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let error = write_all(&full, &[Bytes::from_static(b"one"), Bytes::from_static(b"two")]);
         assert!(matches!(error.map_err(|error| Error::from_io("write", error)), Err(Error::Full)));

@@ -1,4 +1,4 @@
-//! Listing objects page by page, in the order of their names.
+//! Lists objects page by page, in the order of their names.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use kinora_domain::Timestamp;
 use super::absent_as_none;
 use crate::{Entry, ObjectKey, Prefix};
 
-/// No key has more parts. A folder of somebody else's may be as deep as it likes.
+/// No key has more parts. A folder of another program may be deeper.
 const DEPTH_MAX: usize = 4;
 
 pub(super) fn page(
@@ -22,7 +22,7 @@ pub(super) fn page(
 ) -> io::Result<Vec<Entry>> {
     let prefix = prefix.to_string();
     let after = after.map(|key| key.to_string());
-    // The bound steers the walk only as long as the parts of the prefix equal those of the key.
+    // The bound steers the walk only while the parts of the prefix equal those of the key.
     let bound: Vec<&str> = match &after {
         None => Vec::new(),
         Some(key) => match key.strip_prefix(&prefix).and_then(|rest| rest.strip_prefix('/')) {
@@ -31,21 +31,21 @@ pub(super) fn page(
             None => return Ok(Vec::new()), // everything below the prefix comes before the key
         },
     };
-    let mut walk = Walk { root, limit, page: Vec::new() };
+    let mut scan = PageScan { root, limit, page: Vec::new() };
     if limit > 0 {
         // Breaks when the page is full.
-        let _ = walk.folder(&prefix, &bound)?;
+        let _ = scan.folder(&prefix, &bound)?;
     }
-    Ok(walk.page)
+    Ok(scan.page)
 }
 
-struct Walk<'a> {
+struct PageScan<'a> {
     root: &'a Path,
     limit: usize,
     page: Vec<Entry>,
 }
 
-impl Walk<'_> {
+impl PageScan<'_> {
     /// Adds the objects of one folder whose names, below it, come after the parts in `bound`.
     fn folder(&mut self, folder: &str, bound: &[&str]) -> io::Result<ControlFlow<()>> {
         let Some(entries) = absent_as_none(fs::read_dir(self.root.join(folder)))? else {
@@ -64,7 +64,7 @@ impl Walk<'_> {
         for name in names.iter().skip_while(|name| name.as_str() < first) {
             let path = format!("{folder}/{name}");
             let bound = if name == first { bound.get(1..).unwrap_or_default() } else { &[] };
-            let is_the_bound = name == first && bound.is_empty();
+            let is_bound = name == first && bound.is_empty();
             let Some(facts) = absent_as_none(fs::symlink_metadata(self.root.join(&path)))? else {
                 continue; // deleted meanwhile
             };
@@ -72,8 +72,8 @@ impl Walk<'_> {
                 if path.split('/').count() < DEPTH_MAX && self.folder(&path, bound)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
-            } else if facts.is_file() && !is_the_bound {
-                // A file with another name than a key's was put there by somebody else, and is left alone.
+            } else if facts.is_file() && !is_bound {
+                // Another program created a file whose name is no key. It is ignored.
                 let Ok(key) = path.parse() else { continue };
                 self.page.push(Entry { key, len: facts.len(), modified: modified(&facts)? });
                 if self.page.len() == self.limit {

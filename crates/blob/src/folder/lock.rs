@@ -1,8 +1,8 @@
-//! One writer at a time for a file that grows.
+//! One writer at a time for a growing file.
 //!
-//! The lock is the kernel's (`flock`), so it dies with its process. Within this process a writer that was
-//! dropped may have an append under way that nobody can stop; whoever comes next waits for its end, and is
-//! not told that somebody else has the file.
+//! The lock is the kernel's (`flock`), so it ends with its process. A dropped writer of this process may
+//! have an append that cannot be stopped. The next writer waits for its end, instead of an error that
+//! another writer has the file.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -14,55 +14,57 @@ use tokio::sync::watch;
 
 use crate::grow::Progress;
 
-/// The locks of this process, whichever handle of a store made them.
-static HELD: Mutex<BTreeMap<FileId, Holder>> = Mutex::new(BTreeMap::new());
+/// The locks of this process, for all handles of its stores.
+static HELD: Mutex<BTreeMap<FileId, LockEntry>> = Mutex::new(BTreeMap::new());
 
 /// Device and inode.
 type FileId = (u64, u64);
 
-struct Holder {
+struct LockEntry {
     progress: Arc<Progress>,
     released: watch::Receiver<()>,
 }
 
-/// A lock on a file. It goes when this is dropped, whoever still has the file open.
+/// A lock on a file. Dropping it releases the lock, even if the file is still open elsewhere.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
     id: FileId,
-    /// Whoever waits for the lock hears of its end.
+    /// Notifies the tasks that wait for the lock.
     _released: watch::Sender<()>,
 }
 
-/// What became of a try.
-pub(super) enum TriedLock {
+/// The result of a try.
+pub(super) enum LockAttempt {
     Locked(Lock),
-    /// Its writer was dropped; the lock goes when the receiver's channel closes.
+    /// Its writer was dropped; the lock is free when the receiver's channel closes.
     Leaving(watch::Receiver<()>),
     Held,
 }
 
 impl Lock {
     /// Locks `file` for the writer of `progress`.
-    pub(super) fn attempt(file: File, progress: &Arc<Progress>) -> io::Result<TriedLock> {
+    pub(super) fn attempt(file: File, progress: &Arc<Progress>) -> io::Result<LockAttempt> {
         let facts = file.metadata()?;
         let id = (facts.dev(), facts.ino());
-        // The map is held meanwhile, so that it never differs from what the kernel says of this process.
-        let mut held = held();
+        // The map is locked meanwhile, so that it always agrees with the kernel about this process.
+        let mut locks = held_locks();
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Ok(match held.get(&id) {
-                    Some(holder) if holder.progress.is_left() => TriedLock::Leaving(holder.released.clone()),
-                    _ => TriedLock::Held,
+                return Ok(match locks.get(&id) {
+                    Some(holder) if holder.progress.is_closed() => {
+                        LockAttempt::Leaving(holder.released.clone())
+                    }
+                    _ => LockAttempt::Held,
                 });
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let (sender, released) = watch::channel(());
-        held.insert(id, Holder { progress: Arc::clone(progress), released });
-        drop(held);
-        Ok(TriedLock::Locked(Self { file, id, _released: sender }))
+        locks.insert(id, LockEntry { progress: Arc::clone(progress), released });
+        drop(locks);
+        Ok(LockAttempt::Locked(Self { file, id, _released: sender }))
     }
 
     pub(super) fn file(&self) -> &File {
@@ -72,13 +74,13 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let mut held = held();
-        // A child of this process that has not begun its own program yet may have the file open, too.
+        let mut locks = held_locks();
+        // A forked child that has not yet called exec may have the file open too.
         let _ = self.file.unlock();
-        held.remove(&self.id);
+        locks.remove(&self.id);
     }
 }
 
-fn held() -> MutexGuard<'static, BTreeMap<FileId, Holder>> {
+fn held_locks() -> MutexGuard<'static, BTreeMap<FileId, LockEntry>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
 //! Objects as files in a folder.
 //!
-//! A key is a path below the root. Bytes go to a file in `temporary/` first; when they are synced the file is
-//! renamed to its path, and the folder that now names it is synced. A source that grows has a file of its own
-//! in `growing/`. Look-ups go through a bounded cache of open files.
+//! A key is a path below the root. Bytes are written to a file in `temporary/` first. Then the file is
+//! synced and renamed to its path, and the folder of that path is synced. A growing source has its own file
+//! in `growing/`. Look-ups use a bounded cache of open files.
 
 mod append;
 mod grow;
@@ -30,13 +30,12 @@ use crate::{Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKi
 pub use self::read::FolderReader;
 pub use self::write::FolderWriter;
 
-/// How many files stay open for the next reader.
+/// The most files that stay open for the next reader.
 ///
 /// A quarter of the 1024 descriptors that Linux gives a process by default; sockets need the rest.
 const OPEN_FILES_MAX: u64 = 256;
 
-/// How often a file is named anew when its folder vanished in between: somebody deleted the last object of
-/// that folder.
+/// The most tries to name a file whose folder vanished meanwhile, because its last object was deleted.
 const NAMING_TRIES: usize = 16;
 
 /// The folder of files without a name. No key begins like this.
@@ -53,10 +52,10 @@ pub struct FolderStore {
 struct Shared {
     root: PathBuf,
     open_files: Cache<ObjectKey, Arc<OpenFile>>,
-    /// Held for writing from the making of a folder to the sync of the folder that names it, and for reading
-    /// while a file is named. So no file lands in a folder that a power cut could still take away.
+    /// Locked for writing from the creation of a folder to the sync of its parent, and for reading while a
+    /// file is named. So no file is created in a folder that a power cut could still remove.
     folders: RwLock<()>,
-    /// Tells the temporary files of this process apart.
+    /// Numbers the temporary files of this process.
     temporary_count: AtomicU64,
 }
 
@@ -108,7 +107,7 @@ impl FolderStore {
         self.before_write(WriteKind::Create, key)?;
         let temporary = self
             .blocking("begin an object", move |shared| {
-                // Now, while the bytes are still on their way, rather than at the end, where somebody waits.
+                // Now, while the bytes are still arriving, and not at the end, when a caller waits.
                 shared.make_folder(shared.folder(&shared.path(key)))?;
                 Temporary::create(shared)
             })
@@ -130,12 +129,12 @@ impl FolderStore {
         self.blocking("delete an object", move |shared| {
             let path = shared.path(key);
             let removed = absent_as_none(fs::remove_file(&path))?.is_some();
-            // An open file would keep its bytes on the disk. The cache drops it when it does its pending
+            // An open file would keep its bytes on the disk. The cache drops it when it runs its pending
             // work.
             shared.open_files.invalidate(&key);
             shared.open_files.run_pending_tasks();
             if removed && is_in_folder_of_its_own(key) {
-                // Gone with its last object. Refused while there are others.
+                // The folder goes with its last object. The call fails while there are others.
                 let _ = fs::remove_dir(shared.folder(&path));
             }
             Ok(())
@@ -166,7 +165,7 @@ impl FolderStore {
         self.before_read()?;
         self.blocking("ask for the free space", |shared| {
             let volume = rustix::fs::statvfs(&shared.root)?;
-            // What is free for everyone, without the part that is kept for root.
+            // Space that all users may use, without the blocks reserved for root.
             Ok(volume.f_bavail.saturating_mul(volume.f_frsize))
         })
         .await
@@ -176,7 +175,7 @@ impl FolderStore {
         self.before_read()?;
         self.blocking("sweep temporary files", |shared| {
             let swept = temporary::sweep(&shared.temporary())?;
-            // A process that was killed may have made folders and names that it did not live to sync.
+            // A killed process may have created folders and names without a sync.
             rustix::fs::syncfs(File::open(&shared.root)?)?;
             Ok(swept)
         })
@@ -210,7 +209,7 @@ impl Shared {
         self.root.join(TEMPORARY)
     }
 
-    /// The folder that names `path`.
+    /// The parent folder of `path`.
     fn folder<'a>(&'a self, path: &'a Path) -> &'a Path {
         path.parent().unwrap_or(&self.root)
     }
@@ -221,20 +220,20 @@ impl Shared {
         let open = Arc::new(OpenFile { file, len });
         self.open_files.insert(key, Arc::clone(&open));
         if open.file.metadata()?.nlink() == 0 {
-            // Deleted between the opening and the cache, which has heard of the deletion too early.
+            // Deleted between the opening and the cache insertion, so its invalidation came too early.
             self.open_files.invalidate(&key);
             return Ok(None);
         }
         Ok(Some(open))
     }
 
-    /// Syncs a file and gives it its name, unless the name is taken.
+    /// Syncs a file and names it, unless the name is taken.
     fn name(&self, mut temporary: Temporary, key: ObjectKey) -> io::Result<PutOutcome> {
         temporary.file().sync_data()?;
         self.rename_to(key, |path| temporary.rename(path))
     }
 
-    /// Gives a file that is synced its name by `rename`, unless the name is taken.
+    /// Names a synced file by `rename`, unless the name is taken.
     fn rename_to(
         &self,
         key: ObjectKey,
@@ -257,7 +256,7 @@ impl Shared {
                 Err(error) => return Err(error),
             }
         };
-        // Also for the second writer: it is about to rely on a name that the first may not have synced yet.
+        // Also for the second writer: the first one may not have synced the name yet.
         self.sync_folder_of(key)?;
         Ok(outcome)
     }
@@ -267,7 +266,7 @@ impl Shared {
         absent_as_none(sync_folder(self.folder(&self.path(key)))).map(|_| ())
     }
 
-    /// Makes a folder and those above it. A folder that is there is fine.
+    /// Creates a folder and its parents. An existing folder is no error.
     fn make_folder(&self, folder: &Path) -> io::Result<()> {
         if folder.is_dir() {
             return Ok(());
@@ -284,12 +283,12 @@ impl Shared {
     }
 }
 
-/// Whether objects of this kind lie in one folder a rendition, source or check.
+/// Whether objects of this kind have one folder per rendition, source or check.
 fn is_in_folder_of_its_own(key: ObjectKey) -> bool {
     matches!(
         key,
         ObjectKey::Segment(..)
-            | ObjectKey::Picture(..)
+            | ObjectKey::Image(..)
             | ObjectKey::Piece(..)
             | ObjectKey::Checkpoint(..)
             | ObjectKey::Check(..)
@@ -308,7 +307,7 @@ fn absent_as_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Runs work that may wait for the disk on a thread that may wait.
+/// Runs blocking work on a thread for it.
 async fn blocking<T: Send + 'static>(
     action: &'static str,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -316,7 +315,7 @@ async fn blocking<T: Send + 'static>(
     finished(action, tokio::task::spawn_blocking(work).await)
 }
 
-/// The answer of a task on another thread.
+/// The result of a task on another thread.
 fn finished<T>(
     action: &'static str,
     joined: std::result::Result<io::Result<T>, tokio::task::JoinError>,

@@ -1,8 +1,8 @@
-//! Reading objects.
+//! Reads objects.
 //!
-//! Thousands of segments a second come out of the page cache, and for these a trip to another thread would
-//! cost more than the read. So a read first takes, on the spot, what the kernel can give without waiting for
-//! the disk, and only the rest goes to a thread that may wait.
+//! Thousands of segments per second come from the page cache, and for these a switch to another thread
+//! costs more than the read. So a read first copies, on the current thread, the bytes that the kernel can
+//! return without waiting for the disk. Only the rest is read on a blocking thread.
 
 use std::borrow::Borrow;
 use std::fs::File;
@@ -16,9 +16,9 @@ use futures_util::{Stream, stream};
 use rustix::io::ReadWriteFlags;
 
 use super::{OpenFile, blocking};
-use crate::{Faults, Result, runs};
+use crate::{Faults, Result, coalesce};
 
-/// The most that is copied on the spot before other tasks get their turn: some 50 µs of work.
+/// The most bytes copied on the current thread before other tasks run: some 50 µs of work.
 const PIECE: usize = 256 << 10;
 
 /// Reads one object of a folder.
@@ -45,24 +45,24 @@ impl FolderReader {
         if let Some(faults) = &self.faults {
             faults.before_read()?;
         }
-        runs::check(&range, self.open.len)?;
+        coalesce::check(&range, self.open.len)?;
         read_range(&self.open, range).await
     }
 
     pub(crate) async fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let mut pieces = Vec::with_capacity(ranges.len());
-        for run in runs::runs(ranges, self.open.len)? {
+        let mut results = Vec::with_capacity(ranges.len());
+        for run in coalesce::coalesce(ranges, self.open.len)? {
             let bytes = self.read_at(run.bytes.clone()).await?;
-            pieces.extend(run.pieces(&bytes, ranges));
+            results.extend(run.split(&bytes, ranges));
         }
-        Ok(pieces)
+        Ok(results)
     }
 
     pub(crate) fn stream(
         &self,
         range: Range<u64>,
     ) -> Result<impl Stream<Item = Result<Bytes>> + Send + Unpin + use<>> {
-        runs::check(&range, self.open.len)?;
+        coalesce::check(&range, self.open.len)?;
         let reader = self.clone();
         Ok(Box::pin(stream::try_unfold(range.start, move |start| {
             let reader = reader.clone();
@@ -77,20 +77,20 @@ impl FolderReader {
     }
 }
 
-/// The bytes of a range of a file. Errors: `TooLong`.
+/// Reads a range of a file. Errors: `TooLong`.
 pub(super) async fn read_range<F>(file: &Arc<F>, range: Range<u64>) -> Result<Bytes>
 where
     F: Borrow<File> + Send + Sync + 'static,
 {
-    let len = runs::len_in_memory(&range)?;
+    let len = coalesce::len_in_memory(&range)?;
     let mut buffer = BytesMut::zeroed(len);
     let mut done = 0;
     while done < len {
-        let piece = &mut buffer[done..len.min(done + PIECE)];
-        let piece_len = piece.len();
-        let got = read_without_waiting(file.as_ref().borrow(), piece, range.start + done as u64);
+        let chunk = &mut buffer[done..len.min(done + PIECE)];
+        let chunk_len = chunk.len();
+        let got = read_without_waiting(file.as_ref().borrow(), chunk, range.start + done as u64);
         done += got;
-        if got < piece_len {
+        if got < chunk_len {
             break;
         }
         if done < len {
@@ -108,10 +108,10 @@ where
     Ok(buffer.freeze())
 }
 
-/// Copies what the page cache holds from `offset` on, and answers how many bytes that was.
+/// Copies bytes from the page cache, starting at `offset`, and returns their number.
 ///
-/// Fewer than asked for, also none, means: the disk would have to be waited for, or the file system cannot
-/// tell, or the read fails. The ordinary read that follows finds out which.
+/// The copy ends early, perhaps at once, where the read would wait for the disk, where the file system
+/// cannot tell, or where the read fails. The ordinary read that follows decides.
 fn read_without_waiting(file: &File, buffer: &mut [u8], offset: u64) -> usize {
     rustix::io::preadv2(file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT).unwrap_or(0)
 }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_cache_cannot_give_is_not_an_error() {
+    fn page_cache_miss_is_not_an_error() {
         let (read, _write) = std::io::pipe().unwrap();
         let pipe = File::from(OwnedFd::from(read));
         assert_eq!(read_without_waiting(&pipe, &mut [0; 4], 0), 0);

@@ -1,7 +1,7 @@
 //! Files that have no name yet.
 //!
-//! The process that writes such a file holds a lock on it. The lock dies with the process, so a file that
-//! nobody locks is a leftover, and can be removed while others are at work.
+//! The process that writes such a file has a lock on it. The lock ends with the process, so a file without
+//! a lock is unused. It can be removed while other processes work.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -15,11 +15,12 @@ use rustix::io::Errno;
 
 use super::Shared;
 
-/// How many names are tried for a new file. Only processes that cannot see each other's number (two
-/// containers over one folder) meet in a name, and a file they left is never older than the last sweep.
+/// The most names that are tried for a new file. Only processes with the same process number (two
+/// containers on one folder) can choose the same name. A file that they left is never older than the last
+/// sweep.
 const NAMES_MAX: usize = 4096;
 
-/// A file that goes away when this is dropped, unless it got a name.
+/// A file that is removed when this is dropped, unless it got a name.
 #[derive(Debug)]
 pub(super) struct Temporary {
     file: Arc<File>,
@@ -36,11 +37,12 @@ impl Temporary {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 opened => opened?,
             };
-            let held = file.try_lock().is_ok();
-            if held && file.metadata()?.nlink() == 1 {
+            let is_locked = file.try_lock().is_ok();
+            if is_locked && file.metadata()?.nlink() == 1 {
                 return Ok(Self { file: Arc::new(file), path: Some(path) });
             }
-            // A sweep came between the making of the file and its lock, and has removed or will remove it.
+            // A sweep came between the creation of the file and its lock, and has removed or will remove
+            // it.
         }
         Err(io::Error::other("found no free name for a temporary file"))
     }
@@ -49,7 +51,7 @@ impl Temporary {
         &self.file
     }
 
-    /// Gives the file its name; `AlreadyExists` when there is one of that name.
+    /// Names the file; `AlreadyExists` when the name is taken.
     ///
     /// On success the file is no longer temporary; otherwise nothing has changed.
     pub(super) fn rename(&mut self, to: &Path) -> io::Result<()> {
@@ -59,8 +61,8 @@ impl Temporary {
         Ok(())
     }
 
-    /// Lets the file lie, as a crash would.
-    pub(super) fn leave_behind(mut self) {
+    /// Leaves the file on the disk, as a crash would.
+    pub(super) fn persist(mut self) {
         self.path = None;
     }
 }
@@ -68,30 +70,30 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // What cannot be removed now is swept at the next start.
+            // The next sweep removes a file that cannot be removed now.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Gives a file another name; `AlreadyExists` when there is one of that name, and then nothing has changed.
+/// Renames a file; `AlreadyExists` when the name is taken, and then nothing has changed.
 pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // File systems that cannot rename without replacing (NFS) say so in one of these ways.
+        // File systems that cannot rename without replacing (NFS) return one of these errors.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_by_link(from, to),
         renamed => Ok(renamed?),
     }
 }
 
-/// A second name is refused where one is, like a rename that replaces nothing.
+/// A link fails when the name exists, like a rename without replacing.
 fn rename_by_link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)?;
-    // The object is there. A first name that stays is swept, or found by the next writer.
+    // The object exists. A sweep or the next writer removes the first name if it stays.
     let _ = fs::remove_file(from);
     Ok(())
 }
 
-/// Removes the files of a folder that nobody holds, and counts them.
+/// Removes the files of a folder that no process locks, and counts them.
 pub(super) fn sweep(folder: &Path) -> io::Result<u64> {
     let mut swept = 0;
     for entry in fs::read_dir(folder)? {
@@ -118,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rename_by_link_replaces_nothing() {
+    fn rename_by_link_never_overwrites() {
         let folder = tempfile::tempdir().unwrap();
         let [from, to] = ["from", "to"].map(|name| folder.path().join(name));
         fs::write(&from, "new").unwrap();

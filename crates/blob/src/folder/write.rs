@@ -1,4 +1,4 @@
-//! Writing an object that arrives in pieces.
+//! Writes an object that arrives in pieces.
 
 use std::borrow::Borrow;
 use std::fs::File;
@@ -9,44 +9,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::FolderStore;
-use super::append::{Appender, Pace, Target};
+use super::append::{Appender, SyncPolicy, Target};
 use super::temporary::Temporary;
 use crate::{Error, ObjectKey, PutOutcome, Result, WriteKind};
 
-/// Nothing counts before the end: few calls, and syncs only so that the last one is short.
-const PACE: Pace = Pace { batch: 1 << 20, sync_every: 16 << 20, sync_within: None };
+/// No byte counts before the end: few calls, and syncs only to keep the last one short.
+const PACE: SyncPolicy = SyncPolicy { batch: 1 << 20, sync_every: 16 << 20, sync_within: None };
 
 /// Writes one object into a folder.
 #[derive(Debug)]
 pub struct FolderWriter {
     store: FolderStore,
     key: ObjectKey,
-    /// `None` once a write failed: the object is lost, and its file gone.
-    open: Option<Open>,
+    /// `None` once a write failed: the object is lost, and its file removed.
+    open: Option<OpenTemporary>,
     written: u64,
     synced: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenTemporary {
     temporary: Temporary,
-    appender: Appender<Unnamed>,
+    appender: Appender<UnnamedFile>,
 }
 
 /// A file without a name.
 #[derive(Debug)]
-struct Unnamed {
+struct UnnamedFile {
     file: Arc<File>,
     synced: Arc<AtomicU64>,
 }
 
-impl Borrow<File> for Unnamed {
+impl Borrow<File> for UnnamedFile {
     fn borrow(&self) -> &File {
         &self.file
     }
 }
 
-impl Target for Unnamed {
+impl Target for UnnamedFile {
     fn sync_to(&self, end: u64) -> io::Result<()> {
         self.file.sync_data()?;
         self.synced.store(end, Ordering::Release);
@@ -61,9 +61,9 @@ impl Target for Unnamed {
 impl FolderWriter {
     pub(super) fn new(store: FolderStore, key: ObjectKey, temporary: Temporary) -> Self {
         let synced = Arc::default();
-        let target = Unnamed { file: Arc::clone(temporary.file()), synced: Arc::clone(&synced) };
+        let target = UnnamedFile { file: Arc::clone(temporary.file()), synced: Arc::clone(&synced) };
         let appender = Appender::new(store.clone(), key, Arc::new(target), &PACE);
-        Self { store, key, open: Some(Open { temporary, appender }), written: 0, synced }
+        Self { store, key, open: Some(OpenTemporary { temporary, appender }), written: 0, synced }
     }
 
     pub(crate) async fn write(&mut self, bytes: Bytes) -> Result<()> {
@@ -85,7 +85,7 @@ impl FolderWriter {
         let ended = self.open.as_mut().ok_or_else(lost)?.appender.end().await;
         self.lost_if_failed(ended)?;
         self.store.before_write(WriteKind::Finish, self.key)?;
-        let Some(Open { temporary, .. }) = self.open.take() else { return Err(lost()) };
+        let Some(OpenTemporary { temporary, .. }) = self.open.take() else { return Err(lost()) };
         let key = self.key;
         let outcome =
             self.store.blocking("finish an object", move |shared| shared.name(temporary, key)).await?;
@@ -95,21 +95,21 @@ impl FolderWriter {
         }
     }
 
-    /// After an error nobody can say what the file holds.
+    /// After an error the content of the file is undefined.
     fn lost_if_failed(&mut self, result: Result<()>) -> Result<()> {
         if result.is_err() {
-            self.give_up();
+            self.discard();
         }
         result
     }
 
-    fn give_up(&mut self) {
-        let Some(Open { temporary, appender }) = self.open.take() else { return };
+    fn discard(&mut self) {
+        let Some(OpenTemporary { temporary, appender }) = self.open.take() else { return };
         if self.store.faults.as_ref().is_some_and(|faults| faults.is_stopped()) {
-            return temporary.leave_behind();
+            return temporary.persist();
         }
-        // The name goes now. The bytes of a long file take the disk a while, so the last handle is closed
-        // elsewhere.
+        // The name is removed now. Freeing the blocks of a long file takes time, so another thread closes
+        // the last handle.
         drop(temporary);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn_blocking(move || drop(appender));
@@ -119,7 +119,7 @@ impl FolderWriter {
 
 impl Drop for FolderWriter {
     fn drop(&mut self) {
-        self.give_up();
+        self.discard();
     }
 }
 

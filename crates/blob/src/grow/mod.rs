@@ -1,6 +1,6 @@
 //! An object that grows over several requests, writers and processes before it gets its name.
 
-mod line;
+mod command_queue;
 
 use std::fmt;
 use std::ops::Range;
@@ -10,82 +10,88 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use kinora_domain::SourceId;
 
-use crate::{Blob, Error, ObjectKey, Result, runs};
+use crate::{Blob, Error, ObjectKey, Result, coalesce};
 
-pub(crate) use self::line::{Command, Hold, Line, Opened, Progress};
+pub(crate) use self::command_queue::{Command, CommandQueue, Opened, Progress, WriterGuard};
 
-/// What outlives a process of an object in a bucket that grows; the caller keeps it in its database.
+/// The state of a growing object in a bucket that survives a process; the caller stores it in its database.
 ///
-/// Always empty for a folder, where the file itself tells.
+/// Always empty for a folder, where the file itself is the state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grown {
-    /// The upload in parts, once it has begun.
+pub struct MultipartState {
+    /// The id of the multipart upload, once it has begun.
     pub multipart: Option<String>,
-    /// Its parts that were recorded, in order; the first one begins with the first byte, and there is no gap.
-    pub parts: Vec<GrownPart>,
+    /// Its recorded parts, in order, from the first byte and without a gap.
+    pub parts: Vec<RecordedPart>,
 }
 
-/// A part of an upload in parts.
+/// A part of a multipart upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GrownPart {
+pub struct RecordedPart {
     /// Its length in bytes.
     pub len: u64,
-    /// How the store knows it.
+    /// Its id in the store.
     pub id: String,
 }
 
-/// Why something could not be written down: another writer has the object, or the database is away.
-pub type LedgerError = Box<dyn std::error::Error + Send + Sync>;
+/// Why a record could not be written: another writer has the object, or the database is unreachable.
+pub type MultipartLogError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where the caller writes down what a growing object in a bucket consists of.
+/// The caller's record of the parts of a growing object in a bucket.
 ///
-/// Called before anything relies on it. A writer that is refused is lost ([`Error::Ledger`]), and nothing it
-/// sent afterwards counts; so an implementation refuses every writer but the one that took the object over
-/// last. Never called for a folder.
-pub trait Ledger: Send + Sync + 'static {
-    /// The upload in parts has this id. Once per object: before its first part is sent.
-    fn begun(&self, multipart: String) -> BoxFuture<'_, std::result::Result<(), LedgerError>>;
+/// It is called before the parts are used. After a rejection the writer is lost ([`Error::MultipartLog`]),
+/// and its later parts do not count. So an implementation rejects all writers except the one that took over
+/// the object last. Never called for a folder.
+pub trait MultipartLog: Send + Sync + 'static {
+    /// Records the id of the multipart upload. Once per object, before its first part is sent.
+    fn multipart_started(
+        &self,
+        multipart: String,
+    ) -> BoxFuture<'_, std::result::Result<(), MultipartLogError>>;
 
-    /// Part number `number` (from 0) is kept. One after the other, each once.
-    fn part(&self, number: usize, part: GrownPart) -> BoxFuture<'_, std::result::Result<(), LedgerError>>;
+    /// Records part `number` (from 0). One after the other, each once.
+    fn part(
+        &self,
+        number: usize,
+        part: RecordedPart,
+    ) -> BoxFuture<'_, std::result::Result<(), MultipartLogError>>;
 }
 
 impl Blob {
-    /// Opens the growing object of a source for writing at its end; begins it when there is none.
+    /// Opens the growing object of a source for appending; begins it if it does not exist.
     ///
-    /// `lease` tells what this writer leaves from what others do: each one that takes the object over has a
-    /// higher one. `grown` is what the ledger holds; read it in or after the commit that makes the ledger
-    /// refuse all earlier writers. The byte at one place of an object must be the same whoever writes it.
+    /// `lease` separates the objects of this writer from those of others: each takeover has a higher one.
+    /// `grown` is the content of the ledger; read it in or after the commit that makes the ledger reject
+    /// all earlier writers. All writers must write the same byte at the same offset.
     ///
-    /// Where the object is finished already (a crash before anybody wrote that down), all of it is kept, and
-    /// [`GrowingObject::finish`] succeeds. Errors: `HeldElsewhere` of a folder while another writer has the
-    /// object. A writer of this process that was dropped is waited for.
+    /// If the object is finished already (a crash before that was recorded), all of it is durable, and
+    /// [`GrowingObject::finish`] succeeds. Errors: `LockedElsewhere` of a folder while another writer has the
+    /// object. It waits for a dropped writer of this process.
     pub async fn grow(
         &self,
         source: SourceId,
         lease: u32,
-        grown: Grown,
-        ledger: Arc<dyn Ledger>,
+        grown: MultipartState,
+        ledger: Arc<dyn MultipartLog>,
     ) -> Result<GrowingObject> {
         let opened = match self {
             Self::Folder(store) => store.grow(source).await?,
             Self::S3(store) => store.grow(source, lease, grown, ledger).await?,
         };
         let (state, written) = match opened {
-            Opened::Growing(line) => {
-                let kept = line.progress().kept();
-                (State::Growing(line), kept)
+            Opened::Growing(queue) => {
+                let synced = queue.progress().synced();
+                (State::Growing(queue), synced)
             }
-            Opened::Made(len) => (State::Made, len),
+            Opened::Finished(len) => (State::Made, len),
         };
         Ok(GrowingObject { blob: self.clone(), source, state, written })
     }
 
-    /// Removes what a growing object consists of: file, pieces, parts of the upload `multipart`. May run
+    /// Removes the file, the pieces and the parts (of the upload `multipart`) of a growing object. May run
     /// twice, also when there is nothing.
     ///
-    /// Leaves the finished object and checkpoints alone. A writer that is at work meanwhile may leave
-    /// something again.
+    /// The finished object and checkpoints stay. A concurrent writer may leave new objects.
     pub async fn discard_growing(&self, source: SourceId, multipart: Option<String>) -> Result<()> {
         match self {
             Self::Folder(store) => store.delete(ObjectKey::Growing(source)).await,
@@ -94,14 +100,14 @@ impl Blob {
     }
 }
 
-/// Writes at the end of an object that grows. It has no name, and is no object, before
-/// [`GrowingObject::finish`].
+/// Appends to a growing object. It has no name, and is no object, before [`GrowingObject::finish`].
 ///
-/// Dropped, it leaves what is kept, and whoever opens the object next goes on behind it. After an error the
-/// writer is lost: every further call fails; what was kept stays kept.
+/// Dropped, it leaves the durable bytes, and the next writer continues after them. After an error the
+/// writer is lost: every further call fails; durable bytes stay durable.
 ///
-/// In a folder it is a file, synced behind the writer. In a bucket it is an upload in parts, beside it
-/// *pieces*: small objects that hold what is no whole part yet. Memory as for [`crate::ObjectWriter`].
+/// In a folder it is a file, synced shortly after each write. In a bucket it is a multipart upload with
+/// *pieces*: small objects for the bytes that do not fill a part yet. Memory as for
+/// [`crate::ObjectWriter`].
 pub struct GrowingObject {
     blob: Blob,
     source: SourceId,
@@ -110,30 +116,29 @@ pub struct GrowingObject {
 }
 
 enum State {
-    Growing(Line),
-    /// It has its name.
+    Growing(CommandQueue),
+    /// It is finished.
     Made,
 }
 
 impl GrowingObject {
-    /// Says how long the object will be, once that is known. It may come late; of several the last one
-    /// counts.
+    /// Announces the length of the object, once it is known. It may come late; the last call counts.
     ///
     /// More bytes than announced are an error in a bucket.
     pub fn announce(&mut self, len: Option<u64>) {
-        if let State::Growing(line) = &mut self.state {
-            line.push(Command::Announce(len));
+        if let State::Growing(queue) = &mut self.state {
+            queue.push(Command::Announce(len));
         }
     }
 
-    /// Bytes from the start that outlive a killed process and a power cut, on whichever node is next. Never
-    /// less than before.
+    /// Durable bytes from the start: they survive a killed process and a power cut, also for a writer on
+    /// another node. Never decreases.
     ///
-    /// In a bucket nobody asks the ledger for pieces: before a client hears of them, see that this writer
-    /// still has the object.
-    pub fn kept(&self) -> u64 {
+    /// In a bucket pieces are not recorded in the ledger. Before you report these bytes to a client, verify
+    /// that this writer still has the object.
+    pub fn synced(&self) -> u64 {
         match &self.state {
-            State::Growing(line) => line.progress().kept(),
+            State::Growing(queue) => queue.progress().synced(),
             State::Made => self.written,
         }
     }
@@ -143,66 +148,66 @@ impl GrowingObject {
         self.written
     }
 
-    /// Takes the next bytes. Waits when the disk or the store is behind.
+    /// Writes the next bytes. Waits while the disk or the store is slower than the caller.
     ///
-    /// A call that was cancelled has taken its bytes. Without a call bytes are kept, too: of a folder within
-    /// 50 ms, of a bucket within [`crate::S3Limits::piece_within`] if they are half a MiB or more.
+    /// A cancelled call has taken its bytes. Bytes become durable without a further call too: in a folder
+    /// within 50 ms, in a bucket within [`crate::S3Limits::sync_interval`] if they are half a MiB or more.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let State::Growing(line) = &mut self.state else {
+        let State::Growing(queue) = &mut self.state else {
             return Err(Error::AlreadyThere(ObjectKey::Source(self.source)));
         };
         self.written += bytes.len() as u64;
-        line.push(Command::Write(bytes));
-        line.send().await
+        queue.push(Command::Write(bytes));
+        queue.send().await
     }
 
-    /// Makes everything that was written so far kept, and answers [`GrowingObject::kept`].
-    pub async fn keep(&mut self) -> Result<u64> {
+    /// Makes all written bytes durable, and returns [`GrowingObject::synced`].
+    pub async fn sync(&mut self) -> Result<u64> {
         match &mut self.state {
-            State::Growing(line) => line.ask(Command::Keep).await,
+            State::Growing(queue) => queue.ask(Command::Sync).await,
             State::Made => Ok(self.written),
         }
     }
 
-    /// Gives the object its name, [`ObjectKey::Source`], and answers its length. May run twice, also by a
-    /// writer that came after a crash.
+    /// Names the object [`ObjectKey::Source`], and returns its length. May run twice, also by a writer
+    /// after a crash.
     ///
-    /// Errors: `AlreadyThere` when another object has the name; `Gone` when what was kept is no longer what
-    /// was recorded.
+    /// Errors: `AlreadyThere` when another object has the name; `Gone` when durable bytes differ from the
+    /// record.
     pub async fn finish(&mut self) -> Result<u64> {
-        if let State::Growing(line) = &mut self.state {
-            self.written = line.finish().await?;
+        if let State::Growing(queue) = &mut self.state {
+            self.written = queue.finish().await?;
             self.state = State::Made;
         }
         Ok(self.written)
     }
 
-    /// From where on [`GrowingObject::read`] can read: of a folder the start, of a bucket the end of the
-    /// recorded parts.
+    /// The lowest offset that [`GrowingObject::read`] can read: of a folder the start, of a bucket the end
+    /// of the recorded parts.
     pub fn readable_from(&self) -> u64 {
         match &self.state {
-            State::Growing(line) => line.progress().readable_from(),
+            State::Growing(queue) => queue.progress().readable_from(),
             State::Made => 0,
         }
     }
 
-    /// Reads back bytes that are kept, for whoever must look at them again.
+    /// Reads durable bytes again.
     ///
-    /// Of a bucket those that were kept when the object was opened can be read until the next byte is
-    /// written. Errors: `OutOfRange` unless they lie between `readable_from` and `kept`, `TooLong` above
-    /// [`crate::READ_MAX`].
+    /// In a bucket, bytes that were durable when the object was opened can be read until the next byte is
+    /// written. Errors: `OutOfRange` unless the range is between `readable_from` and `synced`, `TooLong`
+    /// above [`crate::READ_MAX`].
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        let kept = self.kept();
-        runs::check(&range, kept)?;
-        runs::len_in_memory(&range)?;
+        let synced = self.synced();
+        coalesce::check(&range, synced)?;
+        coalesce::len_in_memory(&range)?;
         if range.start < self.readable_from() {
-            return Err(Error::OutOfRange { range, len: kept });
+            return Err(Error::OutOfRange { range, len: synced });
         }
         match &self.state {
-            State::Growing(line) => line.read(range).await,
+            State::Growing(queue) => queue.read(range).await,
             State::Made => {
                 let key = ObjectKey::Source(self.source);
                 let reader = self.blob.reader(key).await?.ok_or(Error::Gone(key))?;
@@ -217,7 +222,7 @@ impl fmt::Debug for GrowingObject {
         f.debug_struct("GrowingObject")
             .field("source", &self.source)
             .field("written", &self.written)
-            .field("kept", &self.kept())
+            .field("kept", &self.synced())
             .finish_non_exhaustive()
     }
 }

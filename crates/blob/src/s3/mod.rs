@@ -1,12 +1,12 @@
-//! Objects in a bucket of a store that speaks S3.
+//! Objects in a bucket of an S3-compatible store.
 //!
-//! A key is a name below the prefix of the address. Whole objects are written by conditional puts; long ones
-//! in parts, and these are written once because their key holds the id of one attempt. Nothing is kept on
-//! this machine but lengths.
+//! A key is a name below the prefix of the URL. Whole objects are written by conditional puts. Long ones
+//! are multipart uploads, and these are written once because their key contains the id of one attempt. This
+//! machine caches only lengths.
 
+mod error;
 mod grow;
 mod limits;
-mod problem;
 mod read;
 mod settings;
 mod sweep;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use kinora_domain::{Timestamp, WorkspaceId};
-use kinora_fair::{Budget, Units};
+use kinora_fair::{Budget, UnitsPermit};
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use object_store::aws::AmazonS3;
@@ -28,8 +28,8 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
+use self::error::{MayBeOurs, classify, is_absent, is_key_taken};
 use self::limits::MIB;
-use self::problem::{MayBeOurs, is_absent, is_taken, sort};
 use crate::{Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKind};
 
 pub use self::limits::S3Limits;
@@ -37,10 +37,10 @@ pub use self::read::S3Reader;
 pub use self::url::{StorageUrl, StorageUrlError};
 pub use self::write::{Parked, S3Writer};
 
-/// How many objects' lengths are kept: some 10 MB of memory.
-const FACTS_MAX: u64 = 100_000;
+/// The most objects whose lengths are cached: some 10 MB of memory.
+const INFO_CACHE_MAX: u64 = 100_000;
 
-/// The most names in one answer. Amazon S3, ListObjectsV2.
+/// The most names in one response. Amazon S3, ListObjectsV2.
 const LIST_PAGE_MAX: usize = 1000;
 
 /// A store in a bucket. A clone is another handle to the same store.
@@ -48,36 +48,36 @@ const LIST_PAGE_MAX: usize = 1000;
 pub struct S3Store {
     shared: Arc<Shared>,
     faults: Option<Arc<Faults>>,
-    /// For whom this handle writes; `None` for the server itself.
+    /// The workspace that this handle writes for; `None` for the server itself.
     workspace: Option<WorkspaceId>,
 }
 
 /// Memory for one part.
-type PartMemory = Units<Option<WorkspaceId>>;
+type PartMemory = UnitsPermit<Option<WorkspaceId>>;
 
 #[derive(Debug)]
 struct Shared {
     client: AmazonS3,
-    /// Of the names of all objects; empty, or ends with a slash.
+    /// The prefix of all object names; empty, or ends with a slash.
     prefix: String,
     limits: Arc<S3Limits>,
-    /// What is known of objects, which never change.
-    facts: Cache<ObjectKey, Facts>,
-    /// Memory for parts, in MiB, shared out among workspaces.
+    /// Cached facts of objects, which never change.
+    facts: Cache<ObjectKey, ObjectInfo>,
+    /// Memory for parts, in MiB, shared between workspaces.
     memory: Budget<Option<WorkspaceId>>,
-    /// The share of it, in MiB, that writers may hold whose source brings nothing for a while.
+    /// The share of it, in MiB, for writers whose source sends nothing for some time.
     parked: Budget<Option<WorkspaceId>>,
 }
 
-/// What an answer tells of an object besides its bytes.
+/// Facts of an object in a response, besides its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Facts {
+struct ObjectInfo {
     len: u64,
-    /// Another tag is another object, which was made under the same key after a deletion.
+    /// Another tag is another object, which was created under the same key after a deletion.
     tag: Option<String>,
 }
 
-impl From<&ObjectMeta> for Facts {
+impl From<&ObjectMeta> for ObjectInfo {
     fn from(meta: &ObjectMeta) -> Self {
         Self { len: meta.size, tag: meta.e_tag.clone() }
     }
@@ -87,7 +87,8 @@ impl S3Store {
     pub(crate) fn open(url: &StorageUrl, limits: S3Limits) -> Result<Self> {
         let limits = Arc::new(limits);
         let prefix = if url.prefix.is_empty() { String::new() } else { format!("{}/", url.prefix) };
-        let facts = Cache::builder().max_capacity(FACTS_MAX).eviction_policy(EvictionPolicy::lru()).build();
+        let facts =
+            Cache::builder().max_capacity(INFO_CACHE_MAX).eviction_policy(EvictionPolicy::lru()).build();
         let memory = Budget::new(limits.parts_memory / MIB, limits.reserved_for_others() / MIB);
         let parked = Budget::new(limits.parked_memory() / MIB, limits.parked_for_others() / MIB);
         let client = settings::client(url, &limits)?;
@@ -106,7 +107,7 @@ impl S3Store {
         Self { workspace, ..self }
     }
 
-    /// Waits until there is memory for a part of so many bytes.
+    /// Waits until there is memory for a part of `len` bytes.
     async fn part_memory(&self, len: u64) -> PartMemory {
         self.shared.memory.acquire(self.workspace, len.div_ceil(MIB)).await
     }
@@ -116,14 +117,14 @@ impl S3Store {
         self.parts_held() < self.shared.limits.ahead_memory()
     }
 
-    /// Memory of a part that is kept while nothing comes; `None` where that would be too much.
+    /// Memory of a part while no bytes arrive; `None` if the limit is reached.
     fn parked_memory(&self, len: u64) -> Option<PartMemory> {
         self.shared.parked.acquire(self.workspace, len.div_ceil(MIB)).now_or_never()
     }
 
-    /// Bytes of memory that parts hold now, over all writers: never more than [`S3Limits::parts_memory`].
+    /// Bytes of memory in use by parts, over all writers: never more than [`S3Limits::parts_memory`].
     pub fn parts_held(&self) -> u64 {
-        self.shared.memory.held() * MIB
+        self.shared.memory.in_use() * MIB
     }
 
     pub(crate) async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {
@@ -131,14 +132,14 @@ impl S3Store {
         self.put_whole(key, bytes.into()).await
     }
 
-    /// A conditional put. When an earlier try of ours may have taken the key, the object tells who did.
+    /// A conditional put. When an earlier try of ours may have taken the key, the stored bytes decide.
     async fn put_whole(&self, key: ObjectKey, payload: PutPayload) -> Result<PutOutcome> {
         const ACTION: &str = "write an object";
         let options = PutOptions::from(PutMode::Create);
         match self.shared.client.put_opts(&self.shared.path(key), payload.clone(), options).await {
             Ok(_) => Ok(PutOutcome::Written),
-            Err(error) => match is_taken(&error) {
-                None => Err(sort(ACTION, error)),
+            Err(error) => match is_key_taken(&error) {
+                None => Err(classify(ACTION, error)),
                 Some(MayBeOurs(false)) => Ok(PutOutcome::AlreadyThere),
                 Some(MayBeOurs(true)) => {
                     let found = self.get(key).await?;
@@ -156,19 +157,19 @@ impl S3Store {
 
     pub(crate) async fn reader(&self, key: ObjectKey) -> Result<Option<S3Reader>> {
         self.before_read()?;
-        let known = self.shared.facts.get(&key);
-        let facts = match known {
+        let cached = self.shared.facts.get(&key);
+        let facts = match cached {
             Some(facts) => Some(facts),
-            None => self.look(key).await?,
+            None => self.fetch_info(key).await?,
         };
         Ok(facts.map(|facts| S3Reader::new(self.clone(), key, facts)))
     }
 
-    /// Asks the store for an object's facts and keeps them.
-    async fn look(&self, key: ObjectKey) -> Result<Option<Facts>> {
+    /// Requests an object's facts and caches them.
+    async fn fetch_info(&self, key: ObjectKey) -> Result<Option<ObjectInfo>> {
         match self.shared.client.head(&self.shared.path(key)).await {
             Ok(meta) => {
-                let facts = Facts::from(&meta);
+                let facts = ObjectInfo::from(&meta);
                 self.shared.facts.insert(key, facts.clone());
                 Ok(Some(facts))
             }
@@ -176,11 +177,11 @@ impl S3Store {
                 self.shared.facts.invalidate(&key);
                 Ok(None)
             }
-            Err(error) => Err(sort("look for an object", error)),
+            Err(error) => Err(classify("look for an object", error)),
         }
     }
 
-    /// One request, where a reader needs two.
+    /// Reads an object with one request; a reader needs two.
     pub(crate) async fn get(&self, key: ObjectKey) -> Result<Option<Bytes>> {
         const ACTION: &str = "read an object";
         self.before_read()?;
@@ -190,10 +191,10 @@ impl S3Store {
                 self.shared.facts.invalidate(&key);
                 return Ok(None);
             }
-            Err(error) => return Err(sort(ACTION, error)),
+            Err(error) => return Err(classify(ACTION, error)),
         };
-        let facts = Facts::from(&answer.meta);
-        let bytes = answer.bytes().await.map_err(|error| sort(ACTION, error))?;
+        let facts = ObjectInfo::from(&answer.meta);
+        let bytes = answer.bytes().await.map_err(|error| classify(ACTION, error))?;
         read::check_len(ACTION, &bytes, facts.len)?;
         self.shared.facts.insert(key, facts);
         Ok(Some(bytes))
@@ -202,13 +203,12 @@ impl S3Store {
     pub(crate) async fn delete(&self, key: ObjectKey) -> Result<()> {
         self.before_write(WriteKind::Delete, key)?;
         let deleted = self.shared.delete(&self.shared.path(key)).await;
-        // Also after an error: it may have been done.
+        // Also after an error: the deletion may have been done.
         self.shared.facts.invalidate(&key);
         deleted
     }
 
-    /// Asks for a listing: unlike the answer to a look-up, its answer tells a bucket that is missing from one
-    /// that is empty.
+    /// Requests a listing. Unlike a look-up, a listing distinguishes a missing bucket from an empty one.
     pub(crate) async fn ping(&self) -> Result<()> {
         self.before_read()?;
         self.shared.list("", None, 1, |_, _| Some(())).await.map(drop)
@@ -221,16 +221,16 @@ impl S3Store {
         limit: usize,
     ) -> Result<Vec<Entry>> {
         self.before_read()?;
-        let below = format!("{prefix}/");
+        let list_prefix = format!("{prefix}/");
         let offset = match after.map(|key| key.to_string()) {
-            Some(key) if key.starts_with(&below) => Some(key),
-            Some(key) if key < below => None,
+            Some(key) if key.starts_with(&list_prefix) => Some(key),
+            Some(key) if key < list_prefix => None,
             Some(_) => return Ok(Vec::new()), // everything below the prefix comes before the key
             None => None,
         };
         self.shared
-            .list(&below, offset, limit, |name, meta| {
-                // An object with another name than a key's was put there by somebody else, and is left alone.
+            .list(&list_prefix, offset, limit, |name, meta| {
+                // Another program created an object whose name is no key. It is ignored.
                 let key = name.parse().ok()?;
                 Some(Entry { key, len: meta.size, modified: modified(meta) })
             })
@@ -253,22 +253,22 @@ impl Shared {
     }
 
     fn named(&self, name: &str) -> Path {
-        // Keys and prefixes hold only characters that the library leaves as they are.
+        // Keys and prefixes contain only characters that the library does not escape.
         Path::from(format!("{}{name}", self.prefix))
     }
 
-    /// Removes what has this name. The store answers alike when there is nothing.
+    /// Deletes the object with this name. The store responds alike when it does not exist.
     async fn delete(&self, path: &Path) -> Result<()> {
         match self.client.delete(path).await {
-            Err(error) if !is_absent(&error) => Err(sort("delete an object", error)),
+            Err(error) if !is_absent(&error) => Err(classify("delete an object", error)),
             _ => Ok(()),
         }
     }
 
-    /// The first `limit` objects below `below`, after the name `offset`, of which `entry` makes something.
+    /// The first `limit` objects below `below`, after the name `offset`, for which `entry` returns a value.
     async fn list<T>(
         &self,
-        below: &str,
+        prefix: &str,
         offset: Option<String>,
         limit: usize,
         entry: fn(&str, &ObjectMeta) -> Option<T>,
@@ -284,9 +284,9 @@ impl Shared {
             };
             let listed = self
                 .client
-                .list_paginated(Some(&format!("{}{below}", self.prefix)), options)
+                .list_paginated(Some(&format!("{}{prefix}", self.prefix)), options)
                 .await
-                .map_err(|error| sort("list objects", error))?;
+                .map_err(|error| classify("list objects", error))?;
             for meta in &listed.result.objects {
                 let name = meta.location.as_ref().strip_prefix(&self.prefix);
                 page.extend(name.and_then(|name| entry(name, meta)));
@@ -305,16 +305,16 @@ fn modified(meta: &ObjectMeta) -> Timestamp {
     Timestamp::from_micros(meta.last_modified.timestamp_micros())
 }
 
-/// Whether an object is made of these bytes.
+/// Whether an object consists of these bytes.
 fn is_same(mut object: &[u8], payload: &PutPayload) -> bool {
-    for piece in payload {
-        let Some(rest) = object.strip_prefix(piece.as_ref()) else { return false };
+    for chunk in payload {
+        let Some(rest) = object.strip_prefix(chunk.as_ref()) else { return false };
         object = rest;
     }
     object.is_empty()
 }
 
-/// The store broke its word in a way that another try may not meet.
+/// The store violated its protocol in a way that a retry may not meet.
 fn broken(action: &'static str, what: String) -> Error {
     Error::Unavailable { action, source: std::io::Error::other(what) }
 }

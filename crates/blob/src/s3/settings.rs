@@ -1,4 +1,4 @@
-//! From an address and the environment to a client of the object library.
+//! Builds a client of the object library from a URL and the environment.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::transport::Connector;
 use super::url::{AddressingStyle, StorageUrl, StorageUrlError, endpoint};
 use crate::{Error, Result};
 
-/// Where signatures are made for when nobody says another one. Most stores that are not Amazon's take it.
+/// The region of signatures when none is set. Most stores other than Amazon's accept it.
 const REGION_DEFAULT: &str = "us-east-1";
 
-/// Makes the client. Asks nothing of the store yet.
+/// Builds the client. Sends no request yet.
 ///
 /// Credentials are those that the library finds: `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` (and
 /// `AWS_SESSION_TOKEN`), a web identity (`AWS_WEB_IDENTITY_TOKEN_FILE` with `AWS_ROLE_ARN`), a container's
@@ -39,15 +39,15 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
     let (endpoint, style) = address(url, named, &region).map_err(unusable)?;
     let store = authority(&endpoint);
     let is_token_optional = from_env(AmazonS3ConfigKey::ImdsV1Fallback).is_some_and(|text| {
-        // What the library takes for yes.
+        // The values that the library accepts as true.
         matches!(text.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes" | "y")
     });
-    // A try is all the library makes: the transport knows better what may be tried again.
+    // The library does not retry: the transport knows better which requests can be retried.
     let once = RetryConfig { max_retries: 0, backoff: BackoffConfig::default(), ..RetryConfig::default() };
     builder
         .with_bucket_name(&url.bucket)
         .with_region(region)
-        // The second name wins over the first one, and both over the environment.
+        // The second name overrides the first one, and both override the environment.
         .with_endpoint(&endpoint)
         .with_config(AmazonS3ConfigKey::S3Endpoint, &endpoint)
         .with_virtual_hosted_style_request(style == AddressingStyle::Virtual)
@@ -55,24 +55,24 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
         .with_http_connector(Connector { limits: Arc::clone(limits), store, is_token_optional })
         .with_retry(once)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
-        // One request for one object: not every store knows the call that deletes many.
+        // One request per object: not every store supports the bulk deletion.
         .with_disable_bulk_delete(true)
         .with_s3_express(false)
         .build()
-        .map_err(|error| Error::Refused {
+        .map_err(|error| Error::Rejected {
             action: "open the store of objects",
             remedy: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, both or none, in the environment of the server",
             source: std::io::Error::other(error),
         })
 }
 
-/// The address that the library puts keys behind (for path style, the bucket first), and the style.
+/// The base URL of keys for the library (for path style, with the bucket), and the style.
 fn address(
     url: &StorageUrl,
     named: Option<Url>,
     region: &str,
 ) -> std::result::Result<(String, AddressingStyle), StorageUrlError> {
-    // A certificate for *.s3.amazonaws.com does not hold for two more names.
+    // A certificate for *.s3.amazonaws.com does not cover two more labels.
     let usual_style = match named {
         None if !url.bucket.contains('.') => AddressingStyle::Virtual,
         _ => AddressingStyle::Path,
@@ -81,27 +81,27 @@ fn address(
     let mut endpoint = match named {
         Some(named) => named,
         None => Url::parse(&format!("https://s3.{region}.amazonaws.com"))
-            .map_err(|_| StorageUrlError::new("region of the storage URL makes no address"))?,
+            .map_err(|_| StorageUrlError::new("region of the storage URL gives no valid endpoint URL"))?,
     };
     if style == AddressingStyle::Virtual {
         let host = format!("{}.{}", url.bucket, endpoint.host_str().unwrap_or_default());
         endpoint.set_host(Some(&host)).map_err(|_| {
             StorageUrlError::new(
-                "the bucket cannot stand in front of this endpoint; write addressing-style=path",
+                "the bucket cannot be a subdomain of this endpoint; write addressing-style=path",
             )
         })?;
     }
     Ok((endpoint.as_str().trim_end_matches('/').to_owned(), style))
 }
 
-/// Host and port as they stand in a request.
+/// Host and port in the form of a request.
 fn authority(endpoint: &str) -> String {
     let (_, rest) = endpoint.split_once("://").unwrap_or(("", endpoint));
     rest.split('/').next().unwrap_or_default().to_owned()
 }
 
 fn unusable(error: StorageUrlError) -> Error {
-    Error::Refused {
+    Error::Rejected {
         action: "open the store of objects",
         remedy: "correct the storage URL or the environment",
         source: std::io::Error::other(error),
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bucket_stands_where_the_store_expects_it() {
+    fn addressing_style_puts_bucket_into_host_or_path() {
         let check = |text: &str, expected: &str, host: &str| {
             let url = StorageUrl::parse(text).unwrap();
             let region = url.region.clone().unwrap_or_else(|| REGION_DEFAULT.to_owned());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_cannot_stand_in_front_of_a_number() {
+    fn virtual_addressing_of_an_ip_address_is_rejected() {
         let url =
             StorageUrl::parse("s3://kinora?endpoint=http://[::1]:9000&addressing-style=virtual").unwrap();
         let error = address(&url, url.endpoint.clone(), "us-east-1").unwrap_err();

@@ -1,33 +1,33 @@
-//! Aborts uploads that nobody will complete.
+//! Aborts abandoned uploads.
 
 use kinora_domain::Timestamp;
 
 use super::upload::Upload;
 use super::{S3Store, modified};
-use crate::key::UploadNote;
-use crate::{LEFTOVER_AGE_MIN_S, Result};
+use crate::key::UploadMarker;
+use crate::{ORPHAN_AGE_MIN_S, Result};
 
-/// Notes a page.
+/// Notes per page.
 const PAGE: usize = 1000;
 
 impl S3Store {
-    /// Aborts the uploads whose notes are old enough, and answers how many these were.
+    /// Aborts the uploads whose notes are old enough, and returns their number.
     pub(crate) async fn sweep_temporary(&self, now: Timestamp) -> Result<u64> {
         self.before_read()?;
-        let below = format!("{}/", UploadNote::FOLDER);
+        let prefix = format!("{}/", UploadMarker::FOLDER);
         let mut swept = 0;
         let mut offset = None;
         loop {
             let notes = self
                 .shared
-                .list(&below, offset, PAGE, |name, meta| Some((name.to_owned(), modified(meta))))
+                .list(&prefix, offset, PAGE, |name, meta| Some((name.to_owned(), modified(meta))))
                 .await?;
             for (name, written) in &notes {
-                let Ok(UploadNote(key)) = name.parse() else { continue }; // not ours
-                if now.micros_since(*written) < LEFTOVER_AGE_MIN_S * Timestamp::SECOND {
+                let Ok(UploadMarker(key)) = name.parse() else { continue }; // not ours
+                if now.micros_since(*written) < ORPHAN_AGE_MIN_S * Timestamp::SECOND {
                     continue;
                 }
-                if let Some(upload) = Upload::noted(&self.shared, key).await? {
+                if let Some(upload) = Upload::from_marker(&self.shared, key).await? {
                     upload.abort(&self.shared).await?;
                     swept += 1;
                 }

@@ -1,9 +1,9 @@
-//! The way to the store: one request with its answer, tried a few times, each try bounded.
+//! The HTTP transport to the store: one request with its response, retried a few times, each try limited.
 //!
-//! The object library makes and signs requests; this sends them. It knows the rules of C-193 that
-//! hold for every client of ours (no redirects, no proxy from the environment), reads each answer whole, so
-//! that a broken body is one more failed try, and tells refusals as [`Refusal`], which says what a caller can
-//! act on. Retries of the library are off.
+//! The object library builds and signs requests; this sends them. It applies the rules of C-193 for all our
+//! clients (no redirects, no proxy from the environment). It reads each response whole, so that a broken
+//! body is one more failed try. It returns failures as [`RequestFailure`], which says how a caller can act.
+//! Retries of the library are off.
 
 use std::fmt;
 use std::future::Future;
@@ -26,52 +26,52 @@ use tokio::time::{Instant, timeout};
 use super::limits::S3Limits;
 use crate::READ_MAX;
 
-/// The longest answer that is an explanation: listings of a thousand keys are 400 KB.
+/// The longest response other than an object: listings of a thousand keys are 400 KB.
 const TEXT_MAX: u64 = 4 << 20;
 
-/// The longest code of an error that is shown.
+/// The longest error code that is shown.
 const CODE_LEN_MAX: usize = 64;
 
-/// What the store, or the way to it, answered instead of doing what was asked for.
+/// A failure of the store, or of the connection to it.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct RequestFailure {
     pub(super) reason: Reason,
-    /// An earlier try of the same request got no clear answer: it may have been done.
+    /// Whether an earlier try of the same request got no clear response: it may have been done.
     pub(super) may_be_done: bool,
 }
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// The store answered with this status, and this word of its own, if any.
+    /// The store responded with this status, and its own error code, if any.
     Status { status: StatusCode, code: Option<String> },
-    /// Nobody answered, or not in time, or not to the end.
+    /// No response, or not in time, or not to the end.
     NoAnswer(String),
-    /// The answer is longer than what can be held in memory.
+    /// The response is longer than the memory limit.
     TooLong(u64),
-    /// Whoever gives out credentials did not: no access key is set, and this is no machine that has a role.
+    /// No credentials: no access key is set, and this machine has no role.
     NoCredentials(String),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RequestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
             Reason::Status { status, code: Some(code) } => {
-                write!(f, "the store answered {} {code}", status.as_u16())
+                write!(f, "the store responded with {} {code}", status.as_u16())
             }
-            Reason::Status { status, code: None } => write!(f, "the store answered {status}"),
+            Reason::Status { status, code: None } => write!(f, "the store responded with {status}"),
             Reason::NoAnswer(what) => f.write_str(what),
-            Reason::TooLong(len) => write!(f, "the answer has {len} bytes"),
+            Reason::TooLong(len) => write!(f, "the response has {len} bytes"),
             Reason::NoCredentials(what) => write!(f, "no credentials: {what}"),
         }
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for RequestFailure {}
 
-impl Refusal {
-    /// The refusal somewhere below an error of the object library.
-    pub(super) fn below<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+impl RequestFailure {
+    /// The refusal inside an error of the object library.
+    pub(super) fn find_in<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
         let mut next = Some(error);
         while let Some(error) = next {
             if let Some(refusal) = error.downcast_ref() {
@@ -97,14 +97,14 @@ impl Refusal {
     }
 }
 
-/// Makes the clients of one store.
+/// Builds the clients of one store.
 #[derive(Debug)]
 pub(super) struct Connector {
     pub(super) limits: Arc<S3Limits>,
-    /// Host and port of the store. Requests to others are for credentials.
+    /// Host and port of the store. Requests to other hosts are for credentials.
     pub(super) store: String,
-    /// Whether the operator allows old machines to give out credentials without a token
-    /// (`AWS_IMDSV1_FALLBACK`): the library must see that the token was refused.
+    /// Whether the operator allows old machines to issue credentials without a token
+    /// (`AWS_IMDSV1_FALLBACK`): the library must see that the token was rejected.
     pub(super) is_token_optional: bool,
 }
 
@@ -113,7 +113,7 @@ impl HttpConnector for Connector {
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
-            .connect_timeout(self.limits.connect)
+            .connect_timeout(self.limits.connect_timeout)
             .user_agent("kinora")
             .build()
             .map_err(|source| object_store::Error::Generic { store: "S3", source: Box::new(source) })?;
@@ -134,19 +134,19 @@ struct Transport {
     is_token_optional: bool,
 }
 
-/// What one try came to.
-enum Tried {
-    /// An answer that another try would not change.
+/// The result of one try.
+enum AttemptOutcome {
+    /// A response that a retry would not change.
     Final(HttpResponse),
-    /// The store did not do it now, and says so.
+    /// The store reported that it did not do it now.
     Busy(Reason),
-    /// Nobody knows what the store has done.
+    /// The store may have done it or not.
     Unclear(Reason),
-    /// Another try would end the same way.
+    /// A retry would fail the same way.
     Refused(Reason),
 }
 
-// What `#[async_trait]` would write.
+// The expansion of `#[async_trait]`.
 impl HttpService for Transport {
     fn call<'a, 'b>(
         &'a self,
@@ -168,11 +168,11 @@ impl Transport {
         let mut delays = ExponentialBuilder::default()
             .with_min_delay(limits.retry_delay_min)
             .with_max_delay(limits.retry_delay_max)
-            .with_max_times(limits.tries.saturating_sub(1))
+            .with_max_times(limits.attempts_max.saturating_sub(1))
             .with_jitter()
             .build();
         let mut may_be_done = false;
-        let give_up = (is_for_store && is_read(&request)).then(|| Instant::now() + limits.read);
+        let give_up = (is_for_store && is_read(&request)).then(|| Instant::now() + limits.read_timeout);
         loop {
             let tried = if is_for_store {
                 self.try_once(request.clone(), give_up).await
@@ -180,10 +180,10 @@ impl Transport {
                 self.try_for_credentials(request.clone()).await
             };
             let reason = match tried {
-                Tried::Final(response) => return Ok(response),
-                Tried::Refused(reason) => return Err(refused(reason, may_be_done)),
-                Tried::Busy(reason) => reason,
-                Tried::Unclear(reason) => {
+                AttemptOutcome::Final(response) => return Ok(response),
+                AttemptOutcome::Refused(reason) => return Err(refused(reason, may_be_done)),
+                AttemptOutcome::Busy(reason) => reason,
+                AttemptOutcome::Unclear(reason) => {
                     may_be_done = true;
                     reason
                 }
@@ -196,94 +196,97 @@ impl Transport {
         }
     }
 
-    /// `give_up`: when the first byte of a read must be there.
-    async fn try_once(&self, request: HttpRequest, give_up: Option<Instant>) -> Tried {
+    /// `give_up`: the deadline for the first byte of a read.
+    async fn try_once(&self, request: HttpRequest, give_up: Option<Instant>) -> AttemptOutcome {
         let sent = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
         let is_head = request.method() == Method::HEAD;
         let is_ranged = request.headers().contains_key(RANGE);
         let is_object = request.method() == Method::GET && request.uri().query().is_none();
         let (limit, pause_max) = match give_up {
             Some(give_up) => {
-                let one_try = self.limits.answer.min(self.limits.read / 2);
+                let one_try = self.limits.response_timeout.min(self.limits.read_timeout / 2);
                 (one_try.min(give_up.duration_since(Instant::now())), one_try)
             }
-            None => (self.limits.time_for(sent), self.limits.answer),
+            None => (self.limits.time_for(sent), self.limits.response_timeout),
         };
         let response = match timeout(limit, self.client.call(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return no_answer(&error),
-            Err(_) => return Tried::Unclear(too_slow(limit)),
+            Err(_) => return AttemptOutcome::Unclear(too_slow(limit)),
         };
         let status = response.status();
         let len_max = if is_object && status.is_success() { READ_MAX } else { TEXT_MAX };
-        // The length in the answer to HEAD is that of the object, not of a body.
+        // The length in the response to HEAD is that of the object, not of a body.
         let announced = response
             .headers()
             .get(CONTENT_LENGTH)
             .filter(|_| !is_head)
             .and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
         if let Some(len) = announced.filter(|len| *len > len_max) {
-            return Tried::Refused(Reason::TooLong(len));
+            return AttemptOutcome::Refused(Reason::TooLong(len));
         }
         if is_ranged && status == StatusCode::OK {
-            // The whole object would come. The library refuses such an answer; its bytes are not read.
-            return Tried::Final(response.map(|_| Bytes::new().into()));
+            // The store would send the whole object. The library rejects such a response; its bytes are not
+            // read.
+            return AttemptOutcome::Final(response.map(|_| Bytes::new().into()));
         }
         let limit = self.limits.time_for(announced.unwrap_or(len_max));
-        match timeout(limit, read_whole(response, announced, len_max, pause_max)).await {
-            Ok(Ok((response, body))) => judge(response, body, is_object),
-            Ok(Err(reason @ Reason::TooLong(_))) => Tried::Refused(reason),
-            Ok(Err(reason)) => Tried::Unclear(reason),
-            Err(_) => Tried::Unclear(too_slow(limit)),
+        match timeout(limit, read_body(response, announced, len_max, pause_max)).await {
+            Ok(Ok((response, body))) => classify_response(response, body, is_object),
+            Ok(Err(reason @ Reason::TooLong(_))) => AttemptOutcome::Refused(reason),
+            Ok(Err(reason)) => AttemptOutcome::Unclear(reason),
+            Err(_) => AttemptOutcome::Unclear(too_slow(limit)),
         }
     }
 
-    /// Asks for credentials. The library reads the answer when there is one.
-    async fn try_for_credentials(&self, request: HttpRequest) -> Tried {
+    /// Requests credentials. The library reads the response if there is one.
+    async fn try_for_credentials(&self, request: HttpRequest) -> AttemptOutcome {
         let asks_for_token = request.method() == Method::PUT;
         let is_for_library =
             |status| self.is_token_optional && asks_for_token && status == StatusCode::FORBIDDEN;
-        let answered = timeout(self.limits.answer, self.client.call(request)).await;
+        let answered = timeout(self.limits.response_timeout, self.client.call(request)).await;
         match answered {
-            Ok(Ok(response)) if response.status().is_server_error() => {
-                Tried::Busy(Reason::NoCredentials(format!("their source answered {}", response.status())))
-            }
+            Ok(Ok(response)) if response.status().is_server_error() => AttemptOutcome::Busy(
+                Reason::NoCredentials(format!("their source responded with {}", response.status())),
+            ),
             Ok(Ok(response)) if response.status().is_client_error() && !is_for_library(response.status()) => {
                 let status = response.status();
-                Tried::Refused(Reason::NoCredentials(format!(
-                    "none are set, and their source answered {status}"
+                AttemptOutcome::Refused(Reason::NoCredentials(format!(
+                    "none are set, and their source responded with {status}"
                 )))
             }
             Ok(Ok(response)) => {
-                let limit = self.limits.answer;
-                match timeout(limit, read_whole(response, None, TEXT_MAX, limit)).await {
-                    Ok(Ok((response, body))) => Tried::Final(response.map(|_| body.into())),
-                    _ => Tried::Unclear(Reason::NoCredentials("their source broke off".to_owned())),
+                let limit = self.limits.response_timeout;
+                match timeout(limit, read_body(response, None, TEXT_MAX, limit)).await {
+                    Ok(Ok((response, body))) => AttemptOutcome::Final(response.map(|_| body.into())),
+                    _ => AttemptOutcome::Unclear(Reason::NoCredentials(
+                        "their source closed the connection early".to_owned(),
+                    )),
                 }
             }
-            // Where no machine gives out credentials nobody answers, and more tries would only take longer.
-            Ok(Err(_)) | Err(_) => {
-                Tried::Refused(Reason::NoCredentials("none are set, and their source does not answer".into()))
-            }
+            // A machine without a credential source never responds, and retries would only take longer.
+            Ok(Err(_)) | Err(_) => AttemptOutcome::Refused(Reason::NoCredentials(
+                "none are set, and their source does not respond".into(),
+            )),
         }
     }
 }
 
-/// Whether the request reads an object, for which somebody may wait.
+/// Whether the request reads an object, for which a viewer may wait.
 fn is_read(request: &HttpRequest) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query().is_none()
 }
 
-/// Takes the body out of an answer and reads it to its end, which must be where it was announced.
+/// Reads the body of a response to its end, which must be at the announced length.
 ///
-/// A store that sends nothing for `pause_max` has broken off.
-async fn read_whole(
+/// A store that sends nothing for `pause_max` has aborted.
+async fn read_body(
     mut response: HttpResponse,
     announced: Option<u64>,
     len_max: u64,
     pause_max: Duration,
 ) -> Result<(HttpResponse, Bytes), Reason> {
-    let cut = |got: u64| Reason::NoAnswer(format!("the answer broke off after {got} bytes"));
+    let cut = |got: u64| Reason::NoAnswer(format!("the response ended early after {got} bytes"));
     let capacity = usize::try_from(announced.unwrap_or(0)).unwrap_or(0);
     let mut bytes = BytesMut::with_capacity(capacity);
     let body = std::mem::replace(response.body_mut(), Bytes::new().into());
@@ -292,7 +295,7 @@ async fn read_whole(
         let got = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let Ok(next) = timeout(pause_max, stream.try_next()).await else { return Err(cut(got)) };
         match next {
-            Ok(Some(piece)) if got + piece.len() as u64 > len_max => return Err(Reason::TooLong(len_max)),
+            Ok(Some(chunk)) if got + chunk.len() as u64 > len_max => return Err(Reason::TooLong(len_max)),
             Ok(Some(piece)) => bytes.extend_from_slice(&piece),
             Ok(None) if announced.is_none_or(|len| len == got) => return Ok((response, bytes.freeze())),
             Ok(None) | Err(_) => return Err(cut(got)),
@@ -300,31 +303,32 @@ async fn read_whole(
     }
 }
 
-/// What an answer that came to its end means.
-fn judge(response: HttpResponse, body: Bytes, is_object: bool) -> Tried {
+/// Classifies a complete response.
+fn classify_response(response: HttpResponse, body: Bytes, is_object: bool) -> AttemptOutcome {
     let status = response.status();
     if status.is_success() {
-        // Some calls answer 200 at once and tell of their failure in the body (Amazon S3,
+        // Some calls return 200 at once and report their failure in the body (Amazon S3,
         // CompleteMultipartUpload).
         return match error_code(&body).filter(|_| !is_object) {
-            None => Tried::Final(response.map(|_| body.into())),
-            Some(code) => {
-                Tried::Busy(Reason::Status { status: StatusCode::INTERNAL_SERVER_ERROR, code: Some(code) })
-            }
+            None => AttemptOutcome::Final(response.map(|_| body.into())),
+            Some(code) => AttemptOutcome::Busy(Reason::Status {
+                status: StatusCode::INTERNAL_SERVER_ERROR,
+                code: Some(code),
+            }),
         };
     }
     let code = error_code(&body);
-    // Amazon S3, "Error responses": the codes that ask for another try.
+    // Amazon S3, "Error responses": the codes that require a retry.
     let is_busy = matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
         || matches!(
             code.as_deref(),
             Some("SlowDown" | "RequestTimeout" | "ConditionalRequestConflict" | "OperationAborted")
         );
     let reason = Reason::Status { status, code };
-    if is_busy { Tried::Busy(reason) } else { Tried::Refused(reason) }
+    if is_busy { AttemptOutcome::Busy(reason) } else { AttemptOutcome::Refused(reason) }
 }
 
-/// The word in `<Error><Code>word</Code>`: the part of an explanation that holds no secret.
+/// The word in `<Error><Code>word</Code>`: the part of an error response without secrets.
 fn error_code(body: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(body).ok()?;
     let (_, error) = text.split_once("<Error>").or_else(|| text.split_once("<Error "))?;
@@ -334,20 +338,20 @@ fn error_code(body: &[u8]) -> Option<String> {
     is_word.then(|| code.to_owned())
 }
 
-fn no_answer(error: &HttpError) -> Tried {
+fn no_answer(error: &HttpError) -> AttemptOutcome {
     let was_never_sent = matches!(error.kind(), HttpErrorKind::Connect);
-    // The library has taken addresses out of its errors.
+    // The library has removed URLs from its errors.
     let reason = Reason::NoAnswer(error_chain(error));
-    if was_never_sent { Tried::Busy(reason) } else { Tried::Unclear(reason) }
+    if was_never_sent { AttemptOutcome::Busy(reason) } else { AttemptOutcome::Unclear(reason) }
 }
 
 fn too_slow(limit: Duration) -> Reason {
-    Reason::NoAnswer(format!("no answer within {} ms", limit.as_millis()))
+    Reason::NoAnswer(format!("no response within {} ms", limit.as_millis()))
 }
 
 fn refused(reason: Reason, may_be_done: bool) -> HttpError {
-    // A kind that the library does not try again.
-    HttpError::new(HttpErrorKind::Unknown, Refusal { reason, may_be_done })
+    // A kind that the library does not retry.
+    HttpError::new(HttpErrorKind::Unknown, RequestFailure { reason, may_be_done })
 }
 
 #[cfg(test)]
@@ -357,8 +361,8 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of a question for credentials that is answered like this.
-    async fn asked_for_credentials(answer: &'static str, is_token_optional: bool) -> Tried {
+    /// The result of a credentials request with this response.
+    async fn credentials_outcome(answer: &'static str, is_token_optional: bool) -> AttemptOutcome {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move {
@@ -381,22 +385,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_gives_no_credentials_is_told_from_whoever_is_busy() {
+    async fn missing_credentials_differ_from_busy_store() {
         const NONE: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
         const FORBIDDEN: &str = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n";
         const BUSY: &str = "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
         const TOKEN: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\ntoken";
         for (answer, is_token_optional) in [(NONE, false), (NONE, true), (FORBIDDEN, false)] {
-            let tried = asked_for_credentials(answer, is_token_optional).await;
-            assert!(matches!(tried, Tried::Refused(Reason::NoCredentials(_))), "{answer}");
+            let tried = credentials_outcome(answer, is_token_optional).await;
+            assert!(matches!(tried, AttemptOutcome::Refused(Reason::NoCredentials(_))), "{answer}");
         }
-        assert!(matches!(asked_for_credentials(FORBIDDEN, true).await, Tried::Final(_)));
-        assert!(matches!(asked_for_credentials(BUSY, false).await, Tried::Busy(Reason::NoCredentials(_))));
-        assert!(matches!(asked_for_credentials(TOKEN, false).await, Tried::Final(_)));
+        assert!(matches!(credentials_outcome(FORBIDDEN, true).await, AttemptOutcome::Final(_)));
+        assert!(matches!(
+            credentials_outcome(BUSY, false).await,
+            AttemptOutcome::Busy(Reason::NoCredentials(_))
+        ));
+        assert!(matches!(credentials_outcome(TOKEN, false).await, AttemptOutcome::Final(_)));
     }
 
     #[test]
-    fn the_code_of_an_error_is_found_and_nothing_else_of_it() {
+    fn only_error_code_is_extracted() {
         let check = |body: &str, expected: Option<&str>| {
             assert_eq!(error_code(body.as_bytes()).as_deref(), expected, "{body}");
         };

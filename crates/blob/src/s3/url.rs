@@ -1,30 +1,30 @@
-//! Where objects lie: the address of a bucket, as an operator writes it.
+//! The storage URL: the location of a bucket, as an operator writes it.
 
 use std::fmt;
 use std::str::FromStr;
 
 use url::Url;
 
-/// The longest name of a bucket, and the shortest.
+/// The shortest and the longest name of a bucket.
 ///
 /// Amazon S3, "General purpose bucket naming rules"; other stores allow no more.
 const BUCKET_LEN: std::ops::RangeInclusive<usize> = 3..=63;
 
-/// The longest address that is read at all.
+/// The longest URL that is parsed.
 const URL_BYTES_MAX: usize = 2048;
 
-/// The longest prefix: the longest key (1,024 bytes in Amazon S3) with ample room for ours behind it.
+/// The longest prefix: half of the longest key (1,024 bytes in Amazon S3), so that our keys fit after it.
 const PREFIX_BYTES_MAX: usize = 512;
 
-/// The address of a bucket: `s3://bucket/prefix?endpoint=https://...&region=...&addressing-style=path`.
+/// The URL of a bucket: `s3://bucket/prefix?endpoint=https://...&region=...&addressing-style=path`.
 ///
-/// All but the bucket may be left out. `endpoint` is the http(s) address of a store that is not Amazon's;
-/// plain `http` is allowed, for a store next door or a test. `addressing-style` says where the bucket stands:
-/// `path` (`https://host/bucket/...`, what an endpoint gets unless told otherwise) or `virtual`
-/// (`https://bucket.host/...`, what Amazon gets). What the address leaves out is taken from the environment:
+/// All parts except the bucket are optional. `endpoint` is the http(s) URL of a store other than Amazon's;
+/// plain `http` is allowed, for a local store or a test. `addressing-style` is the position of the bucket:
+/// `path` (`https://host/bucket/...`, the default with an endpoint) or `virtual`
+/// (`https://bucket.host/...`, the default for Amazon). Missing parts come from the environment:
 /// `AWS_REGION`, `AWS_ENDPOINT_URL`.
 ///
-/// Holds no secret: an address with credentials in it is refused. So it may be shown and logged.
+/// Contains no secret: a URL with credentials is rejected. So it may be shown and logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StorageUrl {
     pub(super) bucket: String,
@@ -35,7 +35,7 @@ pub struct StorageUrl {
     pub(super) style: Option<AddressingStyle>,
 }
 
-/// Where the name of the bucket stands in an address.
+/// The position of the bucket name in a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressingStyle {
     Path,
@@ -51,8 +51,7 @@ impl AddressingStyle {
     }
 }
 
-/// Why an address is refused: a sentence that names the part and what to write instead. Never repeats a
-/// secret.
+/// Why a URL is rejected: a sentence that names the part and the correct form. Never repeats a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StorageUrlError(String);
@@ -64,7 +63,7 @@ impl StorageUrlError {
 }
 
 impl StorageUrl {
-    /// Reads an address.
+    /// Parses a URL.
     pub fn parse(text: &str) -> Result<Self, StorageUrlError> {
         if text.len() > URL_BYTES_MAX {
             return Err(StorageUrlError::new(format!(
@@ -73,7 +72,7 @@ impl StorageUrl {
         }
         let url = Url::parse(text).map_err(|_| {
             StorageUrlError::new(
-                "the storage URL is no address; write s3://bucket/prefix?endpoint=https://...&region=...",
+                "the storage URL is not a URL; write s3://bucket/prefix?endpoint=https://...&region=...",
             )
         })?;
         if url.scheme() != "s3" {
@@ -85,11 +84,11 @@ impl StorageUrl {
         refuse_credentials(&url, "the storage URL")?;
         if url.port().is_some() {
             return Err(StorageUrlError::new(
-                "the storage URL has a port behind the bucket; the address of the store goes into endpoint=http://host:port",
+                "the storage URL has a port after the bucket; set the address of the store with endpoint=http://host:port",
             ));
         }
         if url.fragment().is_some() {
-            return Err(StorageUrlError::new("the storage URL has a part behind #; leave it out"));
+            return Err(StorageUrlError::new("the storage URL has a part after #; leave it out"));
         }
         let mut storage = Self {
             bucket: bucket(url.host_str().unwrap_or_default())?,
@@ -150,7 +149,7 @@ fn bucket(name: &str) -> Result<String, StorageUrlError> {
         return Ok(name.to_owned());
     }
     Err(StorageUrlError::new(format!(
-        "the bucket {name:?} of the storage URL is no name of a bucket: 3 to 63 lower case letters, digits, hyphens and dots"
+        "the bucket {name:?} of the storage URL is not a valid name: use 3 to 63 lower case letters, digits, hyphens and dots"
     )))
 }
 
@@ -160,7 +159,7 @@ fn prefix(path: &str) -> Result<String, StorageUrlError> {
     if prefix.is_empty() {
         return Ok(String::new());
     }
-    // Amazon S3, "Object key naming guidelines", safe characters: these look the same in an address and in a
+    // Amazon S3, "Object key naming guidelines", safe characters: these look the same in a URL and in a
     // listing.
     let is_safe =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '!' | '-' | '_' | '.' | '*' | '\'' | '(' | ')');
@@ -185,30 +184,31 @@ fn region(value: &str) -> Result<String, StorageUrlError> {
     )))
 }
 
-/// Reads the address of a store; `place` names where it was written.
-pub(super) fn endpoint(value: &str, place: &str) -> Result<Url, StorageUrlError> {
-    let wrong =
-        |what: &str| StorageUrlError::new(format!("{place} {what}; write http://host:port or https://host"));
-    let url = Url::parse(value).map_err(|_| wrong("is no address"))?;
+/// Parses the URL of a store; `source_name` names its origin in errors.
+pub(super) fn endpoint(value: &str, source_name: &str) -> Result<Url, StorageUrlError> {
+    let wrong = |what: &str| {
+        StorageUrlError::new(format!("{source_name} {what}; write http://host:port or https://host"))
+    };
+    let url = Url::parse(value).map_err(|_| wrong("is not a URL"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("is no http or https address"));
+        return Err(wrong("is not an http or https URL"));
     }
-    refuse_credentials(&url, place)?;
+    refuse_credentials(&url, source_name)?;
     if url.host_str().is_none_or(str::is_empty) {
         return Err(wrong("names no host"));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("has a part behind ? or #"));
+        return Err(wrong("has a part after ? or #"));
     }
     Ok(url)
 }
 
-fn refuse_credentials(url: &Url, place: &str) -> Result<(), StorageUrlError> {
+fn refuse_credentials(url: &Url, source_name: &str) -> Result<(), StorageUrlError> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok(());
     }
     Err(StorageUrlError::new(format!(
-        "{place} holds credentials; take them out and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
+        "{source_name} contains credentials; remove them and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
     )))
 }
 
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_shown_as_it_was_written() {
+    fn storage_url_round_trips_as_text() {
         for text in [
             "s3://kinora",
             "s3://my.media-7/a/b_c",
@@ -276,29 +276,29 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_address_is_refused_with_the_part_and_the_remedy() {
-        let check = |text: &str, said: &[&str]| {
+    fn invalid_url_error_names_the_part_without_secrets() {
+        let check = |text: &str, expected: &[&str]| {
             let error = StorageUrl::parse(text).unwrap_err().to_string();
-            for words in said {
+            for words in expected {
                 assert!(error.contains(words), "{text}: {error}");
             }
             assert!(!error.contains("hush"), "{text}: a secret is repeated: {error}");
         };
-        check("", &["no address", "s3://bucket/prefix"]);
-        check("bucket/prefix", &["no address"]);
-        check("/var/lib/kinora", &["no address"]);
+        check("", &["is not a URL", "s3://bucket/prefix"]);
+        check("bucket/prefix", &["is not a URL"]);
+        check("/var/lib/kinora", &["is not a URL"]);
         check("file:///var/lib", &["begins with file:", "s3://bucket/prefix"]);
         check("s3://", &["names no bucket"]);
         check("s3:///prefix", &["names no bucket"]);
         check("s3:bucket", &["names no bucket"]);
         check("s3://ab", &["\"ab\"", "3 to 63"]);
         check("s3://Kinora", &["\"Kinora\"", "lower case"]);
-        check("s3://-kinora", &["no name of a bucket"]);
-        check(&format!("s3://{}", "b".repeat(64)), &["no name of a bucket"]);
+        check("s3://-kinora", &["is not a valid name"]);
+        check(&format!("s3://{}", "b".repeat(64)), &["is not a valid name"]);
         check("s3://kinora:9000/p", &["port", "endpoint=http://host:port"]);
-        check("s3://kinora/p#part", &["behind #"]);
-        check("s3://id:hush@kinora", &["holds credentials", "AWS_SECRET_ACCESS_KEY"]);
-        check("s3://id@kinora", &["holds credentials"]);
+        check("s3://kinora/p#part", &["after #"]);
+        check("s3://id:hush@kinora", &["contains credentials", "AWS_SECRET_ACCESS_KEY"]);
+        check("s3://id@kinora", &["contains credentials"]);
         check("s3://kinora/a//b", &["prefix", "single slashes"]);
         check("s3://kinora/a%20b", &["prefix"]);
         check(&format!("s3://kinora/{}", "p".repeat(513)), &["512"]);
@@ -308,10 +308,13 @@ mod tests {
             &["\"secret_access_key\"", "endpoint, region and addressing-style"],
         );
         check("s3://kinora?endpoint=127.0.0.1:8333", &["endpoint", "http://host:port"]);
-        check("s3://kinora?endpoint=ftp://host", &["no http or https"]);
-        check("s3://kinora?endpoint=", &["endpoint of the storage URL is no address"]);
-        check("s3://kinora?endpoint=http://id:hush@host", &["endpoint of the storage URL holds credentials"]);
-        check("s3://kinora?endpoint=http://host?x=hush", &["behind ? or #"]);
+        check("s3://kinora?endpoint=ftp://host", &["not an http or https"]);
+        check("s3://kinora?endpoint=", &["endpoint of the storage URL is not a URL"]);
+        check(
+            "s3://kinora?endpoint=http://id:hush@host",
+            &["endpoint of the storage URL contains credentials"],
+        );
+        check("s3://kinora?endpoint=http://host?x=hush", &["after ? or #"]);
         check("s3://kinora?region=", &["region", "us-east-1"]);
         check("s3://kinora?region=eu/../x", &["region"]);
         check("s3://kinora?region=a&region=b", &["region twice"]);

@@ -1,11 +1,12 @@
-//! Writing an object that arrives in pieces.
+//! Writes an object that arrives in pieces.
 //!
-//! What fits into one part becomes a conditional put at the end. A longer object is sent in parts. A writer
-//! holds two of them at most: one is sent while the next one fills. Where memory is short it holds one.
+//! An object that fits into one part becomes a conditional put at the end. A longer one is sent in parts. A
+//! writer uses two of them at most: one is sent while the next one fills. When memory is scarce it uses
+//! one.
 //!
-//! Memory for a whole part is reserved before its first byte is kept, and a part that is being sent needs
-//! nothing more than the store. So writers that wait for memory wait for sources and for the store, never for
-//! each other.
+//! Memory for a whole part is reserved before its first byte is buffered, and a part that is being sent needs
+//! only the store. So writers that wait for memory wait for sources and for the store, never for each
+//! other.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,10 +31,10 @@ pub struct S3Writer {
     store: S3Store,
     key: ObjectKey,
     announced: Option<u64>,
-    /// Taken, but there is no memory for it yet: what one call brought, or several that were cancelled.
+    /// Taken, without memory yet: the bytes of one call, or of several cancelled ones.
     waiting: VecDeque<Bytes>,
-    part: Option<Part>,
-    /// On its way to the store.
+    part: Option<PartBuffer>,
+    /// Being sent to the store.
     sending: Option<JoinHandle<Result<PartId>>>,
     /// Begun by the first part that is sent.
     upload: Arc<OnceLock<Upload>>,
@@ -44,7 +45,7 @@ pub struct S3Writer {
     is_lost: bool,
 }
 
-/// The right to keep what a writer has in memory while no bytes come. Dropping it gives the right back.
+/// A permit to keep a writer's memory while no bytes arrive. Dropping it releases the permit.
 #[derive(Debug, Default)]
 #[expect(dead_code, reason = "it is held")]
 pub struct Parked {
@@ -53,7 +54,7 @@ pub struct Parked {
 
 /// A part that fills.
 #[derive(Debug)]
-struct Part {
+struct PartBuffer {
     bytes: BytesMut,
     len_max: usize,
     memory: PartMemory,
@@ -88,8 +89,8 @@ impl S3Writer {
         }
         self.written += bytes.len() as u64;
         self.waiting.push_back(bytes);
-        let taken = self.take().await;
-        self.lost_if_failed(taken)
+        let result = self.take().await;
+        self.lost_if_failed(result)
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -118,7 +119,7 @@ impl S3Writer {
         }
     }
 
-    /// Moves what waits into parts. Cancelled, it goes on with the next call.
+    /// Moves the waiting bytes into parts. A cancelled call continues with the next one.
     async fn take(&mut self) -> Result<()> {
         if self.announced.is_some_and(|len| len < self.written) {
             return Err(internal(format!(
@@ -138,21 +139,21 @@ impl S3Writer {
                 self.part = Some(self.reserve().await?);
                 continue;
             };
-            let room = part.len_max - part.bytes.len();
-            if room == 0 {
-                // Not before there is more: what fills one part exactly is put as a whole.
+            let free = part.len_max - part.bytes.len();
+            if free == 0 {
+                // Not before more bytes come: an object of exactly one part is put as a whole.
                 self.send().await?;
                 continue;
             }
-            let len = room.min(bytes.len());
+            let len = free.min(bytes.len());
             part.bytes.extend_from_slice(&bytes[..len]);
             bytes.advance(len);
         }
         Ok(())
     }
 
-    /// Waits until there is memory for a whole part, or for what is left to come.
-    async fn reserve(&self) -> Result<Part> {
+    /// Waits for the memory of a whole part, or of the rest if it is shorter.
+    async fn reserve(&self) -> Result<PartBuffer> {
         let shared = &self.store.shared;
         let part_len = shared.limits.part_len(self.announced);
         let index = u64::try_from(self.sent.len() + usize::from(self.sending.is_some())).unwrap_or(u64::MAX);
@@ -162,14 +163,14 @@ impl S3Writer {
             );
             return Err(internal(what));
         }
-        let to_come = self.announced.map_or(part_len, |len| len.saturating_sub(index * part_len));
-        let len_max = part_len.min(to_come.max(1));
+        let remaining = self.announced.map_or(part_len, |len| len.saturating_sub(index * part_len));
+        let len_max = part_len.min(remaining.max(1));
         let memory = self.store.part_memory(len_max).await;
         let len_max = usize::try_from(len_max).map_err(|_| Error::TooLong { len: len_max })?;
-        Ok(Part { bytes: BytesMut::with_capacity(len_max), len_max, memory })
+        Ok(PartBuffer { bytes: BytesMut::with_capacity(len_max), len_max, memory })
     }
 
-    /// Sends the part that fills behind the one before it.
+    /// Sends the filling part after the previous one.
     async fn send(&mut self) -> Result<()> {
         self.join().await?;
         let Some(part) = self.part.take() else { return Ok(()) };
@@ -179,7 +180,7 @@ impl S3Writer {
         self.sending = Some(tokio::spawn(async move {
             if cell.get().is_none() {
                 let begun = Upload::begin(&shared, key).await?;
-                let _ = cell.set(begun); // parts go one after the other, so nobody else has begun
+                let _ = cell.set(begun); // parts are sent one by one, so no other has begun
             }
             let upload = cell.get().expect("it was set above or before");
             let len = part.bytes.len() as u64;
@@ -191,7 +192,7 @@ impl S3Writer {
         Ok(())
     }
 
-    /// Waits for the part that is on its way.
+    /// Waits for the part that is being sent.
     async fn join(&mut self) -> Result<()> {
         let Some(task) = &mut self.sending else { return Ok(()) };
         let joined = task.await; // a cancelled call leaves the task for the next one
@@ -213,10 +214,10 @@ impl S3Writer {
         }
         self.send().await?;
         let (store, key) = (self.store.clone(), self.key);
-        let (joined, taken) = tokio::join!(self.join(), store.look(key));
+        let (joined, existing) = tokio::join!(self.join(), store.fetch_info(key));
         joined?;
         self.store.before_write(WriteKind::Finish, self.key)?;
-        if taken?.is_some() {
+        if existing?.is_some() {
             return Err(Error::AlreadyThere(self.key));
         }
         let upload = self.upload.get().expect("a part has been sent");
@@ -225,7 +226,7 @@ impl S3Writer {
         Ok(())
     }
 
-    /// What fits into one part.
+    /// Puts an object that fits into one part.
     async fn put(&mut self) -> Result<()> {
         self.store.before_write(WriteKind::Finish, self.key)?;
         let part = self.part.take();
@@ -238,26 +239,26 @@ impl S3Writer {
         }
     }
 
-    /// The object is made. Nobody waits for the note to go; one that stays is swept.
+    /// Removes the note of a finished upload in the background; a sweep removes one that stays.
     fn forget_upload(&mut self) {
         let upload = std::mem::take(&mut self.upload);
         let shared = Arc::clone(&self.store.shared);
         tokio::spawn(async move {
             if let Some(upload) = upload.get() {
-                let _ = upload.remove_note(&shared).await;
+                let _ = upload.remove_marker(&shared).await;
             }
         });
     }
 
-    /// After an error nobody can say what the store holds.
+    /// After an error the state of the object in the store is unknown.
     fn lost_if_failed(&mut self, result: Result<()>) -> Result<()> {
         if result.is_err() {
-            self.give_up();
+            self.discard();
         }
         result
     }
 
-    fn give_up(&mut self) {
+    fn discard(&mut self) {
         self.is_lost = true;
         self.part = None;
         self.waiting.clear();
@@ -286,7 +287,7 @@ impl S3Writer {
 
 impl Drop for S3Writer {
     fn drop(&mut self) {
-        self.give_up();
+        self.discard();
     }
 }
 

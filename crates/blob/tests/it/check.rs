@@ -1,16 +1,16 @@
-//! What `kinora storage check` finds.
+//! The results of `kinora storage check`.
 
 use kinora_blob::{Blob, CheckOutcome, CheckStep, check};
 use kinora_testkit::SeededRandom;
 
-use crate::odd_server::{OddServer, Oddity};
-use crate::world::{World, on_both};
+use crate::s3_fault_server::{Fault, FaultyS3};
+use crate::test_store::{TestBlob, on_both};
 
-/// The steps that failed or were not tried, with what was said.
+/// The steps that failed or were not tried, with their problems and remedies.
 async fn complaints(blob: &Blob) -> Vec<(CheckStep, Option<(String, String)>)> {
-    let mut told = Vec::new();
-    let steps = check(blob, &SeededRandom::new(1), |step| told.push(step.clone())).await;
-    assert_eq!(told, steps);
+    let mut reported = Vec::new();
+    let steps = check(blob, &SeededRandom::new(1), |step| reported.push(step.clone())).await;
+    assert_eq!(reported, steps);
     assert_eq!(steps.iter().map(|checked| checked.step).collect::<Vec<_>>(), CheckStep::ALL);
     steps
         .into_iter()
@@ -23,10 +23,10 @@ async fn complaints(blob: &Blob) -> Vec<(CheckStep, Option<(String, String)>)> {
 }
 
 on_both! {
-    async fn a_good_store_passes_and_nothing_stays(world: World) {
+    async fn check_passes_and_leaves_no_objects(world: TestBlob) {
         world.put_foreign("source/README");
         assert_eq!(complaints(&world.blob).await, []);
-        world.blob.delete(crate::world::segment(0, 0)).await.unwrap();
+        world.blob.delete(crate::test_store::segment(0, 0)).await.unwrap();
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
         while world.everything() != ["source/README".to_owned()].into() {
             ticks.tick().await; // the note of the upload goes behind our back
@@ -35,8 +35,8 @@ on_both! {
 }
 
 #[tokio::test]
-async fn a_store_that_overwrites_is_found_out() {
-    let server = OddServer::start(|_, _| Oddity::Careless).await;
+async fn check_detects_ignored_conditional_writes() {
+    let server = FaultyS3::start(|_, _| Fault::Careless).await;
     let found = complaints(&server.blob()).await;
     let [(CheckStep::ConditionalWrite, Some((problem, remedy)))] = &found[..] else { panic!("{found:?}") };
     assert!(problem.contains("second write"), "{problem}");
@@ -45,27 +45,27 @@ async fn a_store_that_overwrites_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_store_that_refuses_everything_says_why_once_for_each_step_that_was_tried() {
-    let server = OddServer::start(|_, _| Oddity::Refusal(403, "InvalidAccessKeyId")).await;
+async fn check_reports_rejection_once_per_step() {
+    let server = FaultyS3::start(|_, _| Fault::Refusal(403, "InvalidAccessKeyId")).await;
     let found = complaints(&server.blob()).await;
     assert_eq!(found.len(), CheckStep::ALL.len());
-    for (step, said) in found {
+    for (step, complaint) in found {
         match step {
             CheckStep::Write | CheckStep::Multipart | CheckStep::Delete => {
-                let (problem, remedy) = said.expect("it was tried");
+                let (problem, remedy) = complaint.expect("it was tried");
                 assert!(problem.contains("InvalidAccessKeyId"), "{problem}");
                 assert!(remedy.contains("AWS_ACCESS_KEY_ID"), "{remedy}");
                 assert!(!problem.contains(&remedy), "{problem}");
             }
-            _ => assert_eq!(said, None, "{step:?}"),
+            _ => assert_eq!(complaint, None, "{step:?}"),
         }
     }
 }
 
 #[tokio::test]
-async fn a_store_without_uploads_in_parts_fails_that_step_alone() {
-    let server = OddServer::start(|asked, _| {
-        if asked.query.contains("uploads") { Oddity::Refusal(501, "NotImplemented") } else { Oddity::None }
+async fn missing_multipart_upload_fails_only_the_multipart_step() {
+    let server = FaultyS3::start(|request, _| {
+        if request.query.contains("uploads") { Fault::Refusal(501, "NotImplemented") } else { Fault::None }
     })
     .await;
     let found = complaints(&server.blob()).await;
@@ -73,10 +73,10 @@ async fn a_store_without_uploads_in_parts_fails_that_step_alone() {
 }
 
 #[tokio::test]
-async fn a_store_without_conditional_writes_fails_at_the_first_write() {
-    let server = OddServer::start(|asked, _| {
-        let is_conditional = asked.headers.to_lowercase().contains("if-none-match");
-        if is_conditional { Oddity::Refusal(501, "NotImplemented") } else { Oddity::None }
+async fn missing_conditional_writes_fail_the_write_step() {
+    let server = FaultyS3::start(|request, _| {
+        let is_conditional = request.headers.to_lowercase().contains("if-none-match");
+        if is_conditional { Fault::Refusal(501, "NotImplemented") } else { Fault::None }
     })
     .await;
     let found = complaints(&server.blob()).await;

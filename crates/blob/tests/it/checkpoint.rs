@@ -1,30 +1,30 @@
-//! Checkpoints beside growing sources.
+//! Checkpoints of growing sources.
 
 use bytes::Bytes;
 use kinora_blob::{Error, FaultAction, ObjectKey, READ_MAX, WriteKind};
 
-use crate::world::{World, on_both, source};
+use crate::test_store::{TestBlob, on_both, source};
 
 on_both! {
-    async fn the_checkpoint_with_the_highest_offset_is_answered_and_stays_alone(world: World) {
+    async fn only_checkpoint_with_highest_offset_remains(world: TestBlob) {
         let (one, other) = (source(1), source(2));
         assert_eq!(world.blob.checkpoint(one).await.unwrap(), None);
         world.blob.put_checkpoint(other, 3, "other".into()).await.unwrap();
-        // By number, not by text; and an old writer's comes late.
+        // By number, not by text; and one of an earlier writer comes late.
         for (offset, highest) in [(0, 0), (9, 9), (10, 10), (10, 10), (1_000_000, 1_000_000), (99, 1_000_000)] {
             world.blob.put_checkpoint(one, offset, offset.to_string().into()).await.unwrap();
             let found = world.blob.checkpoint(one).await.unwrap();
             assert_eq!(found, Some((highest, Bytes::from(highest.to_string()))));
-            world.until_there_is(&[ObjectKey::Checkpoint(other, 3), ObjectKey::Checkpoint(one, highest)]).await;
+            world.wait_for_objects(&[ObjectKey::Checkpoint(other, 3), ObjectKey::Checkpoint(one, highest)]).await;
         }
         for _ in 0..2 {
             world.blob.delete_checkpoints(one).await.unwrap();
             assert_eq!(world.blob.checkpoint(one).await.unwrap(), None);
         }
-        world.until_there_is(&[ObjectKey::Checkpoint(other, 3)]).await;
+        world.wait_for_objects(&[ObjectKey::Checkpoint(other, 3)]).await;
     }
 
-    async fn the_last_checkpoint_outlives_a_write_that_fails(world: World) {
+    async fn last_checkpoint_survives_failed_write(world: TestBlob) {
         for kind in [WriteKind::Put, WriteKind::Delete] {
             let blob = world.faulty(move |op| if op.kind == kind { FaultAction::Full } else { FaultAction::Proceed });
             world.blob.put_checkpoint(source(1), 5, "five".into()).await.unwrap();
@@ -36,9 +36,9 @@ on_both! {
 }
 
 #[tokio::test]
-async fn a_checkpoint_that_could_not_be_read_back_is_refused() {
-    let world = World::folder().await;
+async fn checkpoint_above_read_max_is_rejected() {
+    let world = TestBlob::folder().await;
     let long = Bytes::from(vec![0; usize::try_from(READ_MAX).unwrap() + 1]);
     assert!(matches!(world.blob.put_checkpoint(source(1), 0, long).await, Err(Error::TooLong { .. })));
-    world.until_there_is(&[]).await;
+    world.wait_for_objects(&[]).await;
 }

@@ -1,4 +1,4 @@
-//! Bad days: a crash at any write, a full disk, a write that fails.
+//! Injected faults: a crash at any write, a full disk, a failed write.
 
 use kinora_domain::PresentationId;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kinora_blob::{Error, FaultAction, Faults, ObjectKey, ObjectKind, Prefix, WriteKind};
 
-use crate::world::{World, far_ahead, noise, on_both, segment, source};
+use crate::test_store::{TestBlob, far_ahead, noise, on_both, segment, source};
 
 on_both! {
-    async fn the_sweep_removes_what_a_crash_left_and_nothing_else(world: World) {
+    async fn sweep_removes_crash_orphans_only(world: TestBlob) {
         let mut world = world;
         let dying = world.faulty(|op| match op.kind {
             WriteKind::Finish => FaultAction::Stop,
@@ -30,11 +30,11 @@ on_both! {
         assert_eq!(world.everything().len(), 1 + left, "a crash removes nothing: {:?}", world.everything());
 
         world.restart().await;
-        assert_eq!(world.sweep_until_there_is(&[segment(1, 0)]).await, 2);
+        assert_eq!(world.sweep_until_objects(&[segment(1, 0)]).await, 2);
         assert_eq!(world.blob.sweep_temporary(far_ahead()).await.unwrap(), 0);
     }
 
-    async fn nothing_works_after_a_stop(world: World) {
+    async fn calls_fail_after_stop(world: TestBlob) {
         let key = segment(1, 0);
         world.blob.put_once(key, "x".into()).await.unwrap();
         let faults = Arc::new(Faults::new(|_| FaultAction::Proceed));
@@ -58,7 +58,7 @@ on_both! {
         assert_eq!(world.list(Prefix::Kind(ObjectKind::Segment)).await, [key.to_string()]);
     }
 
-    async fn at_whatever_write_it_stops_objects_are_whole_or_absent(world: World) {
+    async fn crash_at_any_write_leaves_whole_or_no_object(world: TestBlob) {
         let mut world = world;
         let whole = noise(2 * world.batch() + 5);
         for stop_at in 0.. {
@@ -89,7 +89,7 @@ on_both! {
                     there.push(key);
                 }
             }
-            world.sweep_until_there_is(&there).await;
+            world.sweep_until_objects(&there).await;
             if finished {
                 assert_eq!(there, [put]);
                 assert!(stop_at >= 6, "create, three appends, finish, put, delete: {stop_at}");
@@ -101,7 +101,7 @@ on_both! {
         }
     }
 
-    async fn a_full_store_is_said_and_nothing_is_left_over(world: World) {
+    async fn full_store_is_reported_and_leaves_no_bytes(world: TestBlob) {
         let index = ObjectKey::Index(PresentationId::of(source(1)));
         for full_at in [WriteKind::Put, WriteKind::Create, WriteKind::Append, WriteKind::Finish] {
             let blob = world.faulty(move |op| {
@@ -115,12 +115,12 @@ on_both! {
             };
             assert!(matches!(life.await, Err(Error::Full)), "{full_at:?}");
             let there: Vec<ObjectKey> = (full_at != WriteKind::Put).then_some(index).into_iter().collect();
-            world.until_there_is(&there).await;
+            world.wait_for_objects(&there).await;
             world.blob.delete(index).await.unwrap();
         }
     }
 
-    async fn a_writer_that_failed_once_never_makes_an_object(world: World) {
+    async fn failed_writer_never_creates_an_object(world: TestBlob) {
         let appends = AtomicUsize::new(0);
         let blob = world.faulty(move |op| match op.kind {
             WriteKind::Append if appends.fetch_add(1, Ordering::Relaxed) == 1 => FaultAction::Fail,
@@ -133,6 +133,6 @@ on_both! {
         assert!(writer.write(piece.clone()).await.is_err());
         assert!(writer.write("more".into()).await.is_err());
         assert!(writer.finish().await.is_err());
-        world.until_there_is(&[]).await;
+        world.wait_for_objects(&[]).await;
     }
 }

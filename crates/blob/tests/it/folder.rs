@@ -1,4 +1,4 @@
-//! What only a folder has: files, open ones, rights, and a disk that ends.
+//! Tests of folders only: files, open files, permissions, and a full disk.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,13 +8,13 @@ use bytes::Bytes;
 use kinora_blob::{Blob, Error, ObjectKey, ObjectKind, Prefix, PutOutcome, READ_MAX};
 use tempfile::TempDir;
 
-use crate::world::{MIB, World, noise, rendition, segment, source};
+use crate::test_store::{MIB, TestBlob, noise, rendition, segment, source};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_comes_and_goes_loses_no_object() {
-    let world = World::folder().await;
+async fn folder_deleted_during_put_loses_no_object() {
+    let world = TestBlob::folder().await;
     let mut tasks = tokio::task::JoinSet::new();
-    // All in the folder of one rendition, which goes with the last of them.
+    // All in the folder of one rendition, which is removed with the last of them.
     for n in 0..8 {
         let blob = world.blob.clone();
         tasks.spawn(async move {
@@ -30,21 +30,21 @@ async fn a_folder_that_comes_and_goes_loses_no_object() {
 }
 
 #[tokio::test]
-async fn the_writer_never_gets_far_ahead_of_the_sync() {
-    let world = World::folder().await;
+async fn writer_waits_for_fsync() {
+    let world = TestBlob::folder().await;
     let mut writer = world.blob.writer(ObjectKey::Source(source(1))).await.unwrap();
     let bytes = noise(MIB);
     for _ in 0..160 {
         writer.write(bytes.clone()).await.unwrap();
-        // 64 MiB not synced, and 2 MiB that are not in the file yet.
+        // 64 MiB not synced, and 2 MiB that are not written yet.
         assert!(writer.written() - writer.synced() <= 66 << 20);
     }
     assert!(writer.synced() > 0);
 }
 
 #[tokio::test]
-async fn files_and_folders_are_closed_to_others() {
-    let world = World::folder().await;
+async fn files_and_folders_are_owner_only() {
+    let world = TestBlob::folder().await;
     world.blob.put_once(segment(1, 0), "x".into()).await.unwrap();
     let mut writer = world.blob.writer(ObjectKey::Source(source(1))).await.unwrap();
     writer.write("x".into()).await.unwrap();
@@ -68,13 +68,13 @@ async fn files_and_folders_are_closed_to_others() {
 }
 
 #[tokio::test]
-async fn the_free_space_is_that_of_the_volume() {
-    let world = World::folder().await;
+async fn free_space_is_measured() {
+    let world = TestBlob::folder().await;
     assert!(world.blob.free_space().await.unwrap().unwrap() > 0);
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_an_error() {
+async fn folder_creation_failure_is_internal_error() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     assert!(matches!(Blob::open_folder(folder.path().join("file")).await, Err(Error::Internal { .. })));
@@ -82,11 +82,11 @@ async fn a_folder_that_cannot_be_made_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_read_that_would_fill_the_memory_is_refused() {
-    let world = World::folder().await;
+async fn read_above_read_max_is_rejected() {
+    let world = TestBlob::folder().await;
     let key = ObjectKey::Source(source(1));
     world.blob.put_once(key, Bytes::new()).await.unwrap();
-    // A hole in a file takes no disk.
+    // A hole in a file uses no disk space.
     let file = fs::File::options().write(true).open(world.root().join(key.to_string())).unwrap();
     file.set_len(READ_MAX * 3).unwrap();
 
@@ -99,8 +99,8 @@ async fn a_read_that_would_fill_the_memory_is_refused() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_cut_short_by_somebody_else_is_an_error() {
-    let world = World::folder().await;
+async fn externally_truncated_file_is_internal_error() {
+    let world = TestBlob::folder().await;
     let key = ObjectKey::Source(source(1));
     world.blob.put_once(key, noise(1000)).await.unwrap();
     let reader = world.blob.reader(key).await.unwrap().unwrap();
@@ -110,8 +110,8 @@ async fn a_file_that_was_cut_short_by_somebody_else_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_deleted_object_is_gone_but_open_readers_go_on() {
-    let world = World::folder().await;
+async fn open_readers_survive_delete() {
+    let world = TestBlob::folder().await;
     let keys = [ObjectKey::Source(source(1)), segment(1, 0), segment(1, 1)];
     for key in keys {
         world.blob.put_once(key, "bytes".into()).await.unwrap();
@@ -132,7 +132,7 @@ async fn a_deleted_object_is_gone_but_open_readers_go_on() {
 
 #[tokio::test]
 async fn more_objects_than_open_files_can_be_read() {
-    let world = World::folder().await;
+    let world = TestBlob::folder().await;
     for n in 0..400 {
         world.blob.put_once(segment(1, n), n.to_string().into()).await.unwrap();
     }
@@ -146,13 +146,13 @@ async fn more_objects_than_open_files_can_be_read() {
         .filter_map(|entry| fs::read_link(entry.unwrap().path()).ok())
         .filter(|target| target.starts_with(world.root()))
         .count();
-    // The cache drops the oldest in batches, so it may be a little over its bound for a moment.
+    // The cache evicts in batches, so it may exceed its limit a little for a short time.
     assert!((1..400).contains(&open), "{open} files are open");
 }
 
 #[tokio::test]
-async fn links_are_not_objects() {
-    let world = World::folder().await;
+async fn symlinks_are_not_objects() {
+    let world = TestBlob::folder().await;
     world.blob.put_once(ObjectKey::Source(source(0)), "x".into()).await.unwrap();
     std::os::unix::fs::symlink("/etc/passwd", world.root().join("source/00").join(source(0xf00).to_string()))
         .unwrap();

@@ -8,12 +8,12 @@ use kinora_blob::{
     Blob, Error, FaultAction, Faults, GrowingObject, ObjectKey, ObjectKind, Prefix, Result, WriteKind,
 };
 
-use crate::ledger::Book;
-use crate::world::{MIB, PART, World, far_ahead, noise, on_both, source};
+use crate::multipart_log::FakeMultipartLog;
+use crate::test_store::{MIB, PART, TestBlob, far_ahead, noise, on_both, source};
 
 const KEY: fn() -> ObjectKey = || ObjectKey::Source(source(1));
 
-/// Writes `bytes` from where the object is on, up to `end`, in chunks.
+/// Writes `bytes` from the end of the object up to `end`, in chunks.
 async fn write_to(growing: &mut GrowingObject, bytes: &Bytes, end: usize, chunk: usize) -> Result<()> {
     loop {
         let at = usize::try_from(growing.written()).unwrap();
@@ -21,72 +21,72 @@ async fn write_to(growing: &mut GrowingObject, bytes: &Bytes, end: usize, chunk:
             return Ok(());
         }
         growing.write(bytes.slice(at..end.min(at + chunk))).await?;
-        assert!(growing.kept() <= growing.written());
+        assert!(growing.synced() <= growing.written());
     }
 }
 
-/// All that is kept and can be read is what was written.
+/// Checks that all durable, readable bytes equal the written ones.
 async fn check_kept(growing: &GrowingObject, bytes: &Bytes) {
-    let (from, kept) = (growing.readable_from(), growing.kept());
-    let found = growing.read(from..kept).await.unwrap();
-    assert!(found == bytes[usize::try_from(from).unwrap()..usize::try_from(kept).unwrap()]);
+    let (from, synced) = (growing.readable_from(), growing.synced());
+    let found = growing.read(from..synced).await.unwrap();
+    assert!(found == bytes[usize::try_from(from).unwrap()..usize::try_from(synced).unwrap()]);
 }
 
 async fn is_made_of(blob: &Blob, bytes: &Bytes) -> bool {
     blob.get(KEY()).await.unwrap().is_some_and(|found| found == bytes)
 }
 
-async fn discard(world: &World, book: &Book) {
+async fn discard(world: &TestBlob, book: &FakeMultipartLog) {
     world.blob.discard_growing(source(1), book.grown().multipart).await.unwrap();
 }
 
 on_both! {
-    async fn an_object_grows_over_several_writers(world: World) {
-        let (book, bytes) = (Book::new(), noise(2 * PART + 70_001));
+    async fn object_grows_across_writers(world: TestBlob) {
+        let (book, bytes) = (FakeMultipartLog::new(), noise(2 * PART + 70_001));
         let ends = [0, 1, 1000, MIB, PART - 1, PART, PART + 1, 2 * PART, 2 * PART, bytes.len()];
         let mut kept = 0;
         for end in ends {
             let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-            assert_eq!((growing.kept(), growing.written()), (kept, kept));
+            assert_eq!((growing.synced(), growing.written()), (kept, kept));
             check_kept(&growing, &bytes).await;
             write_to(&mut growing, &bytes, end, 300_000).await.unwrap();
-            kept = growing.keep().await.unwrap();
-            assert_eq!((kept, growing.kept(), growing.written()), (end as u64, end as u64, end as u64));
+            kept = growing.sync().await.unwrap();
+            assert_eq!((kept, growing.synced(), growing.written()), (end as u64, end as u64, end as u64));
             assert!(world.blob.reader(KEY()).await.unwrap().is_none());
         }
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         assert_eq!(growing.finish().await.unwrap(), bytes.len() as u64);
         assert!(is_made_of(&world.blob, &bytes).await);
         discard(&world, &book).await;
-        world.until_there_is(&[KEY()]).await;
+        world.wait_for_objects(&[KEY()]).await;
     }
 
-    async fn objects_of_all_lengths_are_finished_by_who_began_them(world: World) {
+    async fn objects_of_all_lengths_are_finished_by_who_began_them(world: TestBlob) {
         for len in [0, 1, MIB, PART, PART + 1, 2 * PART, 2 * PART + 1] {
             for announced in [None, Some(len as u64)] {
-                let (book, bytes) = (Book::new(), noise(len));
+                let (book, bytes) = (FakeMultipartLog::new(), noise(len));
                 let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
                 growing.announce(announced);
                 write_to(&mut growing, &bytes, len, 1_000_000).await.unwrap();
                 assert_eq!(growing.finish().await.unwrap(), len as u64);
                 assert!(is_made_of(&world.blob, &bytes).await, "{len} bytes, announced {announced:?}");
-                world.until_there_is(&[KEY()]).await;
+                world.wait_for_objects(&[KEY()]).await;
                 world.blob.delete(KEY()).await.unwrap();
             }
         }
     }
 
-    async fn a_dropped_writer_leaves_what_is_kept(world: World) {
-        let (book, bytes) = (Book::new(), noise(2 * PART + 9));
+    async fn dropped_writer_leaves_durable_bytes(world: TestBlob) {
+        let (book, bytes) = (FakeMultipartLog::new(), noise(2 * PART + 9));
         let mut kept = 0;
         for _ in 0..8 {
-            // Also while appends, parts and pieces are on their way.
+            // Also while appends, parts and pieces are being sent.
             let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-            assert!(kept <= growing.kept() && growing.kept() == growing.written());
+            assert!(kept <= growing.synced() && growing.synced() == growing.written());
             check_kept(&growing, &bytes).await;
             let end = bytes.len().min(usize::try_from(growing.written()).unwrap() + PART / 2 + 1);
             write_to(&mut growing, &bytes, end, 200_000).await.unwrap();
-            kept = growing.kept();
+            kept = growing.synced();
         }
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         write_to(&mut growing, &bytes, bytes.len(), MIB).await.unwrap();
@@ -94,15 +94,15 @@ on_both! {
         assert!(is_made_of(&world.blob, &bytes).await);
     }
 
-    async fn a_call_that_was_cancelled_has_taken_its_bytes(world: World) {
-        let (book, bytes) = (Book::new(), noise(2 * PART + 3));
+    async fn cancelled_call_has_consumed_its_bytes(world: TestBlob) {
+        let (book, bytes) = (FakeMultipartLog::new(), noise(2 * PART + 3));
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         for start in (0..bytes.len()).step_by(PART / 3) {
             let piece = bytes.slice(start..bytes.len().min(start + PART / 3));
             let mut write = Box::pin(growing.write(piece));
             let _ = futures_util::poll!(&mut write);
             drop(write);
-            let mut keep = Box::pin(growing.keep());
+            let mut keep = Box::pin(growing.sync());
             let _ = futures_util::poll!(&mut keep);
         }
         assert_eq!(growing.written(), bytes.len() as u64);
@@ -113,11 +113,11 @@ on_both! {
         assert!(is_made_of(&world.blob, &bytes).await);
     }
 
-    async fn at_whatever_write_it_stops_the_next_writer_goes_on(world: World) {
+    async fn growing_object_resumes_after_crash_at_any_write(world: TestBlob) {
         let mut world = world;
         let bytes = noise(2 * PART + 5);
         for stop_at in 0.. {
-            let book = Book::new();
+            let book = FakeMultipartLog::new();
             let count = Arc::new(AtomicUsize::new(0));
             let blob = world.faulty({
                 let count = Arc::clone(&count);
@@ -130,11 +130,11 @@ on_both! {
             let life = async {
                 for end in [1000, PART / 2, PART + 7, bytes.len()] {
                     let mut growing = book.grow(&blob, source(1)).await?;
-                    assert!(kept <= growing.kept());
+                    assert!(kept <= growing.synced());
                     let written = write_to(&mut growing, &bytes, end, MIB).await;
-                    kept = kept.max(growing.kept());
+                    kept = kept.max(growing.synced());
                     written?;
-                    kept = kept.max(growing.keep().await?);
+                    kept = kept.max(growing.sync().await?);
                     assert_eq!(kept, end as u64);
                 }
                 let mut growing = book.grow(&blob, source(1)).await?;
@@ -147,15 +147,15 @@ on_both! {
 
             world.restart().await;
             let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-            assert!(kept <= growing.kept(), "stopped at {stop_at}: {kept} were kept, {}", growing.kept());
+            assert!(kept <= growing.synced(), "stopped at {stop_at}: {kept} were kept, {}", growing.synced());
             check_kept(&growing, &bytes).await;
-            if growing.kept() < bytes.len() as u64 {
+            if growing.synced() < bytes.len() as u64 {
                 write_to(&mut growing, &bytes, bytes.len(), MIB).await.unwrap();
             }
             assert_eq!(growing.finish().await.unwrap(), bytes.len() as u64);
             assert!(is_made_of(&world.blob, &bytes).await, "stopped at {stop_at}");
             drop(growing);
-            world.until_discarded(&book).await;
+            world.wait_discarded(&book).await;
             world.blob.delete(KEY()).await.unwrap();
             if !is_dead && count.load(Ordering::SeqCst) <= stop_at {
                 assert!(stop_at >= 10, "grows, appends, keeps, finish, discard: {stop_at}");
@@ -164,29 +164,29 @@ on_both! {
         }
     }
 
-    async fn finishing_twice_is_finishing_once(world: World) {
+    async fn finishing_twice_is_finishing_once(world: TestBlob) {
         for len in [0, 1000, PART + 1] {
-            let (book, bytes) = (Book::new(), noise(len));
+            let (book, bytes) = (FakeMultipartLog::new(), noise(len));
             let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
             write_to(&mut growing, &bytes, len, MIB).await.unwrap();
-            growing.keep().await.unwrap();
+            growing.sync().await.unwrap();
             for _ in 0..2 {
                 assert_eq!(growing.finish().await.unwrap(), len as u64);
-                assert_eq!((growing.kept(), growing.readable_from()), (len as u64, 0));
+                assert_eq!((growing.synced(), growing.readable_from()), (len as u64, 0));
             }
-            // Whoever comes after a crash before anybody wrote down that it is finished.
+            // A writer after a crash, before the completion was recorded.
             for has_left_pieces in [true, false] {
                 if !has_left_pieces {
                     world.blob.discard_growing(source(1), None).await.unwrap();
-                    world.until_there_is(&[KEY()]).await;
+                    world.wait_for_objects(&[KEY()]).await;
                 }
                 let mut later = book.grow(&world.blob, source(1)).await.unwrap();
-                if !has_left_pieces || later.kept() == len as u64 {
-                    assert_eq!((later.kept(), later.written()), (len as u64, len as u64));
+                if !has_left_pieces || later.synced() == len as u64 {
+                    assert_eq!((later.synced(), later.written()), (len as u64, len as u64));
                     check_kept(&later, &bytes).await;
                 }
                 write_to(&mut later, &bytes, len, MIB).await.unwrap();
-                assert_eq!(later.keep().await.unwrap(), len as u64);
+                assert_eq!(later.sync().await.unwrap(), len as u64);
                 assert_eq!(later.finish().await.unwrap(), len as u64);
                 assert!(matches!(later.write("more".into()).await, Err(Error::AlreadyThere(key)) if key == KEY()));
             }
@@ -196,8 +196,8 @@ on_both! {
         }
     }
 
-    async fn another_object_of_that_name_stays(world: World) {
-        let book = Book::new();
+    async fn another_object_of_that_name_stays(world: TestBlob) {
+        let book = FakeMultipartLog::new();
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         growing.write("ours".into()).await.unwrap();
         world.blob.put_once(KEY(), "them".into()).await.unwrap();
@@ -206,16 +206,16 @@ on_both! {
         assert!(growing.finish().await.is_err());
     }
 
-    async fn what_is_kept_can_be_read_and_nothing_else(world: World) {
-        let (book, bytes) = (Book::new(), noise(MIB));
+    async fn only_durable_bytes_are_readable(world: TestBlob) {
+        let (book, bytes) = (FakeMultipartLog::new(), noise(MIB));
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         assert_eq!(growing.read(0..0).await.unwrap(), "");
         write_to(&mut growing, &bytes, MIB / 2, 10_000).await.unwrap();
-        growing.keep().await.unwrap();
+        growing.sync().await.unwrap();
         drop(growing);
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         for has_more in [false, true] {
-            let kept = growing.kept();
+            let kept = growing.synced();
             assert_eq!(growing.read(10..2000).await.unwrap(), bytes[10..2000], "with more: {has_more}");
             assert_eq!(growing.read(kept - 1..kept).await.unwrap(), bytes[MIB / 2 - 1..MIB / 2]);
             let outside = growing.read(0..MIB as u64 + 1).await.unwrap_err();
@@ -224,14 +224,14 @@ on_both! {
         }
     }
 
-    async fn a_full_store_keeps_what_is_kept(world: World) {
+    async fn full_store_keeps_durable_bytes(world: TestBlob) {
         let bytes = noise(2 * PART + 1);
         let mut met = 0;
         for full_at in [WriteKind::Create, WriteKind::Append, WriteKind::Put, WriteKind::Finish] {
-            let book = Book::new();
+            let book = FakeMultipartLog::new();
             let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
             write_to(&mut growing, &bytes, 5000, 5000).await.unwrap();
-            growing.keep().await.unwrap();
+            growing.sync().await.unwrap();
             drop(growing);
             let blob = world.faulty(move |op| {
                 if op.kind == full_at { FaultAction::Full } else { FaultAction::Proceed }
@@ -239,7 +239,7 @@ on_both! {
             let life = async {
                 let mut growing = book.grow(&blob, source(1)).await?;
                 write_to(&mut growing, &bytes, bytes.len(), MIB).await?;
-                growing.keep().await?;
+                growing.sync().await?;
                 growing.finish().await.map(|_| ())
             };
             match life.await {
@@ -247,22 +247,22 @@ on_both! {
                 other => assert!(other.is_ok(), "{full_at:?}: {other:?}"),
             }
             let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-            assert!(growing.kept() >= 5000, "{full_at:?}");
+            assert!(growing.synced() >= 5000, "{full_at:?}");
             check_kept(&growing, &bytes).await;
-            if growing.kept() < bytes.len() as u64 {
+            if growing.synced() < bytes.len() as u64 {
                 write_to(&mut growing, &bytes, bytes.len(), MIB).await.unwrap();
             }
             growing.finish().await.unwrap();
             assert!(is_made_of(&world.blob, &bytes).await, "{full_at:?}");
             drop(growing);
-            world.until_discarded(&book).await;
+            world.wait_discarded(&book).await;
             world.blob.delete(KEY()).await.unwrap();
         }
         assert!(met >= 3, "{met}"); // a folder has no pieces to put
     }
 
-    async fn a_writer_that_failed_once_stays_lost(world: World) {
-        let book = Book::new();
+    async fn failed_writer_stays_failed(world: TestBlob) {
+        let book = FakeMultipartLog::new();
         let blob = world.faulty(|op| match op.kind {
             WriteKind::Append => FaultAction::Fail,
             _ => FaultAction::Proceed,
@@ -271,22 +271,22 @@ on_both! {
         let bytes = noise(2 * PART + 1);
         let first = async {
             growing.write(bytes.clone()).await?;
-            growing.keep().await
+            growing.sync().await
         };
         assert!(first.await.is_err());
         assert!(growing.write("more".into()).await.is_err());
-        assert!(growing.keep().await.is_err());
+        assert!(growing.sync().await.is_err());
         assert!(growing.finish().await.is_err());
         assert!(world.blob.get(KEY()).await.unwrap().is_none());
     }
 
-    async fn nothing_that_grows_works_after_a_stop(world: World) {
-        let book = Book::new();
+    async fn growing_object_calls_fail_after_stop(world: TestBlob) {
+        let book = FakeMultipartLog::new();
         let faults = Arc::new(Faults::new(|_| FaultAction::Proceed));
         let blob = world.blob.clone().with_faults(Arc::clone(&faults));
         let mut growing = book.grow(&blob, source(1)).await.unwrap();
         growing.write("kept".into()).await.unwrap();
-        growing.keep().await.unwrap();
+        growing.sync().await.unwrap();
         growing.write("lost".into()).await.unwrap();
         faults.stop();
 
@@ -294,68 +294,68 @@ on_both! {
         stopped(growing.read(0..4).await.err());
         stopped(growing.finish().await.err());
         drop(growing);
-        stopped(Book::new().grow(&blob, source(2)).await.err());
+        stopped(FakeMultipartLog::new().grow(&blob, source(2)).await.err());
         stopped(blob.discard_growing(source(1), None).await.err());
         stopped(blob.checkpoint(source(1)).await.err());
         stopped(blob.put_checkpoint(source(1), 0, "x".into()).await.err());
         stopped(blob.delete_checkpoints(source(1)).await.err());
         let growing = book.grow(&world.blob, source(1)).await.unwrap();
-        assert!((4..=8).contains(&growing.kept()));
+        assert!((4..=8).contains(&growing.synced()));
         assert_eq!(growing.read(0..4).await.unwrap(), "kept");
     }
 
-    async fn a_discarded_object_leaves_nothing(world: World) {
+    async fn discarded_object_leaves_no_bytes(world: TestBlob) {
         for len in [0, 1000, 2 * PART + 1000] {
-            let (book, bytes) = (Book::new(), noise(len));
+            let (book, bytes) = (FakeMultipartLog::new(), noise(len));
             let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
             write_to(&mut growing, &bytes, len, MIB).await.unwrap();
-            growing.keep().await.unwrap();
+            growing.sync().await.unwrap();
             drop(growing);
             for _ in 0..2 {
                 discard(&world, &book).await;
-                world.until_there_is(&[]).await;
+                world.wait_for_objects(&[]).await;
             }
-            // What was promised of the upload is gone with it; a new one begins from nothing.
-            let mut growing = Book::new().grow(&world.blob, source(1)).await.unwrap();
-            assert_eq!(growing.kept(), 0);
+            // The durable bytes of the upload are gone with it; a new one begins from nothing.
+            let mut growing = FakeMultipartLog::new().grow(&world.blob, source(1)).await.unwrap();
+            assert_eq!(growing.synced(), 0);
             growing.write("new".into()).await.unwrap();
             assert_eq!(growing.finish().await.unwrap(), 3);
-            world.until_there_is(&[KEY()]).await;
+            world.wait_for_objects(&[KEY()]).await;
             world.blob.delete(KEY()).await.unwrap();
         }
     }
 
-    async fn an_object_that_was_discarded_under_its_writer_is_gone(world: World) {
-        let (book, bytes) = (Book::new(), noise(PART + 1));
+    async fn object_discarded_during_write_is_not_found(world: TestBlob) {
+        let (book, bytes) = (FakeMultipartLog::new(), noise(PART + 1));
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         write_to(&mut growing, &bytes, PART + 1, MIB).await.unwrap();
-        growing.keep().await.unwrap();
+        growing.sync().await.unwrap();
         discard(&world, &book).await;
         let error = growing.finish().await.unwrap_err();
         assert!(matches!(error, Error::Gone(key) if key == ObjectKey::Growing(source(1))), "{error:?}");
         assert!(world.blob.get(KEY()).await.unwrap().is_none());
     }
 
-    async fn the_sweep_leaves_alone_what_grows(world: World) {
-        let (book, bytes) = (Book::new(), noise(PART + 1000));
+    async fn sweep_keeps_growing_objects(world: TestBlob) {
+        let (book, bytes) = (FakeMultipartLog::new(), noise(PART + 1000));
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         write_to(&mut growing, &bytes, bytes.len(), MIB).await.unwrap();
-        growing.keep().await.unwrap();
+        growing.sync().await.unwrap();
         drop(growing);
         world.blob.put_checkpoint(source(1), 7, "seven".into()).await.unwrap();
         assert_eq!(world.blob.sweep_temporary(far_ahead()).await.unwrap(), 0);
         assert_eq!(world.blob.checkpoint(source(1)).await.unwrap().unwrap().0, 7);
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-        assert_eq!(growing.kept(), bytes.len() as u64);
+        assert_eq!(growing.synced(), bytes.len() as u64);
         growing.finish().await.unwrap();
         assert!(is_made_of(&world.blob, &bytes).await);
     }
 
-    async fn what_grows_can_be_listed(world: World) {
-        let book = Book::new();
+    async fn growing_object_is_listed(world: TestBlob) {
+        let book = FakeMultipartLog::new();
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         growing.write("some".into()).await.unwrap();
-        growing.keep().await.unwrap();
+        growing.sync().await.unwrap();
         world.blob.put_checkpoint(source(1), 4, "four".into()).await.unwrap();
         let kind = if world.is_bucket() { ObjectKind::Piece } else { ObjectKind::Growing };
         let name = if world.is_bucket() { "piece/01/00000000-0000-0000-0000-000000000001/1-0" } else {
@@ -369,16 +369,16 @@ on_both! {
             world.list(Prefix::Kind(ObjectKind::Checkpoint)).await,
             [ObjectKey::Checkpoint(source(1), 4).to_string()]
         );
-        // Whoever sweeps what no row names removes it by these names.
+        // A sweep of objects without a row removes it by these names.
         for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
             for entry in world.blob.list(Prefix::Kind(kind), None, 10).await.unwrap() {
                 world.blob.delete(entry.key).await.unwrap();
             }
         }
-        world.until_there_is(&[]).await;
+        world.wait_for_objects(&[]).await;
     }
 
-    async fn what_others_left_in_its_place_is_passed_over(world: World) {
+    async fn foreign_file_at_growing_path_is_ignored(world: TestBlob) {
         let below = "01/00000000-0000-0000-0000-000000000001";
         let foreign = [
             format!("piece/{below}/1"),
@@ -392,17 +392,17 @@ on_both! {
         for name in &foreign {
             world.put_foreign(name);
         }
-        let (book, bytes) = (Book::new(), noise(2000));
+        let (book, bytes) = (FakeMultipartLog::new(), noise(2000));
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-        assert_eq!(growing.kept(), 0);
+        assert_eq!(growing.synced(), 0);
         write_to(&mut growing, &bytes, 2000, 100).await.unwrap();
-        growing.keep().await.unwrap();
+        growing.sync().await.unwrap();
         growing.finish().await.unwrap();
         assert!(is_made_of(&world.blob, &bytes).await);
         assert!(world.blob.checkpoint(source(1)).await.unwrap().is_none());
         discard(&world, &book).await;
         world.blob.delete_checkpoints(source(1)).await.unwrap();
         let expected = foreign.into_iter().chain([KEY().to_string()]).collect();
-        world.until_all_is(&expected).await;
+        world.wait_for_names(&expected).await;
     }
 }

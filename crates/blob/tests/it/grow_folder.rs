@@ -1,4 +1,4 @@
-//! What only a folder has of growing objects: a file, a lock, a clock.
+//! Tests of growing objects in folders: a file, a lock, a clock.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,51 +6,51 @@ use std::time::Duration;
 
 use kinora_blob::{Blob, Error, GrowingObject, ObjectKey};
 
-use crate::ledger::Book;
-use crate::world::{MIB, World, noise, source};
+use crate::multipart_log::FakeMultipartLog;
+use crate::test_store::{MIB, TestBlob, noise, source};
 
 /// Timers count whole milliseconds.
 const SYNC_WITHIN: Duration = Duration::from_millis(50 + 1);
 
-/// Waits until so much is kept, while no clock moves.
-async fn until_kept(growing: &GrowingObject, kept: u64) {
-    while growing.kept() < kept {
+/// Waits until `synced` bytes are durable, while the clock is paused.
+async fn until_synced(growing: &GrowingObject, synced: u64) {
+    while growing.synced() < synced {
         tokio::task::yield_now().await;
     }
-    assert_eq!(growing.kept(), kept);
+    assert_eq!(growing.synced(), synced);
 }
 
 #[tokio::test]
-async fn only_one_writer_has_the_file() {
-    let world = World::folder().await;
-    let book = Book::new();
+async fn file_is_locked_by_one_writer() {
+    let world = TestBlob::folder().await;
+    let book = FakeMultipartLog::new();
     let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
     growing.write("first".into()).await.unwrap();
-    // Another handle, as another process would have one.
+    // Another handle, like that of another process.
     let other = Blob::open_folder(world.root()).await.unwrap();
     for blob in [&world.blob, &other] {
-        let error = Book::new().grow(blob, source(1)).await.unwrap_err();
+        let error = FakeMultipartLog::new().grow(blob, source(1)).await.unwrap_err();
         assert!(
-            matches!(error, Error::HeldElsewhere(key) if key == ObjectKey::Growing(source(1))),
+            matches!(error, Error::LockedElsewhere(key) if key == ObjectKey::Growing(source(1))),
             "{error:?}"
         );
     }
-    Book::new().grow(&other, source(2)).await.unwrap();
-    assert_eq!(growing.keep().await.unwrap(), 5);
+    FakeMultipartLog::new().grow(&other, source(2)).await.unwrap();
+    assert_eq!(growing.sync().await.unwrap(), 5);
     drop(growing);
-    assert_eq!(book.grow(&other, source(1)).await.unwrap().kept(), 5);
+    assert_eq!(book.grow(&other, source(1)).await.unwrap().synced(), 5);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_writer_that_was_dropped_or_cancelled_is_waited_for() {
-    let world = World::folder().await;
-    let (book, bytes) = (Book::new(), noise(4 * MIB));
-    let mut kept = 0;
+async fn next_writer_waits_for_dropped_writer() {
+    let world = TestBlob::folder().await;
+    let (book, bytes) = (FakeMultipartLog::new(), noise(4 * MIB));
+    let mut synced = 0;
     for _ in 0..30 {
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-        assert!(kept <= growing.kept());
+        assert!(synced <= growing.synced());
         growing.write(bytes.clone()).await.unwrap();
-        kept = growing.kept();
+        synced = growing.synced();
         drop(growing);
         let mut opening = Box::pin(book.grow(&world.blob, source(1)));
         let _ = futures_util::poll!(&mut opening);
@@ -59,49 +59,49 @@ async fn a_writer_that_was_dropped_or_cancelled_is_waited_for() {
 }
 
 #[tokio::test]
-async fn bytes_are_synced_in_time_though_nobody_calls() {
-    let world = World::folder().await;
-    // Before the first moment that counts, the opening.
+async fn idle_writer_syncs_on_timer() {
+    let world = TestBlob::folder().await;
+    // Before the opening, the first instant that counts.
     tokio::time::pause();
-    let mut growing = Book::new().grow(&world.blob, source(1)).await.unwrap();
+    let mut growing = FakeMultipartLog::new().grow(&world.blob, source(1)).await.unwrap();
     growing.write("one".into()).await.unwrap();
     growing.write("two".into()).await.unwrap();
     for _ in 0..1000 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(growing.kept(), 0, "no time has passed");
+    assert_eq!(growing.synced(), 0, "no time has passed");
     tokio::time::advance(SYNC_WITHIN).await;
-    until_kept(&growing, 6).await;
+    until_synced(&growing, 6).await;
     growing.write("three".into()).await.unwrap();
     tokio::time::advance(SYNC_WITHIN).await;
-    until_kept(&growing, 11).await;
+    until_synced(&growing, 11).await;
 }
 
 #[tokio::test]
-async fn a_fast_line_is_synced_every_few_mib() {
-    let world = World::folder().await;
-    let mut growing = Book::new().grow(&world.blob, source(1)).await.unwrap();
+async fn fast_upload_is_synced_every_few_mib() {
+    let world = TestBlob::folder().await;
+    let mut growing = FakeMultipartLog::new().grow(&world.blob, source(1)).await.unwrap();
     tokio::time::pause();
     let bytes = noise(256 << 10);
     for _ in 0..400 {
         growing.write(bytes.clone()).await.unwrap();
-        // 16 MiB not synced, two batches of 1 MiB that are not in the file yet, and what stands in the line.
-        assert!(growing.written() - growing.kept() <= (18 << 20) + 10 * (256 << 10));
+        // 16 MiB not synced, two batches of 1 MiB that are not written yet, and the commands in the queue.
+        assert!(growing.written() - growing.synced() <= (18 << 20) + 10 * (256 << 10));
     }
-    assert!(growing.kept() > 0);
+    assert!(growing.synced() > 0);
 }
 
 #[tokio::test]
-async fn the_file_is_closed_to_others_and_goes_on_where_it_ends() {
-    let world = World::folder().await;
-    let book = Book::new();
+async fn file_has_mode_0600_and_resumes_at_its_end() {
+    let world = TestBlob::folder().await;
+    let book = FakeMultipartLog::new();
     drop(book.grow(&world.blob, source(1)).await.unwrap());
     let path = world.root().join(ObjectKey::Growing(source(1)).to_string());
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    // What a process that was killed had written and not synced.
+    // Bytes that a killed process had written and not synced.
     fs::write(&path, "half a line").unwrap();
     let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
-    assert_eq!((growing.kept(), growing.readable_from()), (11, 0));
+    assert_eq!((growing.synced(), growing.readable_from()), (11, 0));
     assert_eq!(growing.read(5..11).await.unwrap(), "a line");
     growing.write(" and the rest".into()).await.unwrap();
     assert_eq!(growing.finish().await.unwrap(), 24);
@@ -113,24 +113,24 @@ async fn the_file_is_closed_to_others_and_goes_on_where_it_ends() {
 }
 
 #[tokio::test]
-async fn a_second_name_that_stayed_is_removed() {
-    let world = World::folder().await;
-    let book = Book::new();
+async fn stale_hard_link_is_removed() {
+    let world = TestBlob::folder().await;
+    let book = FakeMultipartLog::new();
     let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
     growing.write("whole".into()).await.unwrap();
     growing.finish().await.unwrap();
-    // As a crash leaves it where a file cannot be renamed without replacing.
+    // The state after a crash where a file cannot be renamed without replacing.
     let [from, to] = [ObjectKey::Growing(source(1)), ObjectKey::Source(source(1))]
         .map(|key| world.root().join(key.to_string()));
     fs::hard_link(&to, &from).unwrap();
     let mut later = book.grow(&world.blob, source(1)).await.unwrap();
-    assert_eq!((later.kept(), later.finish().await.unwrap()), (5, 5));
-    world.until_there_is(&[ObjectKey::Source(source(1))]).await;
+    assert_eq!((later.synced(), later.finish().await.unwrap()), (5, 5));
+    world.wait_for_objects(&[ObjectKey::Source(source(1))]).await;
 }
 
 #[tokio::test]
-async fn growing_objects_of_one_folder_come_and_go_beside_each_other() {
-    let world = World::folder().await;
+async fn growing_objects_of_one_folder_are_independent() {
+    let world = TestBlob::folder().await;
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..8 {
         let blob = world.blob.clone();
@@ -138,7 +138,7 @@ async fn growing_objects_of_one_folder_come_and_go_beside_each_other() {
             // All in one shard.
             let source = source(n << 8);
             for _ in 0..20 {
-                let book = Book::new();
+                let book = FakeMultipartLog::new();
                 let mut growing = book.grow(&blob, source).await.unwrap();
                 growing.write("bytes".into()).await.unwrap();
                 assert_eq!(growing.finish().await.unwrap(), 5);
@@ -146,12 +146,12 @@ async fn growing_objects_of_one_folder_come_and_go_beside_each_other() {
                 blob.delete(ObjectKey::Source(source)).await.unwrap();
                 let mut growing = book.grow(&blob, source).await.unwrap();
                 growing.write("more".into()).await.unwrap();
-                growing.keep().await.unwrap();
+                growing.sync().await.unwrap();
                 drop(growing);
                 blob.discard_growing(source, None).await.unwrap();
             }
         });
     }
     tasks.join_all().await;
-    world.until_there_is(&[]).await;
+    world.wait_for_objects(&[]).await;
 }

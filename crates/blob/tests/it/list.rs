@@ -1,14 +1,14 @@
-//! Listing: pages, prefixes, and files that others have put there.
+//! Listing: pages, prefixes, and files of other programs.
 
 use kinora_domain::PresentationId;
 use std::collections::BTreeSet;
 
-use kinora_blob::{ObjectKey, ObjectKind, PictureHash, Prefix};
+use kinora_blob::{ImageHash, ObjectKey, ObjectKind, Prefix};
 
-use crate::world::{World, noise, on_both, rendition, segment, source};
+use crate::test_store::{TestBlob, noise, on_both, rendition, segment, source};
 
 on_both! {
-    async fn listing_goes_page_by_page_and_sees_every_object_once(world: World) {
+    async fn listing_pages_return_each_object_once(world: TestBlob) {
         let mut expected = BTreeSet::new();
         for n in 0..30 {
             for key in [ObjectKey::Source(source(n * 37)), segment(n % 4, u32::try_from(n).unwrap())] {
@@ -16,7 +16,7 @@ on_both! {
                 expected.insert((key.to_string(), u64::try_from(n).unwrap()));
             }
         }
-        // What others have put there is not seen.
+        // Files of other programs are not listed.
         for name in ["source/README", "source/00/.hidden", "segment/00/deep/er/and/deeper"] {
             world.put_foreign(name);
         }
@@ -48,8 +48,8 @@ on_both! {
         }
     }
 
-    async fn listing_can_be_bound_to_one_rendition_or_source(world: World) {
-        let picture = ObjectKey::Picture(PresentationId::of(source(1)), PictureHash([1; 16]));
+    async fn listing_can_be_bound_to_one_rendition_or_source(world: TestBlob) {
+        let picture = ObjectKey::Image(PresentationId::of(source(1)), ImageHash([1; 16]));
         for key in [segment(1, 0), segment(1, 10), segment(1, 9), segment(0x101, 1), picture] {
             world.blob.put_once(key, "x".into()).await.unwrap();
         }
@@ -58,9 +58,9 @@ on_both! {
         assert_eq!(world.list(of_one).await, names(&[segment(1, 0), segment(1, 10), segment(1, 9)]));
         assert_eq!(world.list(Prefix::SegmentsOf(rendition(0x101))).await, names(&[segment(0x101, 1)]));
         assert_eq!(world.list(Prefix::SegmentsOf(rendition(2))).await, names(&[]));
-        assert_eq!(world.list(Prefix::PicturesOf(PresentationId::of(source(1)))).await, names(&[picture]));
+        assert_eq!(world.list(Prefix::ImagesOf(PresentationId::of(source(1)))).await, names(&[picture]));
 
-        // The key to go on from may be gone, or lie before or behind everything.
+        // The key to continue from may be gone, or be before or after all others.
         let after = async |after| world.blob.list(of_one, Some(after), 100).await.unwrap().len();
         assert_eq!(after(segment(1, 1)).await, 2);
         assert_eq!(after(segment(1, 9)).await, 0);

@@ -1,5 +1,5 @@
-//! The promises of the store, kept by a real folder and by a real S3 server; and what becomes of them when a
-//! server misbehaves.
+//! The guarantees of the store, tested on a real folder and on a real S3 server, and with a server that
+//! misbehaves.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic; clippy knows only functions marked as tests")]
 
@@ -11,11 +11,11 @@ mod folder;
 mod grow;
 mod grow_bucket;
 mod grow_folder;
-mod ledger;
 mod list;
-mod odd_growing;
-mod odd_server;
-mod odd_store;
+mod multipart_log;
 mod read;
-mod world;
+mod s3_fault_server;
+mod s3_faults;
+mod s3_faults_growing;
+mod test_store;
 mod write;

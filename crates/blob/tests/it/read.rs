@@ -6,10 +6,10 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use kinora_blob::{Error, ObjectKey, PutOutcome};
 
-use crate::world::{MIB, World, noise, on_both, segment, source};
+use crate::test_store::{MIB, TestBlob, noise, on_both, segment, source};
 
 on_both! {
-    async fn any_range_inside_the_object_can_be_read_and_no_other(world: World) {
+    async fn range_reads_are_limited_to_the_object(world: TestBlob) {
         let key = ObjectKey::Source(source(1));
         let bytes = noise(MIB);
         let end = MIB as u64;
@@ -33,7 +33,7 @@ on_both! {
         }
     }
 
-    async fn many_ranges_come_back_in_the_order_asked_for(world: World) {
+    async fn ranges_are_returned_in_request_order(world: TestBlob) {
         let key = ObjectKey::Source(source(1));
         let bytes = noise(MIB);
         world.blob.put_once(key, bytes.clone()).await.unwrap();
@@ -56,7 +56,7 @@ on_both! {
         }
     }
 
-    async fn a_long_range_is_streamed_in_small_pieces(world: World) {
+    async fn long_range_is_streamed_in_chunks(world: TestBlob) {
         let key = ObjectKey::Source(source(1));
         let bytes = noise(11 * MIB + 7);
         world.blob.put_once(key, bytes.clone()).await.unwrap();
@@ -66,7 +66,7 @@ on_both! {
         assert!(streamed.iter().all(|piece| !piece.is_empty() && piece.len() <= 256 << 10));
     }
 
-    async fn a_deleted_object_is_gone_and_never_read_short(world: World) {
+    async fn deleted_object_is_not_found_and_never_truncated(world: TestBlob) {
         let keys = [ObjectKey::Source(source(1)), segment(1, 0), segment(1, 1)];
         for key in keys {
             world.blob.put_once(key, "bytes".into()).await.unwrap();
@@ -87,7 +87,7 @@ on_both! {
             let streamed = reader.stream(0..5).unwrap().try_collect::<Vec<_>>().await;
             all_or_gone(streamed.map(|pieces| pieces.concat().into()));
 
-            // Another object of the same name is not taken for the first one.
+            // Another object of the same name is not mistaken for the first one.
             assert_eq!(world.blob.put_once(key, "longer bytes".into()).await.unwrap(), PutOutcome::Written);
             all_or_gone(reader.read_at(0..5).await);
             assert_eq!(world.blob.get(key).await.unwrap().unwrap(), "longer bytes");

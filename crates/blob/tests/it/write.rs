@@ -1,19 +1,19 @@
-//! Writing: whole objects, streamed objects, and what others may see of them.
+//! Writing: whole objects, streamed objects, and their visibility to other readers.
 
 use bytes::Bytes;
-use kinora_blob::{Error, ObjectKey, PictureHash, PutOutcome};
+use kinora_blob::{Error, ImageHash, ObjectKey, PutOutcome};
 use kinora_domain::PresentationId;
 
-use crate::world::{MIB, PART, World, noise, on_both, rendition, segment, source};
+use crate::test_store::{MIB, PART, TestBlob, noise, on_both, rendition, segment, source};
 
 on_both! {
-    async fn an_object_is_read_back_as_it_was_put(world: World) {
+    async fn object_is_read_as_written(world: TestBlob) {
         for (key, bytes) in [
             (ObjectKey::Source(source(1)), noise(3 * MIB + 17)),
             (ObjectKey::Index(PresentationId::of(source(1))), noise(1)),
             (ObjectKey::Init(rendition(2)), Bytes::new()),
             (segment(2, 0), noise(700)),
-            (ObjectKey::Picture(PresentationId::of(source(1)), PictureHash([7; 16])), noise(9)),
+            (ObjectKey::Image(PresentationId::of(source(1)), ImageHash([7; 16])), noise(9)),
             (ObjectKey::DemoClip, noise(70_000)),
         ] {
             assert!(world.blob.get(key).await.unwrap().is_none(), "{key}");
@@ -25,7 +25,7 @@ on_both! {
         assert_eq!(world.everything().len(), 6);
     }
 
-    async fn the_second_put_leaves_the_object_as_it_is(world: World) {
+    async fn second_put_does_not_replace_object(world: TestBlob) {
         let key = segment(1, 1);
         assert_eq!(world.blob.put_once(key, "first".into()).await.unwrap(), PutOutcome::Written);
         assert_eq!(world.blob.put_once(key, "second".into()).await.unwrap(), PutOutcome::AlreadyThere);
@@ -33,8 +33,8 @@ on_both! {
         assert_eq!(world.everything(), [key.to_string()].into());
     }
 
-    async fn of_many_writers_at_once_exactly_one_wins(world: World) {
-        // SeaweedFS takes a second for so many at once.
+    async fn of_many_writers_at_once_exactly_one_wins(world: TestBlob) {
+        // SeaweedFS takes a second for this many at once.
         let rounds = if world.is_bucket() { 3 } else { 20 };
         for round in 0..rounds {
             let key = segment(round, 0);
@@ -58,7 +58,7 @@ on_both! {
         assert_eq!(world.everything().len() as u128, rounds);
     }
 
-    async fn a_streamed_object_appears_when_it_is_finished(world: World) {
+    async fn streamed_object_appears_when_finished(world: TestBlob) {
         let plans = [(0, 0), (1, 1), (3, 100), (10, MIB), (5000, 1000), (3, 2 * PART), (1, 0), (2, PART), (1, PART)];
         let mut keys = Vec::new();
         for (n, (pieces, piece)) in (0..).zip(plans) {
@@ -79,10 +79,10 @@ on_both! {
             assert!(reader.read_at(0..len).await.unwrap() == bytes.repeat(pieces), "{pieces} pieces of {piece}");
             keys.push(key);
         }
-        world.until_there_is(&keys).await;
+        world.wait_for_objects(&keys).await;
     }
 
-    async fn an_announced_object_is_written_like_any_other(world: World) {
+    async fn object_of_announced_length_equals_streamed_object(world: TestBlob) {
         let mut keys = Vec::new();
         for (n, len) in (0..).zip([0, 1, MIB, PART, PART + 1, 2 * PART + 1]) {
             let key = ObjectKey::Source(source(n));
@@ -96,19 +96,19 @@ on_both! {
             assert!(world.blob.get(key).await.unwrap().unwrap() == bytes, "{len} bytes");
             keys.push(key);
         }
-        world.until_there_is(&keys).await;
+        world.wait_for_objects(&keys).await;
     }
 
-    async fn a_writer_that_is_dropped_leaves_nothing(world: World) {
+    async fn dropped_writer_leaves_no_object(world: TestBlob) {
         for len in [0, 10, PART, 2 * PART + 10, 4 * PART] {
             let mut writer = world.blob.writer(ObjectKey::Source(source(1))).await.unwrap();
             writer.write(noise(len)).await.unwrap();
             drop(writer);
-            world.until_there_is(&[]).await;
+            world.wait_for_objects(&[]).await;
         }
     }
 
-    async fn finishing_under_a_taken_key_is_refused(world: World) {
+    async fn finish_with_existing_key_is_rejected(world: TestBlob) {
         let key = ObjectKey::Source(source(1));
         for len in [4, 2 * PART] {
             let mut writer = world.blob.writer(key).await.unwrap();
@@ -116,23 +116,23 @@ on_both! {
             world.blob.put_once(key, "early".into()).await.unwrap();
             assert!(matches!(writer.finish().await, Err(Error::AlreadyThere(taken)) if taken == key));
             assert_eq!(world.blob.get(key).await.unwrap().unwrap(), "early");
-            world.until_there_is(&[key]).await;
+            world.wait_for_objects(&[key]).await;
         }
     }
 
-    async fn a_write_that_was_cancelled_has_taken_its_bytes(world: World) {
+    async fn cancelled_write_has_consumed_its_bytes(world: TestBlob) {
         let key = ObjectKey::Source(source(1));
         let bytes = noise(4 * PART + 3);
         let mut writer = world.blob.writer(key).await.unwrap();
         for start in (0..bytes.len()).step_by(PART / 2) {
             let piece = bytes.slice(start..bytes.len().min(start + PART / 2));
-            // Polled once and dropped: whatever it waited for goes on.
+            // Polled once and dropped: the work that it waited for continues.
             let mut write = Box::pin(writer.write(piece));
             let _ = futures_util::poll!(&mut write);
             drop(write);
         }
         assert_eq!(writer.finish().await.unwrap(), bytes.len() as u64);
         assert!(world.blob.get(key).await.unwrap().unwrap() == bytes);
-        world.until_there_is(&[key]).await;
+        world.wait_for_objects(&[key]).await;
     }
 }

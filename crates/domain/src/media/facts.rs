@@ -1,51 +1,50 @@
-//! What a source turned out to hold.
+//! Facts about a source, found by the indexer.
 
 use std::fmt;
 
 use super::NotCopied;
 use crate::{Resolution, TrackId};
 
-/// Read from the index when the last byte had arrived.
+/// The facts of a complete source, derived from its index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MediaFacts {
-    /// What the bytes are packed in, in a short lower-case word such as `mp4`; `None` for media made before
-    /// it was written down.
+    /// The container format, a short lower-case word such as `mp4`; `None` for media older than this field.
     pub container: Option<String>,
     /// Length of the presentation.
     pub duration: MediaDuration,
     /// Its tracks, video first.
     pub tracks: Vec<Track>,
-    /// The name of the displayed picture; `None` for audio only.
+    /// The name of the display size; `None` for audio only.
     pub source_resolution: Option<Resolution>,
-    /// The shape of the displayed picture; `None` for audio only.
+    /// The aspect ratio of the display size; `None` for audio only.
     pub aspect_ratio: Option<AspectRatio>,
-    /// The pictures that are encoded when they are watched, largest first. Found when the source was read.
+    /// The rungs that are encoded on demand, largest first. Computed when the source was indexed.
     pub rungs: Vec<Resolution>,
-    /// Bytes at the end of the source are missing and the playable prefix was kept.
+    /// Bytes at the end of the source are missing; the playable prefix is used.
     pub is_truncated: bool,
-    /// Tracks of the source that cannot be played beside those above.
+    /// Tracks of the source that cannot be played together with those above.
     pub left_out: Vec<LeftOutTrack>,
-    /// The picture was tried after all and no decoder could read it: its copy is not offered any more.
+    /// A decoder was tried and could not read the video: its copy is no longer offered.
     pub does_not_decode: bool,
-    /// Names of encoded renditions that were tried and cannot be made: they are not offered any more. Known
-    /// of a media that was read, not part of it: saving changes nothing.
+    /// Names of encoded renditions that failed: they are no longer offered. Filled when the media is read; a
+    /// save ignores it.
     pub broken: Vec<String>,
 }
 
 impl MediaFacts {
-    /// Whether there is sound and no picture.
+    /// Whether there is audio and no video.
     pub fn is_audio_only(&self) -> bool {
         self.tracks.iter().all(|track| matches!(track.kind, TrackKind::Audio { .. }))
     }
 
-    /// Whether thumbnails, sheets and clips can be made: not of sound alone, and not where the picture was
-    /// tried and does not decode.
-    pub fn has_pictures(&self) -> bool {
+    /// Whether thumbnails, sprite sheets and preview clips can be made: not for audio only, and not if the
+    /// video does not decode.
+    pub fn has_thumbnails(&self) -> bool {
         !self.is_audio_only() && !self.does_not_decode
     }
 
-    /// The same facts with what is known beside the index: IDs of tracks, and renditions that do not decode.
-    pub(super) fn in_place_of(mut self, before: &Self) -> Self {
+    /// The same facts plus those that no index has: track IDs, and renditions that do not decode.
+    pub(super) fn carried_over(mut self, before: &Self) -> Self {
         let is_video = |track: &Track| matches!(track.kind, TrackKind::Video { .. });
         for kind in [true, false] {
             let ids = before.tracks.iter().filter(|track| is_video(track) == kind).map(|track| track.id);
@@ -57,7 +56,7 @@ impl MediaFacts {
         self
     }
 
-    /// Frames a second of the picture.
+    /// Frames per second of the video.
     pub fn frame_rate(&self) -> Option<FrameRate> {
         self.tracks.iter().find_map(|track| match track.kind {
             TrackKind::Video { frame_rate, .. } => frame_rate,
@@ -66,61 +65,61 @@ impl MediaFacts {
     }
 }
 
-/// One elementary stream, as a client sees it.
+/// One elementary stream, as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Track {
-    /// Its id.
+    /// Its ID.
     pub id: TrackId,
-    /// What it carries.
+    /// Its kind.
     pub kind: TrackKind,
-    /// Why players do not get it as it is; `None` where they do, within the media's `maxResolution`.
+    /// The reason why players do not get a copy; `None` if they do, within the media's `maxResolution`.
     pub not_copied: Option<NotCopied>,
-    /// Sound of which an encoded rendition is offered. Where it is copied, too, the copy stands beside the
-    /// copied picture alone.
+    /// Whether an encoded rendition of this audio track is offered. If the track is copied too, the copy is
+    /// offered only together with the copied video.
     pub is_encoded: bool,
 }
 
-/// A track of the source that cannot be played beside one that can.
+/// A track of the source that cannot be played together with the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOutTrack {
-    /// It has pictures; else sound.
-    pub is_picture: bool,
-    /// A sentence for people that says why.
+    /// True for video, false for audio.
+    pub is_video: bool,
+    /// The reason, a sentence for people.
     pub detail: String,
 }
 
-/// What a track carries.
+/// The kind of a track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrackKind {
-    /// Moving pictures.
+    /// Video.
     Video {
-        /// Displayed width in pixels, after rotation and pixel shape.
+        /// Display width in pixels, after rotation and pixel aspect ratio.
         width: u32,
-        /// Displayed height in pixels.
+        /// Display height in pixels.
         height: u32,
-        /// `None` when it cannot be told.
+        /// `None` if unknown.
         frame_rate: Option<FrameRate>,
     },
-    /// Sound.
+    /// Audio.
     Audio {
-        /// BCP 47 tag, `und` when the source does not say.
+        /// BCP 47 tag; `und` if the source has none.
         language_code: String,
-        /// Its English name.
+        /// The English name of the language.
         language_name: String,
     },
 }
 
-/// Frames a second as a fraction, `30000/1001`.
+/// Frames per second as a fraction, `30000/1001`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameRate {
     /// Frames.
     pub numerator: u32,
-    /// In so many seconds; never 0.
+    /// Seconds; never 0.
     pub denominator: u32,
 }
 
 impl FrameRate {
-    /// As a number, `29.97`.
+    /// Frames per second, `29.97`.
     pub fn per_second(self) -> f64 {
         f64::from(self.numerator) / f64::from(self.denominator.max(1))
     }
@@ -132,14 +131,14 @@ impl fmt::Display for FrameRate {
     }
 }
 
-/// Length of a presentation, to the microsecond.
+/// Length of a presentation, with microsecond precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MediaDuration {
     micros: u64,
 }
 
 impl MediaDuration {
-    /// What a media that never became ready answers (C-117).
+    /// The duration of a media that never became ready (C-117).
     pub const UNKNOWN: Self = Self { micros: 0 };
 
     /// From microseconds.
@@ -153,7 +152,7 @@ impl MediaDuration {
     }
 }
 
-/// `HH:MM:SS`, rounded to the nearest second; what plays at all is at least one second. D-0003.
+/// `HH:MM:SS`, rounded to the nearest second, but at least one second if the duration is not 0. D-0003.
 impl fmt::Display for MediaDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds =
@@ -162,7 +161,7 @@ impl fmt::Display for MediaDuration {
     }
 }
 
-/// Shape of a picture, `16:9`.
+/// Aspect ratio of a video, `16:9`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AspectRatio {
     /// Horizontal part.
@@ -172,22 +171,22 @@ pub struct AspectRatio {
 }
 
 impl AspectRatio {
-    /// Shapes with a name of their own, wide ones; their upright twins are tried too.
+    /// Common ratios, landscape; their portrait forms are tried too.
     const COMMON: [(u32, u32); 8] = [(1, 1), (5, 4), (4, 3), (3, 2), (16, 10), (16, 9), (2, 1), (21, 9)];
-    /// Encoders round sides to even numbers, so a side may be off by so many pixels (854x480 is meant as
-    /// 16:9).
+    /// Encoders round sides to even numbers, so a side may differ by less than this number of pixels
+    /// (854x480 is meant as 16:9).
     const ROUNDING_PX: u64 = 2;
 
-    /// The shape of a displayed picture: a common one when both sides fit it to within the rounding of
-    /// encoders, else reduced. D-0003.
-    pub fn of_picture(width: u32, height: u32) -> Option<Self> {
+    /// The aspect ratio of a display size: a common one if both sides match it within the rounding of
+    /// encoders, else the reduced fraction. D-0003.
+    pub fn of_size(width: u32, height: u32) -> Option<Self> {
         if width == 0 || height == 0 {
             return None;
         }
         let (w, h) = (u64::from(width), u64::from(height));
         for (long, short) in Self::COMMON {
             for (a, b) in [(long, short), (short, long)] {
-                // w = h·a/b to within the rounding, without fractions.
+                // w = h·a/b within the rounding, without fractions.
                 if (w * u64::from(b)).abs_diff(h * u64::from(a)) < Self::ROUNDING_PX * u64::from(b) {
                     return Some(Self { width: a, height: b });
                 }
@@ -213,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duration_is_written_in_whole_seconds() {
+    fn duration_text_rounds_to_whole_seconds() {
         let check = |micros, text: &str| assert_eq!(MediaDuration::from_micros(micros).to_string(), text);
         check(0, "00:00:00");
         check(1, "00:00:01");
@@ -225,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_has_the_shape_its_maker_meant() {
-        let check = |w, h, text: &str| assert_eq!(AspectRatio::of_picture(w, h).unwrap().to_string(), text);
+    fn aspect_ratio_snaps_to_the_intended_ratio() {
+        let check = |w, h, text: &str| assert_eq!(AspectRatio::of_size(w, h).unwrap().to_string(), text);
         check(1920, 1080, "16:9");
         check(854, 480, "16:9");
         check(852, 480, "16:9");
@@ -235,6 +234,6 @@ mod tests {
         check(1000, 1000, "1:1");
         check(160, 90, "16:9");
         check(1920, 800, "12:5");
-        assert_eq!(AspectRatio::of_picture(0, 9), None);
+        assert_eq!(AspectRatio::of_size(0, 9), None);
     }
 }

@@ -1,27 +1,27 @@
-//! The media a client owns, and the moves of its life.
+//! The media a client owns, and the transitions of its life cycle.
 
-mod added;
-mod change;
+mod added_tracks;
+mod audio_edit;
 mod facts;
-mod files;
 mod mp4_support;
 mod playback;
-mod report;
+mod playback_report;
 mod settings;
-mod sound;
+mod source_access;
 mod state;
+mod update;
 
-pub use added::{
-    AddedTrack, AddedTrackKind, AddedTrackState, NewTrack, TrackEvents, TrackRefused, TrackUpdate,
+pub use added_tracks::{
+    AddedTrack, AddedTrackKind, AddedTrackState, NewTrack, TrackEvents, TrackRejected, TrackUpdate,
 };
-pub use change::{Change, MediaChange};
+pub use audio_edit::{AudioEdit, AudioOverlay};
 pub use facts::{AspectRatio, FrameRate, LeftOutTrack, MediaDuration, MediaFacts, Track, TrackKind};
-pub use mp4_support::{Mp4Refusal, Mp4Support};
+pub use mp4_support::{Mp4Rejected, Mp4Support};
 pub use playback::{NewRestriction, TooManyPlaybackIds};
-pub use report::{NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, WithheldTrack};
+pub use playback_report::{NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport};
 pub use settings::{Input, MediaQuality, MediaSettings};
-pub use sound::{SoundEdit, SoundOverlay};
 pub use state::{MediaState, WrongState};
+pub use update::{Change, MediaChange};
 
 use crate::{
     AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, InputId, MediaId, NewPlayback,
@@ -31,62 +31,60 @@ use crate::{
 /// One video or audio that a client owns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Media {
-    /// Its id.
+    /// Its ID.
     pub id: MediaId,
-    /// Whose it is.
+    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// What the client asked for.
+    /// The client's settings.
     pub settings: MediaSettings,
-    /// Where it comes from.
+    /// Its inputs.
     pub inputs: Vec<Input>,
-    /// Tracks that were added beside those of its source, oldest first.
+    /// Tracks in addition to those of its source, oldest first.
     pub added: Vec<AddedTrack>,
-    /// Through what it is watched, oldest first.
+    /// Its playback IDs, oldest first.
     pub playback: Vec<PlaybackHandle>,
-    /// The moment whose picture stands for it, in milliseconds since its start; `None`: a picture near its
-    /// middle does.
+    /// The position of the thumbnail, in milliseconds since the start; `None`: a frame near the middle.
     pub thumbnail_ms: Option<u64>,
-    /// What that picture looks like from afar, as BlurHash. Known of a media that was read, not part of it:
-    /// saving changes nothing.
+    /// The BlurHash of the thumbnail. Filled when the media is read; a save ignores it.
     pub blur_hash: Option<String>,
-    /// Where it stands, with what belongs to that.
+    /// Its state, with the data of that state.
     pub state: MediaState,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Counts the saves; the store refuses to save over a version that moved meanwhile.
+    /// Number of saves. The store rejects a save if the stored version has changed since the read.
     pub version: i64,
 }
 
-/// What it takes to create a media from an address.
+/// The arguments for a media from an address.
 #[derive(Debug, Clone)]
 pub struct NewMedia {
-    /// Whose it will be.
+    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// What the client asked for.
+    /// The client's settings.
     pub settings: MediaSettings,
-    /// Address of the video or audio, checked for its syntax.
+    /// Address of the video or audio file, with valid syntax.
     pub url: String,
-    /// Who may watch.
+    /// The access policy.
     pub policy: AccessPolicy,
-    /// Where and in what.
+    /// Restrictions by page and by player.
     pub restrictions: AccessRestrictions,
-    /// How what plays is encrypted on its way.
+    /// The encryption of its files on the way to viewers.
     pub encryption: Encryption,
-    /// What is added to what the file holds: at most [`Media::ADDED_TRACKS_MAX`], no two of one kind with the
-    /// same name.
+    /// Tracks in addition to those of the file: at most [`Media::ADDED_TRACKS_MAX`], with unique names per
+    /// kind.
     pub tracks: Vec<NewTrack>,
 }
 
 impl Media {
-    /// Registers a media that will be fetched from an address. Its playback ID is usable from now on. What is
-    /// added to it is told of by events of its own, [`Media::track_event`].
+    /// Registers a media to fetch from an address. Its playback ID is usable from now on. Added tracks have
+    /// their own events, see [`Media::track_event`].
     pub fn create(new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
         Self::register(MediaId::new(now, random), new, now, random)
     }
 
-    /// Registers the media that a direct upload becomes. `address` is the upload's without its signature
+    /// Registers the media of a direct upload. `address` is the upload's address without its signature
     /// (C-6).
     pub(crate) fn of_upload(
         upload: &Upload,
@@ -120,8 +118,8 @@ impl Media {
         (media, event)
     }
 
-    /// An attempt to fetch begins; its bytes go under `source`. An earlier attempt that broke off is left
-    /// behind.
+    /// Begins a download attempt; its bytes are stored under `source`. An earlier unfinished attempt is
+    /// abandoned.
     pub fn start_download(mut self, source: SourceId, now: Timestamp) -> Result<Self, WrongState> {
         match self.state {
             MediaState::Created | MediaState::Downloading { .. } => {
@@ -133,7 +131,7 @@ impl Media {
         }
     }
 
-    /// Ends the processing well. Only the attempt that is under way can end it.
+    /// Makes the media ready. Only the current download attempt can do so.
     pub fn finish(
         mut self,
         source: SourceId,
@@ -151,12 +149,12 @@ impl Media {
         }
     }
 
-    /// The file of its direct upload is whole. What it is will be told by the next event.
+    /// The event that the file of its direct upload is complete. The outcome is the next event.
     pub fn uploaded(&self, now: Timestamp) -> Event {
         self.event(EventKind::UploadCompleted(Box::new(self.clone())), now)
     }
 
-    /// Ends the processing of a direct upload well. The caller has made sure that `source` is the upload's.
+    /// Makes the media of a direct upload ready. The caller has verified that `source` is the upload's.
     pub fn finish_upload(
         mut self,
         source: SourceId,
@@ -170,7 +168,7 @@ impl Media {
         Ok((self, event))
     }
 
-    /// Ends the processing with a reason.
+    /// Ends the processing with a failure.
     pub fn fail(mut self, failure: Failure, now: Timestamp) -> Result<(Self, Event), WrongState> {
         if self.is_settled() {
             return Err(self.wrong_state("fail"));
@@ -181,8 +179,7 @@ impl Media {
         Ok((self, event))
     }
 
-    /// Takes back the copy of a source that turned out not to decode; the media stays ready
-    /// (C-36: updated).
+    /// Withdraws the copy of a source that does not decode; the media stays ready (C-36: updated).
     pub fn withdraw_copy(mut self, tried: SourceId, now: Timestamp) -> Result<(Self, Event), WrongState> {
         match &mut self.state {
             MediaState::Ready { source, facts, .. } if *source == tried && !facts.does_not_decode => {
@@ -193,8 +190,8 @@ impl Media {
         }
     }
 
-    /// Takes the facts of an index that was made anew from the same source. The media stays ready, its tracks
-    /// keep their ids, and a copy that does not decode stays withdrawn. `None`: nothing changed.
+    /// Takes the facts of a new index of the same source. The media stays ready, its tracks keep their IDs,
+    /// and a copy that does not decode stays withdrawn. `None`: nothing changed.
     pub fn reindex(
         mut self,
         read: SourceId,
@@ -203,7 +200,7 @@ impl Media {
     ) -> Result<Option<(Self, Event)>, WrongState> {
         match &mut self.state {
             MediaState::Ready { source, facts, .. } if *source == read => {
-                let found = found.in_place_of(facts);
+                let found = found.carried_over(facts);
                 if found == *facts {
                     return Ok(None);
                 }
@@ -214,19 +211,20 @@ impl Media {
         }
     }
 
-    /// Says that the media is gone. The caller removes its rows in the same commit and its objects after it.
+    /// The event that the media is deleted. The caller deletes its rows in the same commit and its objects
+    /// after it.
     pub fn delete(self, now: Timestamp) -> Event {
         let event = self.event(EventKind::MediaDeleted(self.id), now);
         drop(self);
         event
     }
 
-    /// Whether its one ready or failed event has been written.
+    /// Whether its one ready or failed event was emitted.
     pub fn is_settled(&self) -> bool {
         matches!(self.state, MediaState::Ready { .. } | MediaState::Failed { .. })
     }
 
-    /// The attempt whose objects belong to it now.
+    /// The download attempt that owns its objects now.
     pub fn source(&self) -> Option<SourceId> {
         match &self.state {
             MediaState::Downloading { source, .. } | MediaState::Ready { source, .. } => Some(*source),
@@ -234,7 +232,7 @@ impl Media {
         }
     }
 
-    /// What players are shown of it, once there is something.
+    /// The presentation for players, if there is one yet.
     pub fn presentation(&self) -> Option<PresentationId> {
         self.source().map(PresentationId::of)
     }

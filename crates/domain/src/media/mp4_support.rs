@@ -1,36 +1,36 @@
-//! Files of a media beside playback (C-122, C-123, C-135, C-27).
+//! MP4 files of a media, in addition to playback (C-122, C-123, C-135, C-27).
 
 use super::{Media, MediaState, TrackKind};
 use crate::{Event, EventKind, Timestamp};
 
-/// Which files a client wants beside playback.
+/// The files that a client requests in addition to playback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mp4Support {
-    /// Pictures and sound, of 2160p at most.
+    /// Video and audio, 2160p at most.
     pub capped_4k: bool,
-    /// The sound alone.
+    /// Audio only.
     pub audio_only: bool,
 }
 
-/// Why files cannot be wanted.
+/// The reason why a request for files is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Mp4Refusal {
-    /// They are what is wanted already.
-    #[error("mp4Support is {0} already")]
+pub enum Mp4Rejected {
+    /// The setting already has this value.
+    #[error("mp4Support is already {0}")]
     Unchanged(&'static str),
-    /// There is no sound to make a file of.
-    #[error("the media has no sound")]
-    NoSound,
-    /// There are no pictures to make a file of.
-    #[error("the media has no picture")]
-    NoPicture,
+    /// The media has no audio.
+    #[error("the media has no audio")]
+    NoAudio,
+    /// The media has no video.
+    #[error("the media has no video")]
+    NoVideo,
 }
 
 impl Mp4Support {
-    /// Every word, as clients and rows see it.
+    /// All values, as in requests, responses and rows.
     pub const WORDS: [&str; 4] = ["none", "capped_4k", "audioOnly", "audioOnly,capped_4k"];
 
-    /// The word.
+    /// The value in requests, responses and rows.
     pub fn as_str(self) -> &'static str {
         match (self.capped_4k, self.audio_only) {
             (false, false) => "none",
@@ -40,7 +40,7 @@ impl Mp4Support {
         }
     }
 
-    /// What a word means.
+    /// Parses a value.
     pub fn from_text(text: &str) -> Option<Self> {
         let all = [false, true]
             .into_iter()
@@ -48,36 +48,40 @@ impl Mp4Support {
         all.into_iter().find(|support| support.as_str() == text)
     }
 
-    /// Whether no file is wanted.
+    /// Whether no file is requested.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 }
 
 impl Media {
-    /// Wants other files beside playback, in whatever state the media is.
+    /// Changes the requested files, in any state of the media.
     ///
-    /// Of a media that is ready it is known what there is to make them of; of any other it shows then, and a
-    /// file of which there is nothing is left out.
-    pub fn want_files(mut self, wanted: Mp4Support, now: Timestamp) -> Result<(Self, Event), Mp4Refusal> {
-        if self.settings.mp4_support == wanted {
-            return Err(Mp4Refusal::Unchanged(wanted.as_str()));
+    /// The tracks of a ready media are known, so a file without content is rejected. For any other media it
+    /// is skipped later.
+    pub fn set_mp4_support(
+        mut self,
+        requested: Mp4Support,
+        now: Timestamp,
+    ) -> Result<(Self, Event), Mp4Rejected> {
+        if self.settings.mp4_support == requested {
+            return Err(Mp4Rejected::Unchanged(requested.as_str()));
         }
         if let MediaState::Ready { facts, .. } = &self.state {
-            let has_sound = facts.tracks.iter().any(|track| matches!(track.kind, TrackKind::Audio { .. }));
-            if wanted.audio_only && !has_sound {
-                return Err(Mp4Refusal::NoSound);
+            let has_audio = facts.tracks.iter().any(|track| matches!(track.kind, TrackKind::Audio { .. }));
+            if requested.audio_only && !has_audio {
+                return Err(Mp4Rejected::NoAudio);
             }
-            if wanted.capped_4k && facts.is_audio_only() {
-                return Err(Mp4Refusal::NoPicture);
+            if requested.capped_4k && facts.is_audio_only() {
+                return Err(Mp4Rejected::NoVideo);
             }
         }
-        self.settings.mp4_support = wanted;
+        self.settings.mp4_support = requested;
         Ok(self.changed(now))
     }
 
-    /// Says that the files that are wanted can be fetched. The caller has made sure of it.
-    pub fn files_ready(&self, now: Timestamp) -> Event {
+    /// The event that the requested files are downloadable. The caller has verified that they are.
+    pub fn mp4_ready(&self, now: Timestamp) -> Event {
         self.event(EventKind::Mp4Ready(Box::new(self.clone())), now)
     }
 }
@@ -89,7 +93,7 @@ mod tests {
     use crate::{Resolution, Track, TrackId};
 
     #[test]
-    fn every_word_means_something_else() {
+    fn values_round_trip_and_other_texts_are_rejected() {
         for word in Mp4Support::WORDS {
             assert_eq!(Mp4Support::from_text(word).unwrap().as_str(), word);
         }
@@ -109,27 +113,27 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_which_there_is_nothing_is_not_wanted() {
-        let picture = TrackKind::Video { width: 854, height: 480, frame_rate: None };
-        let sound = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
-        let check = |kinds: &[TrackKind], word: &str, refusal: Option<Mp4Refusal>| {
+    fn mp4_support_without_matching_track_is_rejected() {
+        let video = TrackKind::Video { width: 854, height: 480, frame_rate: None };
+        let audio = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
+        let check = |kinds: &[TrackKind], word: &str, refusal: Option<Mp4Rejected>| {
             let media = media(kinds);
             let at = media.updated_at;
-            let wanted = Mp4Support::from_text(word).unwrap();
-            let outcome = media.want_files(wanted, at).map(|(media, event)| {
-                assert_eq!(media.settings.mp4_support, wanted);
+            let requested = Mp4Support::from_text(word).unwrap();
+            let outcome = media.set_mp4_support(requested, at).map(|(media, event)| {
+                assert_eq!(media.settings.mp4_support, requested);
                 assert!(matches!(event.kind, EventKind::MediaUpdated(_)));
             });
             assert_eq!(outcome.err(), refusal, "{word}");
         };
-        let (both, mute, deaf) = ([picture.clone(), sound.clone()], [picture], [sound]);
-        check(&both, "none", Some(Mp4Refusal::Unchanged("none")));
+        let (both, video_only, audio_only) = ([video.clone(), audio.clone()], [video], [audio]);
+        check(&both, "none", Some(Mp4Rejected::Unchanged("none")));
         check(&both, "audioOnly,capped_4k", None);
-        check(&mute, "capped_4k", None);
-        check(&mute, "audioOnly", Some(Mp4Refusal::NoSound));
-        check(&mute, "audioOnly,capped_4k", Some(Mp4Refusal::NoSound));
-        check(&deaf, "audioOnly", None);
-        check(&deaf, "capped_4k", Some(Mp4Refusal::NoPicture));
-        check(&deaf, "audioOnly,capped_4k", Some(Mp4Refusal::NoPicture));
+        check(&video_only, "capped_4k", None);
+        check(&video_only, "audioOnly", Some(Mp4Rejected::NoAudio));
+        check(&video_only, "audioOnly,capped_4k", Some(Mp4Rejected::NoAudio));
+        check(&audio_only, "audioOnly", None);
+        check(&audio_only, "capped_4k", Some(Mp4Rejected::NoVideo));
+        check(&audio_only, "audioOnly,capped_4k", Some(Mp4Rejected::NoVideo));
     }
 }

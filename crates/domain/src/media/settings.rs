@@ -1,37 +1,37 @@
-//! What a client asks for when it creates a media.
+//! The settings of a media, chosen by the client at creation.
 
 use std::collections::BTreeMap;
 
-use super::{Mp4Support, SoundEdit};
+use super::{AudioEdit, Mp4Support};
 use crate::{InputId, Resolution};
 
-/// The wishes that have an effect, or are echoed.
+/// The settings that have an effect or are returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MediaSettings {
-    /// Shown to people.
+    /// The title that people see.
     pub title: Option<String>,
-    /// The client's own id of who made it.
+    /// The client's own ID of the creator.
     pub creator_id: Option<String>,
-    /// The client's own key and value pairs; `None` when it sent none.
+    /// The client's own key-value pairs; `None` if it sent none.
     pub metadata: Option<BTreeMap<String, String>>,
-    /// Nothing larger is stored as a rendition or streamed.
+    /// The largest rendition that is stored or streamed.
     pub max_resolution: Resolution,
-    /// Echoed; there is one quality so far.
+    /// Returned only; so far there is one quality.
     pub quality: MediaQuality,
-    /// Whether the original may be downloaded.
+    /// Whether the original is downloadable.
     pub source_access: bool,
-    /// Which files are offered beside playback.
+    /// The MP4 files offered in addition to playback.
     pub mp4_support: Mp4Support,
-    /// Echoed; loudness is not normalised so far.
+    /// Returned only; so far loudness is not normalised.
     pub optimize_audio: bool,
-    /// What is done to the sound before the media is ready.
-    pub sound: Option<SoundEdit>,
+    /// The edit of the audio before the media is ready.
+    pub audio_edit: Option<AudioEdit>,
 }
 
 impl MediaSettings {
     /// Most entries of metadata (C-119).
     pub const METADATA_ENTRIES_MAX: usize = 10;
-    /// Longest key or value of metadata, title and creator id, in characters (C-119).
+    /// Longest key or value of metadata, title and creator ID, in characters (C-119).
     pub const TEXT_MAX: usize = 255;
 }
 
@@ -46,28 +46,28 @@ impl Default for MediaSettings {
             source_access: false,
             mp4_support: Mp4Support::default(),
             optimize_audio: false,
-            sound: None,
+            audio_edit: None,
         }
     }
 }
 
-/// What a client calls the quality it wants.
+/// The quality that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MediaQuality {
-    /// The usual.
+    /// The default.
     #[default]
     Standard,
-    /// More.
+    /// Better than the default.
     Pro,
-    /// Most.
+    /// The best.
     Premium,
 }
 
 impl MediaQuality {
-    /// All of them, the usual one first.
+    /// All qualities, the default first.
     pub const ALL: [Self; 3] = [Self::Standard, Self::Pro, Self::Premium];
 
-    /// The word as clients and rows see it.
+    /// The name in requests, responses and rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Standard => "standard",
@@ -76,16 +76,16 @@ impl MediaQuality {
         }
     }
 
-    /// The quality with this word.
+    /// The quality with this name.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|quality| quality.as_str() == text)
     }
 }
 
-/// Where a media comes from. One video input so far.
+/// The input of a media. So far each media has one video input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// Its id.
+    /// Its ID.
     pub id: InputId,
     /// The address it is fetched from.
     pub url: String,

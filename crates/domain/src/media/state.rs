@@ -1,44 +1,44 @@
-//! Where a media stands.
+//! The states of a media.
 
 use super::MediaFacts;
 use crate::{Failure, SourceId, Timestamp};
 
-/// Only lasting states are stored (C-34): a source that needs no process is `Ready` with the one commit after
-/// its last byte.
+/// The state of a media. Only lasting states are stored (C-34): a source that needs no processing becomes
+/// `Ready` in the one commit after its last byte.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MediaState {
     /// Registered; nothing has been fetched.
     Created,
-    /// Its bytes are arriving.
+    /// Its bytes are being fetched.
     Downloading {
-        /// When this attempt began.
+        /// Start of this attempt.
         started_at: Timestamp,
-        /// Where its bytes go.
+        /// The source ID of its bytes.
         source: SourceId,
     },
-    /// It plays.
+    /// It can be played.
     Ready {
-        /// Since when.
+        /// When it became ready.
         ready_at: Timestamp,
-        /// Where its bytes are.
+        /// The source ID of its bytes.
         source: SourceId,
-        /// What they hold.
+        /// The facts about its source.
         facts: MediaFacts,
     },
-    /// It will never play.
+    /// It failed, which is final.
     Failed {
-        /// Since when.
+        /// When it failed.
         failed_at: Timestamp,
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
 }
 
 impl MediaState {
-    /// What [`name`](Self::name) may answer, in the order in which a media goes through them.
+    /// The results of [`name`](Self::name), in the order of the life cycle.
     pub const NAMES: [&'static str; 4] = ["Created", "Downloading", "Ready", "Failed"];
 
-    /// The state as clients and rows see it (C-137).
+    /// The name in responses and rows (C-137).
     pub fn name(&self) -> &'static str {
         match self {
             Self::Created => "Created",
@@ -49,12 +49,12 @@ impl MediaState {
     }
 }
 
-/// A move that the present state does not allow; nothing was changed.
+/// The current state does not allow this transition; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {action} a media that is {found}")]
 pub struct WrongState {
-    /// What was tried.
+    /// The rejected action.
     pub action: &'static str,
-    /// The state it is in.
+    /// The current state.
     pub found: &'static str,
 }

@@ -51,7 +51,7 @@ pub(super) fn finished(facts: MediaFacts) -> Media {
 }
 
 #[test]
-fn a_media_goes_from_created_over_downloading_to_ready_with_one_event() {
+fn media_becomes_ready_with_one_event() {
     let media = created().start_download(source(2), at(2)).unwrap();
     assert!(!media.is_settled());
     let (media, event) = media.finish(source(2), facts(None), at(3)).unwrap();
@@ -64,7 +64,7 @@ fn a_media_goes_from_created_over_downloading_to_ready_with_one_event() {
 }
 
 #[test]
-fn reindex_keeps_track_ids_and_emits_updated_only_for_other_facts() {
+fn reindex_preserves_track_ids_and_emits_updated_for_other_facts() {
     let track = |id: i64, kind: TrackKind| Track {
         id: TrackId::new(at(id), &Zeros),
         kind,
@@ -73,7 +73,7 @@ fn reindex_keeps_track_ids_and_emits_updated_only_for_other_facts() {
     };
     let video = |width| TrackKind::Video { width, height: 54, frame_rate: None };
     let audio = |code: &str| TrackKind::Audio { language_code: code.into(), language_name: code.into() };
-    let known = MediaFacts {
+    let stored = MediaFacts {
         tracks: vec![track(10, video(96)), track(11, audio("de"))],
         does_not_decode: true,
         ..facts(None)
@@ -83,21 +83,21 @@ fn reindex_keeps_track_ids_and_emits_updated_only_for_other_facts() {
             [Some("de"), more].into_iter().flatten().zip(21..).map(|(code, id)| track(id, audio(code)));
         MediaFacts { tracks: [track(20, video(width))].into_iter().chain(audio).collect(), ..facts(None) }
     };
-    let media = finished(known.clone());
+    let media = finished(stored.clone());
     assert_eq!(media.clone().reindex(source(2), found(96, None), at(9)), Ok(None));
     assert!(media.clone().reindex(source(4), found(96, None), at(9)).is_err(), "of another source");
     assert!(created().reindex(source(2), found(96, None), at(9)).is_err());
 
     let (changed, event) = media.reindex(source(2), found(98, Some("en")), at(9)).unwrap().unwrap();
     let tracks = vec![track(10, video(98)), track(11, audio("de")), track(22, audio("en"))];
-    let expected = MediaFacts { tracks, ..known };
+    let expected = MediaFacts { tracks, ..stored };
     assert_eq!(changed.state, MediaState::Ready { ready_at: at(3), source: source(2), facts: expected });
     assert_eq!((changed.updated_at, event.at), (at(9), at(9)));
     assert!(matches!(event.kind, EventKind::MediaUpdated(_)), "{event:?}");
 }
 
 #[test]
-fn a_settled_media_moves_no_more() {
+fn settled_media_rejects_transitions() {
     let ready =
         created().start_download(source(2), at(2)).unwrap().finish(source(2), facts(None), at(3)).unwrap().0;
     let failed = created().fail(Failure::new(FailureCode::Internal, "x"), at(3)).unwrap().0;
@@ -111,14 +111,14 @@ fn a_settled_media_moves_no_more() {
 }
 
 #[test]
-fn an_attempt_that_was_left_behind_cannot_finish() {
+fn stale_attempt_cannot_finish() {
     let media = created().start_download(source(2), at(2)).unwrap().start_download(source(3), at(3)).unwrap();
     assert!(media.clone().finish(source(2), facts(None), at(4)).is_err());
     assert!(media.finish(source(3), facts(None), at(4)).is_ok());
 }
 
 #[test]
-fn a_copy_that_does_not_decode_is_withdrawn_once_and_the_media_stays_ready() {
+fn undecodable_copy_is_withdrawn_once_and_media_stays_ready() {
     let ready =
         created().start_download(source(2), at(2)).unwrap().finish(source(2), facts(None), at(3)).unwrap().0;
     let (media, event) = ready.clone().withdraw_copy(source(2), at(4)).unwrap();
@@ -134,21 +134,21 @@ fn a_copy_that_does_not_decode_is_withdrawn_once_and_the_media_stays_ready() {
 }
 
 #[test]
-fn pictures_are_there_of_what_decodes_alone() {
+fn thumbnails_require_decodable_video() {
     let video = Track {
         id: TrackId::new(at(1), &Zeros),
         kind: TrackKind::Video { width: 2, height: 2, frame_rate: None },
         not_copied: None,
         is_encoded: false,
     };
-    let pictures = MediaFacts { tracks: vec![video], ..facts(None) };
-    assert!(pictures.has_pictures());
-    assert!(!MediaFacts { does_not_decode: true, ..pictures }.has_pictures());
-    assert!(!facts(None).has_pictures(), "sound alone");
+    let with_video = MediaFacts { tracks: vec![video], ..facts(None) };
+    assert!(with_video.has_thumbnails());
+    assert!(!MediaFacts { does_not_decode: true, ..with_video }.has_thumbnails());
+    assert!(!facts(None).has_thumbnails(), "sound alone");
 }
 
 #[test]
-fn a_change_is_told_once_and_what_changes_nothing_is_not() {
+fn update_emits_one_event_noop_emits_none() {
     let pairs = |pairs: &[(&str, &str)]| {
         Some(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
     };
@@ -156,13 +156,13 @@ fn a_change_is_told_once_and_what_changes_nothing_is_not() {
     let creator = |id: &str| MediaChange { creator_id: Some(id.into()), ..MediaChange::default() };
     let metadata = |pairs| MediaChange { metadata: pairs, ..MediaChange::default() };
     let mut media = created();
-    let mut check = |change: MediaChange, is_told: bool, seen: (Option<&str>, Option<&str>, usize)| {
+    let mut check = |change: MediaChange, is_emitted: bool, seen: (Option<&str>, Option<&str>, usize)| {
         let before = media.clone();
         let (changed, event) = before.clone().update(change.clone(), at(9));
-        let told =
+        let update_event =
             Event { workspace: changed.workspace, kind: EventKind::MediaUpdated(changed.id), at: at(9) };
-        assert_eq!(event, is_told.then_some(told), "{change:?}");
-        if is_told {
+        assert_eq!(event, is_emitted.then_some(update_event), "{change:?}");
+        if is_emitted {
             assert_eq!(changed.updated_at, at(9));
         } else {
             assert_eq!(changed, before, "{change:?}");
@@ -200,7 +200,7 @@ fn handle(policy: AccessPolicy) -> PlaybackHandle {
     PlaybackHandle::new(new, at(5), &Counting)
 }
 
-/// Never the same bytes twice.
+/// Returns different bytes on each call.
 struct Counting;
 
 impl Random for Counting {
@@ -215,7 +215,7 @@ fn updated(media: &Media, at: Timestamp) -> Event {
 }
 
 #[test]
-fn playback_ids_come_and_go_up_to_their_bound_and_each_is_told() {
+fn playback_ids_are_limited_and_emit_events() {
     let mut media = created();
     let first = media.playback[0].id;
     let mut made = Vec::new();
@@ -237,7 +237,7 @@ fn playback_ids_come_and_go_up_to_their_bound_and_each_is_told() {
 }
 
 #[test]
-fn a_rule_takes_the_place_of_its_own_kind_and_is_told_when_it_is_another() {
+fn replaced_restriction_emits_event_when_different() {
     let media = created();
     let id = media.playback[0].id;
     let rule = Restriction { deny: vec!["curl".into()], ..Restriction::default() };

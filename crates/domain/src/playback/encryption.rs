@@ -1,26 +1,26 @@
-//! What is encrypted on its way to viewers (RFC 8216, 4.3.2.4; D-0087).
+//! Encryption of files on the way to viewers (RFC 8216, 4.3.2.4; D-0087).
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 use crate::Random;
 
-/// How what plays through a playback ID is encrypted on its way. It never changes: what caches have would no
-/// longer fit what playlists say.
+/// The encryption of the files of a playback ID on the way to viewers. It never changes, because cached
+/// files would no longer match the playlists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encryption {
-    /// Not at all.
+    /// No encryption.
     #[default]
     None,
-    /// Each file as a whole, AES-128-CBC with PKCS#7.
+    /// Each file is encrypted as a whole, AES-128-CBC with PKCS#7.
     Aes128,
 }
 
 impl Encryption {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 2] = [Self::None, Self::Aes128];
 
-    /// The word as clients and rows see it.
+    /// The name in requests, responses and rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -28,23 +28,23 @@ impl Encryption {
         }
     }
 
-    /// The encryption with this word.
+    /// The encryption with this name.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|encryption| encryption.as_str() == text)
     }
 
-    /// The word where it is on: answers say nothing of what is not.
+    /// The name, or `None` without encryption: responses omit the field then.
     pub fn as_word(self) -> Option<&'static str> {
         (self != Self::None).then(|| self.as_str())
     }
 }
 
-/// The key of one playback ID. `Debug` never shows it.
+/// The key of one playback ID. `Debug` never prints it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ContentKey([u8; Self::LEN]);
 
 impl ContentKey {
-    /// Of AES-128, in bytes; a block, and an initialisation vector, has as many.
+    /// Length of an AES-128 key, in bytes. A block and an initialisation vector have the same length.
     pub const LEN: usize = 16;
 
     /// A new key: 128 random bits.
@@ -54,7 +54,7 @@ impl ContentKey {
         Self(bytes)
     }
 
-    /// The key with this value, read back from where it was kept.
+    /// The key with this value, as read from the store.
     pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
         Self(bytes)
     }
@@ -64,9 +64,10 @@ impl ContentKey {
         &self.0
     }
 
-    /// The initialisation vector of a file, by its path below the playback ID. No two paths have the same,
-    /// and who has not the key cannot tell it beforehand (NIST SP 800-38A, appendix C). A segment that is
-    /// encoded anew may have other bytes under its path: D-0087 says what that shows.
+    /// The initialisation vector of a file, derived from its path below the playback ID. Different paths
+    /// have different vectors, and a vector is unpredictable without the key (NIST SP 800-38A, appendix C).
+    /// A segment that is encoded again may have other bytes under the same path: D-0087 describes what this
+    /// reveals.
     pub fn iv(&self, path: &str) -> [u8; Self::LEN] {
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
         let full = mac.chain_update(path).finalize().into_bytes();
@@ -85,9 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encryption_has_one_word_and_none_is_not_told() {
-        let told = Encryption::ALL.map(|encryption| (encryption.as_str(), encryption.as_word()));
-        assert_eq!(told, [("none", None), ("aes-128", Some("aes-128"))]);
+    fn encryption_names_round_trip_and_none_is_omitted() {
+        let names = Encryption::ALL.map(|encryption| (encryption.as_str(), encryption.as_word()));
+        assert_eq!(names, [("none", None), ("aes-128", Some("aes-128"))]);
         assert!(Encryption::ALL.iter().all(|it| Encryption::from_text(it.as_str()) == Some(*it)));
         for none in ["", "AES-128", "aes", "aes128", "aes-256", "sample-aes"] {
             assert_eq!(Encryption::from_text(none), None, "{none}");
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_under_every_key_has_a_vector_of_its_own() {
+    fn every_file_and_key_has_unique_iv() {
         let mut seen = std::collections::HashSet::new();
         for byte in [0, 1] {
             let key = ContentKey::from_bytes([byte; 16]);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vector_is_the_beginning_of_the_hmac() {
+    fn iv_is_the_truncated_hmac_of_the_path() {
         // printf 'i/video/0.m4s' | openssl dgst -sha256 -mac HMAC -macopt
         // hexkey:00000000000000000000000000000000
         let iv = ContentKey::from_bytes([0; 16]).iv("i/video/0.m4s");
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_never_shown() {
+    fn debug_hides_the_content_key() {
         assert_eq!(format!("{:?}", ContentKey::from_bytes([7; 16])), "ContentKey");
     }
 }

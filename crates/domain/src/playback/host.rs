@@ -1,23 +1,22 @@
-//! Hosts of pages, and what a rule on them names (C-12).
+//! Hosts of pages, and the entries of domain restrictions (C-12).
 
 use std::fmt;
 
-/// The host of a page, in the one form in which it is compared: lower case, punycode, without the dot of the
-/// root.
+/// The host of a page, normalised for comparison: lower case, punycode, without the dot of the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageHost(url::Host<String>);
 
-/// Longest scheme and authority that is looked at, in bytes: a host has 253, and whoever sends more has
-/// something else in mind than a page.
+/// Longest scheme and authority that is parsed, in bytes. A host has at most 253; no real page has a longer
+/// origin.
 const ORIGIN_BYTES_MAX: usize = 512;
 
 impl PageHost {
-    /// The host of an address, or of the value of an `Origin` header; what stands behind it is not looked at.
+    /// The host of an address, or of the value of an `Origin` header; path, query and fragment are ignored.
     ///
-    /// `None` for `null` (RFC 6454, 7.3) and for what has no host.
+    /// `None` for `null` (RFC 6454, 7.3) and for a text without a host.
     pub fn of_address(text: &str) -> Option<Self> {
         let authority = text.find("://")? + "://".len();
-        // A backslash ends it too, for browsers take it for a slash (WHATWG URL, 4.4).
+        // A backslash ends it too: browsers treat it as a slash (WHATWG URL, 4.4).
         let end = text[authority..].find(['/', '\\', '?', '#']).map_or(text.len(), |end| authority + end);
         if end > ORIGIN_BYTES_MAX {
             return None;
@@ -26,7 +25,7 @@ impl PageHost {
         Self::parse(address.host_str()?)
     }
 
-    /// A host in any spelling: IDNA-normalised (UTS 46). One that is longer than names can be is none.
+    /// Parses a host in any spelling: IDNA-normalised (UTS 46). `None` if the name is too long.
     fn parse(text: &str) -> Option<Self> {
         let host = match url::Host::parse(text).ok()? {
             url::Host::Domain(name) => url::Host::Domain(name.strip_suffix('.').unwrap_or(&name).to_owned()),
@@ -37,25 +36,25 @@ impl PageHost {
     }
 }
 
-/// The page that our own player page stands on, as the request for it told: its host, where it told one.
+/// The page that embeds our player page: its host, if the request for the player page reported one.
 ///
-/// The player page's own requests come from itself; this is what they carry to be held against the rule of
-/// another moment.
+/// Later requests of the player page have the player page as their origin. They carry this value, so that
+/// each of them is checked against the restrictions too.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame(pub Option<PageHost>);
+pub struct EmbeddingPage(pub Option<PageHost>);
 
-impl Frame {
-    /// The longest text of one, in bytes.
+impl EmbeddingPage {
+    /// Longest text of an embedding page, in bytes.
     pub const LEN_MAX: usize = NAME_BYTES_MAX;
 
-    /// What its text says; what is none of ours names nobody.
+    /// Parses the text; an invalid one gives a page without a host.
     pub fn of_text(text: &str) -> Self {
         Self((text.len() <= Self::LEN_MAX).then(|| PageHost::parse(text)).flatten())
     }
 }
 
-/// The host in its one form; empty where none was told.
-impl fmt::Display for Frame {
+/// The normalised host; empty if there is none.
+impl fmt::Display for EmbeddingPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Some(PageHost(host)) => host.fmt(f),
@@ -64,66 +63,68 @@ impl fmt::Display for Frame {
     }
 }
 
-/// What an entry of a rule names: a host with its sub-domains, or these alone.
+/// An entry of a domain restriction: a host with its sub-domains, or only the sub-domains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPattern {
     host: url::Host<String>,
-    is_below_only: bool,
+    subdomains_only: bool,
 }
 
-/// Longest name, and longest part of one between its dots, in bytes (RFC 1035, 2.3.4).
+/// Longest name, and longest label of a name, in bytes (RFC 1035, 2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
 impl HostPattern {
-    /// `example.com` or `*.example.com`, in any alphabet, or an IP address. `None` for everything else, which
-    /// no page could have: a scheme, a port, a path, a further star, a list, an empty part, an address with
-    /// something below it.
+    /// Parses `example.com` or `*.example.com`, in any alphabet, or an IP address. `None` for all other
+    /// texts, because no page has such a host: a scheme, a port, a path, a second star, a list, an empty
+    /// label, a star before an IP address.
     pub fn parse(entry: &str) -> Option<Self> {
-        let (host, is_below_only) = match entry.strip_prefix("*.") {
+        let (host, subdomains_only) = match entry.strip_prefix("*.") {
             Some(host) => (host, true),
             None => (entry, false),
         };
-        // A star is taken for a letter below, and percents are decoded: hosts of pages have neither.
+        // The parser below accepts a star as a letter and decodes percents; hosts of pages have neither.
         if host.contains(['*', '%']) {
             return None;
         }
         let PageHost(host) = PageHost::parse(host)?;
         let is_host = match &host {
             url::Host::Domain(name) => is_name(name),
-            url::Host::Ipv4(_) | url::Host::Ipv6(_) => !is_below_only,
+            url::Host::Ipv4(_) | url::Host::Ipv6(_) => !subdomains_only,
         };
-        is_host.then_some(Self { host, is_below_only })
+        is_host.then_some(Self { host, subdomains_only })
     }
 
-    /// Whether it names this host. An IP address has no sub-domains.
+    /// Whether it matches this host. An IP address has no sub-domains.
     pub fn matches(&self, PageHost(host): &PageHost) -> bool {
         if let (url::Host::Domain(named), url::Host::Domain(host)) = (&self.host, host)
-            && host.strip_suffix(named.as_str()).is_some_and(|below| below.ends_with('.'))
+            && host.strip_suffix(named.as_str()).is_some_and(|subdomain| subdomain.ends_with('.'))
         {
             return true;
         }
-        !self.is_below_only && self.host == *host
+        !self.subdomains_only && self.host == *host
     }
 
-    /// As source expressions of a content security policy, of any port and with or without TLS: `http:`
-    /// matches `https:` too, and one without a scheme that of the page alone that has the policy (CSP 3,
-    /// 6.7.2.8). There is none that names both a host and what is below it. `None` where none can name it:
-    /// those have letters, digits, `-` and dots alone (CSP 3, 2.3.1), so no `_` and no IPv6 address.
+    /// The source expressions of a content security policy, for any port and with or without TLS. `http:`
+    /// matches `https:` too; without a scheme, only the scheme of the page with the policy matches (CSP 3,
+    /// 6.7.2.8). No single expression matches both a host and its sub-domains. `None` if no expression can
+    /// match the host: expressions have only letters, digits, `-` and dots (CSP 3, 2.3.1), so no `_` and no
+    /// IPv6 address.
     pub fn to_sources(&self) -> Option<Vec<String>> {
         let has_name = match &self.host {
             url::Host::Domain(name) => !name.contains('_'),
             url::Host::Ipv4(_) => true,
             url::Host::Ipv6(_) => false,
         };
-        let below = matches!(self.host, url::Host::Domain(_)).then(|| format!("http://*.{}:*", self.host));
-        let itself = (!self.is_below_only).then(|| format!("http://{}:*", self.host));
-        has_name.then(|| itself.into_iter().chain(below).collect())
+        let subdomains =
+            matches!(self.host, url::Host::Domain(_)).then(|| format!("http://*.{}:*", self.host));
+        let itself = (!self.subdomains_only).then(|| format!("http://{}:*", self.host));
+        has_name.then(|| itself.into_iter().chain(subdomains).collect())
     }
 }
 
-/// Whether a name that was normalised is one that a host can have. With `_`, which names of hosts have though
-/// they should not (RFC 1123, 2.1).
+/// Whether a normalised name is a valid host name. `_` is accepted: hosts have it although they should not
+/// (RFC 1123, 2.1).
 fn is_name(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     let is_label = |label: &str| (1..=LABEL_BYTES_MAX).contains(&label.len()) && label.bytes().all(is_letter);
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_host_of_a_page_has_one_form() {
+    fn page_host_is_normalized() {
         let check = |address: &str, host: Option<&str>| {
             let found = PageHost::of_address(address).map(|PageHost(host)| host.to_string());
             assert_eq!(found.as_deref(), host, "{address}");
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_names_a_host_with_what_is_below_it_or_that_alone() {
+    fn host_pattern_matches_subdomains() {
         let check = |entry: &str, address: &str, matches: bool| {
             let host = PageHost::of_address(address).unwrap();
             assert_eq!(HostPattern::parse(entry).unwrap().matches(&host), matches, "{entry} {address}");
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_253_bytes_and_each_part_63() {
+    fn host_name_has_253_bytes_and_each_label_63() {
         let check = |entry: &str, is_host: bool| {
             assert_eq!(HostPattern::parse(entry).is_some(), is_host, "{entry}");
         };
@@ -210,13 +211,13 @@ mod tests {
         check(&long, true);
         check(&format!("*.{long}."), true);
         check(&format!("{long}b"), false);
-        // As they are written in the name system: xn--bcher-kva and more.
+        // The limit applies to the encoded form: xn--bcher-kva and longer.
         check(&format!("{}.example", "ü".repeat(50)), true);
         check(&format!("{}.example", "ü".repeat(63)), false);
     }
 
     #[test]
-    fn a_policy_of_a_page_names_both() {
+    fn host_pattern_gives_csp_sources() {
         let check = |entry: &str, sources: &[&str]| {
             assert_eq!(HostPattern::parse(entry).unwrap().to_sources().unwrap(), sources, "{entry}");
         };

@@ -1,37 +1,38 @@
-//! Who may watch.
+//! Access to playback.
 //!
 //! Begin with [`PlaybackPolicy::decide`].
 
 mod encryption;
 mod host;
-mod path;
 mod policy;
+mod signed_path;
 mod token;
 
 pub use encryption::{ContentKey, Encryption};
-pub use host::{Frame, HostPattern, PageHost};
-pub use path::{PathTicket, SignedPart};
+pub use host::{EmbeddingPage, HostPattern, PageHost};
 pub use policy::{
-    Admission, Allowed, Page, PathRefusal, PlaybackPolicy, PlaybackRefusal, TicketFacts, TokenRefusal, Viewer,
+    Page, PathBinding, PathError, PlaybackDenied, PlaybackGrant, PlaybackPolicy, TokenError, Viewer,
+    ViewerCredential,
 };
+pub use signed_path::{PathClaims, SignedPath};
 pub use token::TokenClaims;
 
 use crate::{PlaybackId, Random, Resolution, Timestamp};
 
-/// Who may watch through a playback ID.
+/// The access policy of a playback ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessPolicy {
-    /// Whoever has the playback ID.
+    /// All viewers who have the playback ID.
     Public,
-    /// Whoever has a playback token too.
+    /// Viewers who also have a playback token.
     Private,
 }
 
 impl AccessPolicy {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 2] = [Self::Public, Self::Private];
 
-    /// The word as clients and rows see it.
+    /// The name in requests, responses and rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -39,27 +40,27 @@ impl AccessPolicy {
         }
     }
 
-    /// The policy with this word.
+    /// The policy with this name.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.as_str() == text)
     }
 }
 
-/// What holds for whoever is on neither list.
+/// The decision for viewers on neither list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DefaultPolicy {
-    /// Everybody but the deny list.
+    /// All viewers are allowed, except those on the deny list.
     #[default]
     Allow,
-    /// Nobody but the allow list.
+    /// No viewers are allowed, except those on the allow list.
     Deny,
 }
 
 impl DefaultPolicy {
-    /// All of them.
+    /// Both policies.
     pub const ALL: [Self; 2] = [Self::Allow, Self::Deny];
 
-    /// The word as clients and rows see it.
+    /// The name in requests, responses and rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -67,7 +68,7 @@ impl DefaultPolicy {
         }
     }
 
-    /// The policy with this word.
+    /// The policy with this name.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.as_str() == text)
     }
@@ -76,23 +77,23 @@ impl DefaultPolicy {
 /// A default and its two lists of exceptions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Restriction {
-    /// What holds for whoever is on neither list.
+    /// The decision for viewers on neither list.
     pub default_policy: DefaultPolicy,
-    /// Let in under the default `deny`.
+    /// The exceptions to the default `deny`.
     pub allow: Vec<String>,
-    /// Kept out under the default `allow`.
+    /// The exceptions to the default `allow`.
     pub deny: Vec<String>,
 }
 
 impl Restriction {
     /// Most entries of a list (D-0067).
     pub const ENTRIES_MAX: usize = 100;
-    /// Longest entry, in characters: a host name has 253 (RFC 1035, 2.3.4, without the dot of the root), and
-    /// `*.` may stand before it.
+    /// Longest entry, in characters: a host name has 253 (RFC 1035, 2.3.4, without the dot of the root),
+    /// plus a possible prefix `*.`.
     pub const ENTRY_CHARS_MAX: usize = 255;
 
-    /// Whether it keeps anybody out. The list of the other default has no effect (C-163, C-12).
-    pub fn refuses_somebody(&self) -> bool {
+    /// Whether it can reject a viewer. The list of the other default has no effect (C-163, C-12).
+    pub fn is_restrictive(&self) -> bool {
         match self.default_policy {
             DefaultPolicy::Allow => !self.deny.is_empty(),
             DefaultPolicy::Deny => true,
@@ -100,7 +101,7 @@ impl Restriction {
     }
 }
 
-/// Where and in what a media may be watched.
+/// The restrictions of a playback ID by page and by player.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessRestrictions {
     /// By the page's host.
@@ -109,40 +110,40 @@ pub struct AccessRestrictions {
     pub user_agents: Restriction,
 }
 
-/// What it takes to make a playback ID.
+/// The arguments for a new playback ID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPlayback {
-    /// Who may watch.
+    /// The access policy.
     pub policy: AccessPolicy,
-    /// Where and in what.
+    /// The restrictions by page and by player.
     pub restrictions: AccessRestrictions,
-    /// Nothing larger is played; `None`: the media's own bound alone.
+    /// The largest resolution that is played; `None`: only the media's own limit applies.
     pub resolution: Option<Resolution>,
-    /// How what plays is encrypted on its way.
+    /// The encryption of its files on the way to viewers.
     pub encryption: Encryption,
 }
 
-/// A playback ID with its rules.
+/// A playback ID with its access rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaybackHandle {
-    /// What stands in playback addresses.
+    /// The ID in playback addresses.
     pub id: PlaybackId,
-    /// Who may watch.
+    /// The access policy.
     pub policy: AccessPolicy,
-    /// Where and in what.
+    /// The restrictions by page and by player.
     pub restrictions: AccessRestrictions,
-    /// Nothing larger is played; `None`: the media's own bound alone.
+    /// The largest resolution that is played; `None`: only the media's own limit applies.
     pub resolution: Option<Resolution>,
-    /// How what plays is encrypted on its way. Its key is made where it is kept, and is in no answer.
+    /// The encryption of its files on the way to viewers. The store makes the key; no response contains it.
     pub encryption: Encryption,
-    /// Counts how often everything that was handed out for it was taken back (C-13).
+    /// Number of times that all its issued paths were revoked (C-13).
     pub generation: u32,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
 impl PlaybackHandle {
-    /// What a client may set as the largest that is played (C-161).
+    /// The resolution limits that a client may set (C-161).
     pub const CAPS: [Resolution; 5] =
         [Resolution::P480, Resolution::P720, Resolution::P1080, Resolution::P1440, Resolution::P2160];
 
@@ -153,11 +154,11 @@ impl PlaybackHandle {
         Self { id, policy, restrictions, resolution, encryption, generation: 0, created_at: now }
     }
 
-    /// Whether all of it plays for whoever has it.
-    pub fn is_for_everybody(&self) -> bool {
+    /// Whether every viewer with the ID may play all of it.
+    pub fn is_unrestricted(&self) -> bool {
         let AccessRestrictions { domains, user_agents } = &self.restrictions;
-        let refuses_somebody = domains.refuses_somebody() || user_agents.refuses_somebody();
-        self.policy == AccessPolicy::Public && !refuses_somebody && self.resolution.is_none()
+        let is_restrictive = domains.is_restrictive() || user_agents.is_restrictive();
+        self.policy == AccessPolicy::Public && !is_restrictive && self.resolution.is_none()
     }
 }
 
@@ -166,17 +167,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_keep_anybody_out_or_give_less_limits() {
+    fn any_rule_or_cap_is_a_restriction() {
         let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let check = |default_policy, allow: &[&str], deny: &[&str], limits: bool| {
             let rule = Restriction { default_policy, allow: list(allow), deny: list(deny) };
-            assert_eq!(rule.refuses_somebody(), limits, "{rule:?}");
+            assert_eq!(rule.is_restrictive(), limits, "{rule:?}");
             let other = Restriction::default();
             for restrictions in [
                 AccessRestrictions { domains: rule.clone(), user_agents: other.clone() },
                 AccessRestrictions { domains: other, user_agents: rule },
             ] {
-                assert_eq!(handle(AccessPolicy::Public, restrictions, None).is_for_everybody(), !limits);
+                assert_eq!(handle(AccessPolicy::Public, restrictions, None).is_unrestricted(), !limits);
             }
         };
         check(DefaultPolicy::Allow, &[], &[], false);
@@ -187,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn everybody_watches_what_is_public_and_not_limited() {
+    fn public_unrestricted_playback_is_for_everyone() {
         let open =
-            |policy, resolution| handle(policy, AccessRestrictions::default(), resolution).is_for_everybody();
+            |policy, resolution| handle(policy, AccessRestrictions::default(), resolution).is_unrestricted();
         assert!(open(AccessPolicy::Public, None));
         assert!(!open(AccessPolicy::Private, None));
         for resolution in PlaybackHandle::CAPS {

@@ -1,278 +1,285 @@
-//! The one rule of who may watch: asked for whatever lies below a playback ID.
+//! The access decision for all requests below a playback ID.
 
-use super::host::{Frame, HostPattern, PageHost};
-use super::path::PathTicket;
+use super::host::{EmbeddingPage, HostPattern, PageHost};
+use super::signed_path::PathClaims;
 use super::{AccessPolicy, DefaultPolicy, PlaybackHandle, Restriction};
-use crate::{KeyMark, PlaybackId, Resolution, Timestamp};
+use crate::{KeyRef, PlaybackId, Resolution, Timestamp};
 
-/// What decides who may watch through a playback ID, made ready to be asked often.
+/// The access rules of a playback ID, parsed once for many decisions.
 #[derive(Debug, Clone)]
 pub struct PlaybackPolicy {
     playback: PlaybackId,
     policy: AccessPolicy,
     generation: u32,
-    domains: Rule<HostPattern>,
-    user_agents: Rule<String>,
+    domains: RestrictionRule<HostPattern>,
+    user_agents: RestrictionRule<String>,
     resolution: Option<Resolution>,
 }
 
-/// Who asks.
+/// The facts about a request that the decision needs.
 #[derive(Debug, Clone)]
 pub struct Viewer<'a> {
-    /// What the request proved of itself.
-    pub admission: Admission,
-    /// The page that plays it.
+    /// The credential of the request.
+    pub credential: ViewerCredential,
+    /// The page that plays the media.
     pub page: Page,
-    /// The page that our own player page stands on, as the address that it was given says; `None` where that
-    /// says nothing.
-    pub frame: Option<Frame>,
-    /// The player's user agent, where it tells.
+    /// The page that embeds our player page, from the address of the request; `None` if the address has no
+    /// frame.
+    pub embedder: Option<EmbeddingPage>,
+    /// The player's user agent, if the request has one.
     pub user_agent: Option<&'a str>,
 }
 
 /// The page that a request comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Page {
-    /// The request does not tell.
+    /// The request does not name its page.
     Unknown,
-    /// One of our own.
+    /// A page of this server.
     Own,
     /// A page of this host.
     Of(PageHost),
 }
 
-/// By what a viewer is let in. There are two kinds of addresses: those that people are given take a token;
-/// those that a manifest lists have a path that is signed.
+/// The credential of a viewer. Addresses for people take a token; addresses in a manifest have a signed
+/// path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Admission {
-    /// The key of the workspace with which a token was signed that holds for this playback ID now, or what is
-    /// wrong with it.
-    Token(Result<KeyMark, TokenRefusal>),
-    /// What a signed path says, when its signature holds and its key is there, or what is wrong with it.
-    Path(Result<PathTicket, PathRefusal>),
+pub enum ViewerCredential {
+    /// The workspace key that signed a token which is valid for this playback ID now, or the fault of the
+    /// token.
+    Token(Result<KeyRef, TokenError>),
+    /// The ticket of a path whose signature is valid and whose key exists, or the fault of the path.
+    Path(Result<PathClaims, PathError>),
 }
 
-/// What whoever is let in may have.
+/// The rights of an admitted viewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allowed {
-    /// Nothing larger is played; `None`: the media's own bound alone.
+pub struct PlaybackGrant {
+    /// The largest resolution that is played; `None`: only the media's own limit applies.
     pub resolution: Option<Resolution>,
-    /// What the addresses that a manifest lists must say; `None` where they are the same for everybody, for
-    /// ever.
-    pub ticket: Option<TicketFacts>,
+    /// The facts for the signed addresses of a manifest; `None` if the addresses are the same for all
+    /// viewers, forever.
+    pub binding: Option<PathBinding>,
 }
 
-/// What a path is signed for, but for its end.
+/// The facts that a path is signed for, except its expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TicketFacts {
+pub struct PathBinding {
     /// The generation of the playback ID.
     pub generation: u32,
-    /// The key that signed the token of whoever was let in; `None` where none was needed.
-    pub key: Option<KeyMark>,
-    /// The page that our own player page stands on, as the address of the manifest said: what it asks for
-    /// later comes from itself.
-    pub frame: Option<Frame>,
+    /// The key that signed the viewer's token; `None` if no token was needed.
+    pub key: Option<KeyRef>,
+    /// The page that embeds our player page, from the address of the manifest: later requests have the
+    /// player page as their origin.
+    pub frame: Option<EmbeddingPage>,
 }
 
-/// Why somebody may not watch.
+/// The reason why a viewer is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlaybackRefusal {
-    /// The playback ID is private, and the token does not open it.
-    Token(TokenRefusal),
-    /// The address is none of those that a manifest lists now.
-    Path(PathRefusal),
-    /// The rule on hosts of pages keeps this one out.
+pub enum PlaybackDenied {
+    /// The playback ID is private, and the token does not admit the viewer.
+    Token(TokenError),
+    /// The path is not valid for the current manifests.
+    Path(PathError),
+    /// The domain restriction rejects the page.
     Domain,
-    /// The rule on user agents keeps this one out.
+    /// The user agent restriction rejects the player.
     UserAgent,
 }
 
-/// What is wrong with a token.
+/// The fault of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenRefusal {
-    /// None came.
+pub enum TokenError {
+    /// The request has no token.
     Missing,
     /// It is longer than [`TokenClaims::TOKEN_BYTES_MAX`](super::TokenClaims::TOKEN_BYTES_MAX).
     TooLong,
-    /// It is no signed JWT, or came twice.
+    /// It is not a signed JWT, or the request has two tokens.
     Malformed,
-    /// What its header says has not the form that it must have, or asks for what is not known here.
+    /// A header field has a wrong form, or requires an unsupported feature.
     BadHeader,
-    /// The same of a claim.
+    /// A claim has a wrong form, or requires an unsupported feature.
     BadClaim,
-    /// It names no key of the workspace.
+    /// Its key ID is not of the workspace.
     UnknownKey,
     /// It was not signed with the algorithm of its key.
     WrongAlgorithm,
-    /// The signature is not that of its key.
+    /// The signature does not match its key.
     BadSignature,
-    /// It is for something else.
+    /// It is for another audience.
     WrongAudience,
-    /// It does not say when it ends.
+    /// It has no expiry.
     NoExpiry,
-    /// It has ended.
+    /// It has expired.
     Expired,
-    /// It has not begun.
+    /// It is not valid yet.
     NotYetValid,
-    /// It was taken back.
+    /// It was revoked.
     Revoked,
 }
 
-/// What is wrong with a path.
+/// The fault of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathRefusal {
+pub enum PathError {
     /// It has no signature.
     Missing,
-    /// The signature is not ours, or not for this playback ID.
+    /// The signature is invalid, or for another playback ID.
     Forged,
-    /// It has ended.
+    /// It has expired.
     Expired,
-    /// All paths of its time were taken back.
-    Old,
-    /// The key that let its viewer in was deleted.
-    KeyGone,
-    /// It ends later than any that is handed out: the clock was ahead.
-    Future,
+    /// All paths of its generation were revoked.
+    Revoked,
+    /// The key of its viewer's token was deleted.
+    KeyDeleted,
+    /// It expires later than any path that is issued now: the issuing clock was ahead.
+    NotYetValid,
 }
 
 #[derive(Debug, Clone)]
-struct Rule<T> {
+struct RestrictionRule<T> {
     default_policy: DefaultPolicy,
     /// The list of the other default has no effect (C-163, C-12).
     exceptions: Vec<T>,
-    /// As the rule was set, whether or not all of it could be read.
-    refuses_somebody: bool,
+    /// Derived from the stored rule, even if some of its entries cannot be parsed.
+    is_restrictive: bool,
 }
 
 impl PlaybackPolicy {
-    /// That of a playback ID.
+    /// The policy of a playback ID.
     pub fn of(handle: &PlaybackHandle) -> Self {
         Self {
             playback: handle.id,
             policy: handle.policy,
             generation: handle.generation,
-            // What is no host names nobody. It is not taken (D-0067); what lies there from before
-            // still counts as a rule.
-            domains: Rule::of(&handle.restrictions.domains, HostPattern::parse),
-            user_agents: Rule::of(&handle.restrictions.user_agents, |entry| Some(entry.to_owned())),
+            // An invalid entry matches no page. New ones are rejected (D-0067); older ones in the store
+            // still count as a rule.
+            domains: RestrictionRule::of(&handle.restrictions.domains, HostPattern::parse),
+            user_agents: RestrictionRule::of(&handle.restrictions.user_agents, |entry| {
+                Some(entry.to_owned())
+            }),
             resolution: handle.resolution,
         }
     }
 
-    /// Whose it is.
+    /// Its playback ID.
     pub fn playback(&self) -> PlaybackId {
         self.playback
     }
 
-    /// Whether it asks for a token.
+    /// Whether it requires a token.
     pub fn is_private(&self) -> bool {
         self.policy == AccessPolicy::Private
     }
 
-    /// Whether anybody could be refused. Otherwise what is played is the same for everybody, for ever.
+    /// Whether any viewer can be rejected. Otherwise the responses are the same for all viewers, forever.
     pub fn is_restricted(&self) -> bool {
-        self.is_private() || self.asks_for_page() || self.asks_for_user_agent()
+        self.is_private() || self.varies_on_page() || self.varies_on_user_agent()
     }
 
-    /// Whether a rule asks on which page somebody watches.
-    pub fn asks_for_page(&self) -> bool {
-        self.domains.refuses_somebody
+    /// Whether the decision depends on the page.
+    pub fn varies_on_page(&self) -> bool {
+        self.domains.is_restrictive
     }
 
-    /// Whether a rule asks in which player somebody watches.
-    pub fn asks_for_user_agent(&self) -> bool {
-        self.user_agents.refuses_somebody
+    /// Whether the decision depends on the user agent.
+    pub fn varies_on_user_agent(&self) -> bool {
+        self.user_agents.is_restrictive
     }
 
-    /// How many entries it holds, for whoever remembers it.
+    /// Number of its entries, for the size limit of a cache.
     pub fn entries(&self) -> usize {
         self.domains.exceptions.len() + self.user_agents.exceptions.len()
     }
 
-    /// Whether this viewer may watch now, and what of it.
+    /// Decides whether this viewer may watch now, and with which rights.
     ///
-    /// Who somebody is comes before what the rules say of them. A path that is signed must hold also where
-    /// none is needed: one address means one thing.
-    pub fn decide(&self, viewer: &Viewer<'_>, now: Timestamp) -> Result<Allowed, PlaybackRefusal> {
-        let key = match &viewer.admission {
-            Admission::Token(token) if self.is_private() => Some(token.map_err(PlaybackRefusal::Token)?),
-            Admission::Token(_) => None,
-            Admission::Path(Err(PathRefusal::Missing)) if !self.is_restricted() => None,
-            Admission::Path(path) => {
+    /// The credential is checked before the restrictions. A signed path must be valid even where none is
+    /// required: one address has one meaning.
+    pub fn decide(&self, viewer: &Viewer<'_>, now: Timestamp) -> Result<PlaybackGrant, PlaybackDenied> {
+        let key = match &viewer.credential {
+            ViewerCredential::Token(token) if self.is_private() => {
+                Some(token.map_err(PlaybackDenied::Token)?)
+            }
+            ViewerCredential::Token(_) => None,
+            ViewerCredential::Path(Err(PathError::Missing)) if !self.is_restricted() => None,
+            ViewerCredential::Path(path) => {
                 let checked = path.as_ref().map_err(|refusal| *refusal);
-                checked.and_then(|ticket| self.check_path(ticket, now)).map_err(PlaybackRefusal::Path)?
+                checked.and_then(|ticket| self.check_path(ticket, now)).map_err(PlaybackDenied::Path)?
             }
         };
-        let lets_in = |host: Option<&PageHost>| {
-            self.domains.lets_in(|pattern| host.is_some_and(|host| pattern.matches(host)))
+        let is_allowed = |host: Option<&PageHost>| {
+            self.domains.allows(|pattern| host.is_some_and(|host| pattern.matches(host)))
         };
-        let is_page_welcome = match &viewer.page {
+        let is_page_allowed = match &viewer.page {
             Page::Own => true,
-            Page::Unknown => lets_in(None),
-            Page::Of(host) => lets_in(Some(host)),
+            Page::Unknown => is_allowed(None),
+            Page::Of(host) => is_allowed(Some(host)),
         };
-        // Beside the page and never instead of it: whoever adds a frame to an address gains nothing.
-        let is_frame_welcome = viewer.frame.as_ref().is_none_or(|Frame(host)| lets_in(host.as_ref()));
-        if !is_page_welcome || !is_frame_welcome {
-            return Err(PlaybackRefusal::Domain);
+        // The frame is checked in addition to the page, never instead of it: a forged frame in an address
+        // gains nothing.
+        let is_frame_allowed =
+            viewer.embedder.as_ref().is_none_or(|EmbeddingPage(host)| is_allowed(host.as_ref()));
+        if !is_page_allowed || !is_frame_allowed {
+            return Err(PlaybackDenied::Domain);
         }
         let user_agent = viewer.user_agent.unwrap_or_default();
         // Case-sensitive parts (C-12).
-        if !self.user_agents.lets_in(|part| user_agent.contains(part.as_str())) {
-            return Err(PlaybackRefusal::UserAgent);
+        if !self.user_agents.allows(|part| user_agent.contains(part.as_str())) {
+            return Err(PlaybackDenied::UserAgent);
         }
-        let facts = || TicketFacts { generation: self.generation, key, frame: viewer.frame.clone() };
-        Ok(Allowed { resolution: self.resolution, ticket: self.is_restricted().then(facts) })
+        let facts = || PathBinding { generation: self.generation, key, frame: viewer.embedder.clone() };
+        Ok(PlaybackGrant { resolution: self.resolution, binding: self.is_restricted().then(facts) })
     }
 
-    fn check_path(&self, ticket: &PathTicket, now: Timestamp) -> Result<Option<KeyMark>, PathRefusal> {
+    fn check_path(&self, ticket: &PathClaims, now: Timestamp) -> Result<Option<KeyRef>, PathError> {
         if ticket.playback != self.playback || (self.is_private() && ticket.facts.key.is_none()) {
-            return Err(PathRefusal::Forged);
+            return Err(PathError::Forged);
         }
         if ticket.facts.generation != self.generation {
-            return Err(PathRefusal::Old);
+            return Err(PathError::Revoked);
         }
         if ticket.expires_at() <= now {
-            return Err(PathRefusal::Expired);
+            return Err(PathError::Expired);
         }
         Ok(ticket.facts.key)
     }
 
-    /// The pages beside our own that may show to this page what it asks for in a frame, as source expressions
-    /// of a content security policy; `None`: any page.
+    /// The pages, other than our own, that may embed the content for this page, as source expressions of a
+    /// content security policy; `None`: any page.
     ///
-    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and
-    /// the rule is kept where the page plays. Under `deny` those entries are named that let this page in. The
-    /// others are nobody's business but their owner's, and would make a long header of a long list; of those
-    /// that let one page in each is the end of the next. Whoever is on no entry, or does not tell, hears of
-    /// none.
+    /// Such a policy lists allowed pages only. Under the default `allow` any page may embed, and the rule is
+    /// enforced where the page plays. Under `deny` the result has only the entries that match this page.
+    /// Other entries would reveal the owner's list and lengthen the header; of two entries that match one
+    /// page, one is a suffix of the other. The result is empty for a page without a match, and for an
+    /// unknown page.
     ///
-    /// Where the page is let in and no entry can name it, any page may, for it would be kept out otherwise.
-    /// One that can is enough: it names all that it lets in.
+    /// If a page is allowed but no matching entry has a source expression, any page may embed: otherwise
+    /// this page would be blocked. One entry with an expression is enough, because the expression covers all
+    /// pages of the entry.
     pub fn frame_ancestors(&self, page: &Page) -> Option<Vec<String>> {
         if self.domains.default_policy == DefaultPolicy::Allow {
             return None;
         }
         let Page::Of(host) = page else { return Some(Vec::new()) };
-        let letting_in: Vec<_> =
+        let matching: Vec<_> =
             self.domains.exceptions.iter().filter(|pattern| pattern.matches(host)).collect();
-        let named: Vec<_> = letting_in.iter().filter_map(|pattern| pattern.to_sources()).flatten().collect();
-        (letting_in.is_empty() || !named.is_empty()).then_some(named)
+        let named: Vec<_> = matching.iter().filter_map(|pattern| pattern.to_sources()).flatten().collect();
+        (matching.is_empty() || !named.is_empty()).then_some(named)
     }
 }
 
-impl<T> Rule<T> {
+impl<T> RestrictionRule<T> {
     fn of(restriction: &Restriction, read: impl Fn(&str) -> Option<T>) -> Self {
         let exceptions = match restriction.default_policy {
             DefaultPolicy::Allow => &restriction.deny,
             DefaultPolicy::Deny => &restriction.allow,
         };
         let exceptions = exceptions.iter().filter_map(|entry| read(entry)).collect();
-        let refuses_somebody = restriction.refuses_somebody();
-        Self { default_policy: restriction.default_policy, exceptions, refuses_somebody }
+        let is_restrictive = restriction.is_restrictive();
+        Self { default_policy: restriction.default_policy, exceptions, is_restrictive }
     }
 
-    fn lets_in(&self, is_named: impl Fn(&T) -> bool) -> bool {
+    fn allows(&self, is_named: impl Fn(&T) -> bool) -> bool {
         let is_exception = self.exceptions.iter().any(is_named);
         match self.default_policy {
             DefaultPolicy::Allow => !is_exception,
@@ -281,36 +288,36 @@ impl<T> Rule<T> {
     }
 }
 
-impl PlaybackRefusal {
-    /// Whether its cause lies in the request alone: whatever is changed elsewhere, the same request through
-    /// the same playback ID is refused again.
+impl PlaybackDenied {
+    /// Whether the cause is in the request alone: the same request through the same playback ID is always
+    /// rejected again, regardless of other changes.
     ///
-    /// So it is for a private playback ID, for that stays what it is, and for a key, which is never another
-    /// one under its mark. Another one under its id may be taken for it by whoever remembers the first
+    /// This is so for a private playback ID, because its policy never changes, and for a key, because a
+    /// [`KeyRef`] never means another key. A cache may confuse a key with a later one that has the same ID
     /// (D-0098).
     pub fn is_of_request(self) -> bool {
         match self {
             Self::Token(refusal) => match refusal {
-                TokenRefusal::Missing
-                | TokenRefusal::TooLong
-                | TokenRefusal::Malformed
-                | TokenRefusal::BadHeader
-                | TokenRefusal::BadClaim
-                | TokenRefusal::WrongAlgorithm
-                | TokenRefusal::BadSignature => true,
-                TokenRefusal::UnknownKey
-                | TokenRefusal::WrongAudience
-                | TokenRefusal::NoExpiry
-                | TokenRefusal::Expired
-                | TokenRefusal::NotYetValid
-                | TokenRefusal::Revoked => false,
+                TokenError::Missing
+                | TokenError::TooLong
+                | TokenError::Malformed
+                | TokenError::BadHeader
+                | TokenError::BadClaim
+                | TokenError::WrongAlgorithm
+                | TokenError::BadSignature => true,
+                TokenError::UnknownKey
+                | TokenError::WrongAudience
+                | TokenError::NoExpiry
+                | TokenError::Expired
+                | TokenError::NotYetValid
+                | TokenError::Revoked => false,
             },
-            Self::Path(refusal) => refusal == PathRefusal::Forged,
+            Self::Path(refusal) => refusal == PathError::Forged,
             Self::Domain | Self::UserAgent => false,
         }
     }
 
-    /// Its name, as counters have it.
+    /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Token(refusal) => refusal.name(),
@@ -321,7 +328,7 @@ impl PlaybackRefusal {
     }
 }
 
-impl TokenRefusal {
+impl TokenError {
     fn name(self) -> &'static str {
         match self {
             Self::Missing => "token_missing",
@@ -341,15 +348,15 @@ impl TokenRefusal {
     }
 }
 
-impl PathRefusal {
+impl PathError {
     fn name(self) -> &'static str {
         match self {
             Self::Missing => "path_missing",
             Self::Forged => "path_forged",
             Self::Expired => "path_expired",
-            Self::Old => "path_old",
-            Self::KeyGone => "path_key_gone",
-            Self::Future => "path_future",
+            Self::Revoked => "path_old",
+            Self::KeyDeleted => "path_key_gone",
+            Self::NotYetValid => "path_future",
         }
     }
 }

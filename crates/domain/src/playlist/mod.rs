@@ -1,9 +1,9 @@
-//! Lists of media that play one after the other.
+//! Lists of media that play one after another.
 
 mod items;
 mod smart;
 
-pub use items::{PlaylistItem, PlaylistProblem};
+pub use items::{PlaylistItem, PlaylistRejected};
 pub use smart::{DayRange, PlayOrder, SmartRules};
 
 use crate::{PlaylistId, Random, Timestamp, WorkspaceId};
@@ -11,60 +11,60 @@ use crate::{PlaylistId, Random, Timestamp, WorkspaceId};
 /// A list of media of one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Playlist {
-    /// Its id; also what stands in its playback address.
+    /// Its ID, also part of its playback address.
     pub id: PlaylistId,
-    /// Whose it is.
+    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Shown to people.
+    /// The name that people see.
     pub name: String,
-    /// The client's own id, of which a workspace has each once.
+    /// The client's own ID, unique in the workspace.
     pub reference_id: String,
-    /// Shown to people; may be empty.
+    /// The description that people see; may be empty.
     pub description: String,
-    /// Most media in it, 1 to [`Playlist::ITEMS_MAX`].
+    /// Most media in it: 1 to [`Playlist::ITEMS_MAX`].
     pub limit: u32,
-    /// Which media are in it.
+    /// Its media.
     pub content: PlaylistContent,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it last changed; media that are deleted leave it without a change.
+    /// Time of the last change; the deletion of a media does not count as one.
     pub updated_at: Timestamp,
-    /// Counts the saves; the store refuses to save over a version that moved meanwhile.
+    /// Number of saves. The store rejects a save if the stored version has changed since the read.
     pub version: i64,
 }
 
-/// Which media are in a playlist.
+/// The media of a playlist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlaylistContent {
-    /// Those that its client put there, in their order.
+    /// The media that its client added, in their order.
     Manual(Vec<PlaylistItem>),
-    /// Those that rules choose whenever somebody looks.
+    /// The media that the rules select at each read.
     Smart(SmartRules),
 }
 
-/// What it takes to make a playlist.
+/// The arguments for a new playlist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPlaylist {
-    /// Whose it will be.
+    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// Shown to people.
+    /// The name that people see.
     pub name: String,
-    /// The client's own id.
+    /// The client's own ID.
     pub reference_id: String,
-    /// Shown to people.
+    /// The description that people see.
     pub description: String,
     /// Most media in it.
     pub limit: u32,
-    /// The rules of a smart one; `None`: a manual one, empty.
+    /// The rules of a smart playlist; `None`: an empty manual one.
     pub smart: Option<SmartRules>,
 }
 
 impl Playlist {
     /// Most playlists of one workspace (D-0072).
     pub const PER_WORKSPACE_MAX: u64 = 10_000;
-    /// Most media of one playlist, and what `limit` is unless the client says less (C-171).
+    /// Most media of one playlist, and the default of `limit` (C-171).
     pub const ITEMS_MAX: u32 = 1000;
-    /// Longest name, reference and description, in characters: as long as a title (C-119).
+    /// Longest name, reference and description, in characters; the same limit as for a title (C-119).
     pub const TEXT_MAX: usize = 255;
 
     /// A new playlist.
@@ -84,7 +84,7 @@ impl Playlist {
         }
     }
 
-    /// Replaces what people are shown. What is the same as before changes nothing.
+    /// Replaces name and description. Equal values change nothing.
     pub fn rename(self, name: String, description: String, now: Timestamp) -> Self {
         if (&self.name, &self.description) == (&name, &description) {
             return self;
@@ -94,7 +94,7 @@ impl Playlist {
 }
 
 impl PlaylistContent {
-    /// The kind as clients and rows see it.
+    /// The kind in requests, responses and rows.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Manual(_) => "manual",

@@ -1,41 +1,42 @@
-//! Rules by which a smart playlist chooses its media.
+//! Rules that select the media of a smart playlist.
 
 use crate::{Day, Timestamp};
 
-/// Which media a smart playlist holds: the ready ones of its workspace whose dates lie within both ranges.
+/// The rules of a smart playlist: it has the ready media of its workspace whose dates are within both
+/// ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SmartRules {
-    /// Which end comes first, and which media are in it where there are more than its limit.
+    /// The order, which also selects the media if there are more than the limit.
     pub order: PlayOrder,
-    /// When they were made.
+    /// The range of their creation.
     pub created: DayRange,
-    /// When they last changed.
+    /// The range of their last change.
     pub updated: DayRange,
 }
 
-/// The order of a smart playlist, by creation.
+/// The order of a smart playlist, by creation time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlayOrder {
-    /// The oldest first.
+    /// Oldest first.
     OldestFirst,
-    /// The newest first.
+    /// Newest first.
     NewestFirst,
 }
 
-/// Whole days, first and last included; without an end on the side that is missing.
+/// A range of whole days, both ends included; `None` is an open end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DayRange {
-    /// The first.
+    /// The first day.
     pub first: Option<Day>,
-    /// The last.
+    /// The last day.
     pub last: Option<Day>,
 }
 
 impl PlayOrder {
-    /// Both of them.
+    /// Both orders.
     pub const ALL: [Self; 2] = [Self::OldestFirst, Self::NewestFirst];
 
-    /// The order as clients and rows see it (C-171).
+    /// The name in requests, responses and rows (C-171).
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OldestFirst => "createdDate ASC",
@@ -43,19 +44,19 @@ impl PlayOrder {
         }
     }
 
-    /// The order that is written so.
+    /// The order with this name.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|order| order.as_str() == text)
     }
 }
 
 impl DayRange {
-    /// Whether it leaves nothing out.
+    /// Whether it contains all days.
     pub fn is_everything(self) -> bool {
         self == Self::default()
     }
 
-    /// The first instant within, and the first one behind.
+    /// The first instant in the range, and the first one after it.
     pub fn instants(self) -> (Timestamp, Timestamp) {
         (
             self.first.map_or(Timestamp::from_micros(i64::MIN), Day::start),

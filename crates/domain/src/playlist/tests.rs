@@ -35,59 +35,62 @@ fn playlist(limit: u32, smart: Option<SmartRules>) -> Playlist {
     Playlist::create(new, at(1), &Zeros)
 }
 
-fn held(playlist: &Playlist) -> Vec<MediaId> {
+fn media_of(playlist: &Playlist) -> Vec<MediaId> {
     assert!(playlist.items().is_sorted_by(|a, b| a.position < b.position), "{playlist:?}");
     playlist.items().iter().map(|item| item.media).collect()
 }
 
 #[test]
-fn media_are_appended_in_their_order_and_each_once() {
+fn append_preserves_order_and_ignores_duplicates() {
     let one = playlist(1000, None).append(&ids(&[3, 1, 2]), at(2)).unwrap();
-    assert_eq!((held(&one), one.updated_at), (ids(&[3, 1, 2]), at(2)));
+    assert_eq!((media_of(&one), one.updated_at), (ids(&[3, 1, 2]), at(2)));
     let two = one.clone().append(&ids(&[1, 4, 4, 3]), at(3)).unwrap();
-    assert_eq!((held(&two), two.updated_at), (ids(&[3, 1, 2, 4]), at(3)));
+    assert_eq!((media_of(&two), two.updated_at), (ids(&[3, 1, 2, 4]), at(3)));
     assert_eq!(two.clone().append(&ids(&[4, 1]), at(4)).unwrap(), two, "nothing is another");
 }
 
 #[test]
-fn no_more_than_the_limit_goes_in() {
+fn append_over_the_limit_is_rejected() {
     let full = playlist(3, None).append(&ids(&[1, 2, 3]), at(2)).unwrap();
     assert_eq!(full.clone().append(&ids(&[2]), at(3)).unwrap(), full);
     assert_eq!(
         full.append(&ids(&[2, 4, 5]), at(3)).unwrap_err(),
-        PlaylistProblem::Full { count: 5, limit: 3 }
+        PlaylistRejected::Full { count: 5, limit: 3 }
     );
 }
 
 #[test]
-fn an_order_names_each_media_once() {
+fn reorder_must_list_each_media_exactly_once() {
     let before = playlist(9, None).append(&ids(&[1, 2, 3, 4]), at(2)).unwrap();
     let before = before.remove(&ids(&[2]), at(3)).unwrap();
     let after = before.clone().reorder(&ids(&[4, 3, 1]), at(4)).unwrap();
-    assert_eq!((held(&after), after.updated_at), (ids(&[4, 3, 1]), at(4)));
+    assert_eq!((media_of(&after), after.updated_at), (ids(&[4, 3, 1]), at(4)));
     assert_eq!(after.items()[1], before.items()[1], "what stays where it was is written as it was");
     assert_eq!(before.clone().reorder(&ids(&[1, 3, 4]), at(4)).unwrap(), before);
     assert_eq!(
         before.clone().reorder(&ids(&[4, 1]), at(4)).unwrap_err(),
-        PlaylistProblem::Incomplete { missing: media(3) }
+        PlaylistRejected::Incomplete { missing: media(3) }
     );
-    assert_eq!(before.reorder(&ids(&[4, 1, 2, 3]), at(4)).unwrap_err(), PlaylistProblem::NotInside { at: 2 });
+    assert_eq!(
+        before.reorder(&ids(&[4, 1, 2, 3]), at(4)).unwrap_err(),
+        PlaylistRejected::NotAMember { at: 2 }
+    );
     let empty = playlist(9, None);
     assert_eq!(empty.clone().reorder(&[], at(2)).unwrap(), empty);
 }
 
 #[test]
-fn what_is_taken_out_was_in_it() {
+fn remove_of_an_unlisted_media_is_rejected() {
     let before = playlist(9, None).append(&ids(&[1, 2, 3]), at(2)).unwrap();
     let after = before.clone().remove(&ids(&[3, 1]), at(3)).unwrap();
-    assert_eq!((held(&after), after.updated_at), (ids(&[2]), at(3)));
-    assert_eq!(before.remove(&ids(&[1, 7]), at(3)).unwrap_err(), PlaylistProblem::NotInside { at: 1 });
+    assert_eq!((media_of(&after), after.updated_at), (ids(&[2]), at(3)));
+    assert_eq!(before.remove(&ids(&[1, 7]), at(3)).unwrap_err(), PlaylistRejected::NotAMember { at: 1 });
     let again = after.append(&ids(&[1]), at(4)).unwrap();
-    assert_eq!(held(&again), ids(&[2, 1]));
+    assert_eq!(media_of(&again), ids(&[2, 1]));
 }
 
 #[test]
-fn what_a_smart_playlist_holds_is_changed_by_nobody() {
+fn smart_playlist_items_cannot_be_edited() {
     let day = Day::from_text("2025-11-03");
     let rules = SmartRules {
         order: PlayOrder::NewestFirst,
@@ -96,13 +99,13 @@ fn what_a_smart_playlist_holds_is_changed_by_nobody() {
     };
     let smart = playlist(9, Some(rules));
     assert_eq!(smart.content.kind(), "smart");
-    assert_eq!(smart.clone().append(&ids(&[1]), at(2)), Err(PlaylistProblem::Smart));
-    assert_eq!(smart.clone().reorder(&[], at(2)), Err(PlaylistProblem::Smart));
-    assert_eq!(smart.remove(&ids(&[1]), at(2)), Err(PlaylistProblem::Smart));
+    assert_eq!(smart.clone().append(&ids(&[1]), at(2)), Err(PlaylistRejected::Smart));
+    assert_eq!(smart.clone().reorder(&[], at(2)), Err(PlaylistRejected::Smart));
+    assert_eq!(smart.remove(&ids(&[1]), at(2)), Err(PlaylistRejected::Smart));
 }
 
 #[test]
-fn a_name_that_is_the_same_changes_nothing() {
+fn rename_to_the_same_name_is_a_noop() {
     let before = playlist(9, None);
     assert_eq!(before.clone().rename("A".to_owned(), String::new(), at(2)), before);
     let after = before.rename("B".to_owned(), "About B".to_owned(), at(2));
@@ -110,7 +113,7 @@ fn a_name_that_is_the_same_changes_nothing() {
 }
 
 #[test]
-fn ranges_hold_whole_days_and_orders_have_one_name() {
+fn day_range_covers_whole_days_and_play_order_round_trips() {
     let range = DayRange { first: Day::from_text("2025-11-03"), last: Day::from_text("2025-11-04") };
     let (from, to) = range.instants();
     assert_eq!(from.to_string(), "2025-11-03T00:00:00.000000Z");

@@ -1,4 +1,4 @@
-//! Signing keys: with what a client signs playback tokens, and we verify them.
+//! Signing keys: clients sign playback tokens with them, and the server verifies the tokens.
 
 mod public_key;
 
@@ -9,26 +9,26 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::{SigningKeyId, Timestamp, WorkspaceId};
 
-/// What is kept of a key: everything but its private half.
+/// A stored key: all but its private half.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningKey {
-    /// Its id, which tokens name as `kid`.
+    /// Its ID, the `kid` of tokens.
     pub id: SigningKeyId,
-    /// The one workspace whose playback IDs it opens.
+    /// The only workspace for whose playback IDs it is valid.
     pub workspace: WorkspaceId,
     /// The public half, a `SubjectPublicKeyInfo` as PEM text.
     pub public_key: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
-/// A key, told apart from another one that has its id: ids of keys that are brought in are chosen by clients,
-/// who may choose one again.
+/// Identifies a key among all that ever had its ID: clients choose the IDs of imported keys, and may reuse
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyMark {
-    /// Its id.
+pub struct KeyRef {
+    /// Its ID.
     pub id: SigningKeyId,
-    /// Since when it is there.
+    /// Its creation time.
     pub created_at: Timestamp,
 }
 
@@ -37,25 +37,25 @@ impl SigningKey {
     pub const PER_WORKSPACE_MAX: u64 = 100;
 }
 
-/// Makes key pairs. Aws-lc in the binary, whatever a test wants in tests.
+/// A generator of key pairs: aws-lc in the binary, any substitute in tests.
 pub trait KeyMaker: Send + Sync {
-    /// A new RSA key of 2048 bits, from randomness that nobody can guess. Takes a processor for tens of
-    /// milliseconds or more, so it is called on a thread where blocking is allowed.
+    /// A new RSA key of 2048 bits, from unpredictable randomness. Takes tens of milliseconds of CPU time or
+    /// more, so call it on a thread that may block.
     fn make(&self) -> KeyPair;
 }
 
 /// Both halves of a new key.
 #[derive(Debug)]
 pub struct KeyPair {
-    /// The half that is kept, as [`SigningKey::public_key`].
+    /// The stored half, see [`SigningKey::public_key`].
     pub public_key: String,
-    /// The half that is shown once.
+    /// The half that is shown only once.
     pub private_key: PrivateKey,
 }
 
 impl KeyPair {
-    /// The pair of these DER texts: a PKCS#8 `PrivateKeyInfo` (RFC 5208) and a `SubjectPublicKeyInfo` (RFC
-    /// 5280, 4.1).
+    /// The pair from two DER structures: a PKCS#8 `PrivateKeyInfo` (RFC 5208) and a `SubjectPublicKeyInfo`
+    /// (RFC 5280, 4.1).
     pub fn from_der(private_key: &[u8], public_key: &[u8]) -> Self {
         Self {
             public_key: pem("PUBLIC KEY", public_key),
@@ -64,11 +64,11 @@ impl KeyPair {
     }
 }
 
-/// The private half of a key, on its way to the client who asked for it; never kept. `Debug` never shows it.
+/// The private half of a key, for the response to the client; never stored. `Debug` never prints it.
 pub struct PrivateKey(String);
 
 impl PrivateKey {
-    /// The Base64 of the PEM text, as the client gets it (C-169).
+    /// The Base64 of the PEM text, as in the response (C-169).
     pub fn reveal(&self) -> String {
         STANDARD.encode(&self.0)
     }
@@ -80,9 +80,9 @@ impl std::fmt::Debug for PrivateKey {
     }
 }
 
-/// Textual encoding: lines of 64 characters between two labels (RFC 7468, 2).
+/// Encodes PEM: lines of 64 characters between two labels (RFC 7468, 2).
 fn pem(label: &str, der: &[u8]) -> String {
-    /// Bytes whose Base64 fills a line.
+    /// Number of bytes whose Base64 fills a line.
     const LINE: usize = 48;
     let lines: String = der.chunks(LINE).map(|line| STANDARD.encode(line) + "\n").collect();
     format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_is_the_base64_of_its_pem_and_is_never_printed() {
+    fn private_key_is_base64_of_pem_and_debug_hides_it() {
         let pair = KeyPair::from_der(&[1, 2, 3], &[4, 5, 6]);
         let pem = String::from_utf8(STANDARD.decode(pair.private_key.reveal()).unwrap()).unwrap();
         assert_eq!(pem, "-----BEGIN PRIVATE KEY-----\nAQID\n-----END PRIVATE KEY-----\n");

@@ -1,14 +1,14 @@
-//! Public keys as clients bring them: which algorithm, and where in the text the key is.
+//! Public keys from clients: their algorithm, and the position of the key in the encoding.
 //!
-//! A `SubjectPublicKeyInfo` (RFC 5280, 4.1) of the three kinds that are taken begins with fixed bytes, so
-//! nothing of ASN.1 but a length is read.
+//! A `SubjectPublicKeyInfo` (RFC 5280, 4.1) of the three supported kinds begins with fixed bytes, so only
+//! lengths of the ASN.1 are parsed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::pem;
 
-/// With what a token is signed. The key fixes it: what the token says of it must be the same (RFC 8725, 3.1).
+/// The signature algorithm of a token. The key determines it: the token's header must match (RFC 8725, 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenAlgorithm {
     /// RSASSA-PKCS1-v1_5 with SHA-256.
@@ -22,15 +22,15 @@ pub enum TokenAlgorithm {
 /// The public half of a signing key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey {
-    /// What it verifies.
+    /// The algorithm of the signatures it verifies.
     pub algorithm: TokenAlgorithm,
-    /// The whole, `SubjectPublicKeyInfo` in DER.
+    /// The whole `SubjectPublicKeyInfo` in DER.
     spki: Vec<u8>,
-    /// Where in it the key itself begins.
+    /// Position of the key itself in `spki`.
     at: usize,
 }
 
-/// The text is no public key that is taken.
+/// The text is not a supported public key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be the PEM text (BEGIN PUBLIC KEY) of an RSA key of {} to {} bits, a P-256 key or an Ed25519 key",
@@ -39,29 +39,29 @@ pub struct PublicKey {
 )]
 pub struct BadPublicKey;
 
-/// RFC 8410, 4 and 10.1: all but the key.
+/// All bytes before the key. RFC 8410, 4 and 10.1.
 const ED25519: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const ED25519_KEY_LEN: usize = 32;
-/// RFC 5480, 2: id-ecPublicKey on secp256r1, up to the point.
+/// id-ecPublicKey on secp256r1, up to the point. RFC 5480, 2.
 const P256: &[u8] = &[
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
-/// The point is not compressed (SEC 1, 2.3.3): 4, x and y.
+/// An uncompressed point (SEC 1, 2.3.3): 4, x and y.
 const P256_KEY_LEN: usize = 65;
-/// RFC 8017, A.1: rsaEncryption with its NULL.
+/// rsaEncryption with its NULL. RFC 8017, A.1.
 const RSA: &[u8] =
     &[0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
 
 impl PublicKey {
     /// Smallest RSA key (RFC 7518, 3.3).
     pub const RSA_BITS_MIN: usize = 2048;
-    /// Largest RSA key: what takes longer to verify is a lever against the server.
+    /// Largest RSA key: slower ones would make verification an attack on the server.
     pub const RSA_BITS_MAX: usize = 8192;
-    /// Longest PEM text, in bytes: the largest RSA key has some 1500.
+    /// Longest PEM text, in bytes: the largest RSA key has about 1500.
     pub const PEM_BYTES_MAX: usize = 4096;
 
-    /// Reads PEM text (RFC 7468); white space around it and in it does not matter.
+    /// Parses PEM text (RFC 7468); white space around and inside it is ignored.
     pub fn from_pem(text: &str) -> Result<Self, BadPublicKey> {
         if text.len() > Self::PEM_BYTES_MAX {
             return Err(BadPublicKey);
@@ -72,7 +72,7 @@ impl PublicKey {
         Self::from_spki(STANDARD.decode(body).map_err(|_| BadPublicKey)?)
     }
 
-    /// Reads DER.
+    /// Parses DER.
     pub fn from_spki(spki: Vec<u8>) -> Result<Self, BadPublicKey> {
         let fixed = |prefix: &[u8], len: usize| spki.starts_with(prefix) && spki.len() == prefix.len() + len;
         let (algorithm, at) = if fixed(ED25519, ED25519_KEY_LEN) {
@@ -90,39 +90,39 @@ impl PublicKey {
         &self.spki[self.at..]
     }
 
-    /// PEM text in its one form.
+    /// The PEM text in canonical form.
     pub fn to_pem(&self) -> String {
         pem("PUBLIC KEY", &self.spki)
     }
 }
 
-/// Where the key begins in that of an RSA key, when its size is taken.
+/// The position of the key in an RSA `SubjectPublicKeyInfo`, if its size is supported.
 fn rsa(spki: &[u8]) -> Option<usize> {
     const SEQUENCE: u8 = 0x30;
     const INTEGER: u8 = 0x02;
     const BIT_STRING: u8 = 0x03;
     let inner = value(spki, SEQUENCE)?.strip_prefix(RSA)?;
-    // The first byte says how many bits are not used.
+    // The first byte is the number of unused bits.
     let key = value(inner, BIT_STRING)?.strip_prefix(&[0])?;
     let modulus = value_before(value(key, SEQUENCE)?, INTEGER)?;
-    // Positive: a zero in front of what begins with a one.
+    // A positive integer whose first bit is one has a leading zero byte.
     let modulus = modulus.strip_prefix(&[0]).unwrap_or(modulus);
     let bits = (modulus.len() * 8).checked_sub(modulus.first()?.leading_zeros() as usize)?;
     (PublicKey::RSA_BITS_MIN..=PublicKey::RSA_BITS_MAX).contains(&bits).then_some(spki.len() - key.len())
 }
 
-/// What an element with this tag holds that fills all bytes.
+/// The value of an element with this tag that spans all bytes.
 fn value(bytes: &[u8], tag: u8) -> Option<&[u8]> {
     let (value, rest) = element(bytes, tag)?;
     rest.is_empty().then_some(value)
 }
 
-/// What the first element holds, when it has this tag.
+/// The value of the first element, if it has this tag.
 fn value_before(bytes: &[u8], tag: u8) -> Option<&[u8]> {
     element(bytes, tag).map(|(value, _)| value)
 }
 
-/// An element in DER (X.690, 8.1.3), up to 64 KiB, and what follows it.
+/// Parses an element in DER (X.690, 8.1.3), up to 64 KiB; returns its value and the following bytes.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (len, rest) = match bytes.strip_prefix(&[tag])? {
         [len @ 0..=0x7f, rest @ ..] => (usize::from(*len), rest),
@@ -145,7 +145,7 @@ mod tests {
     const RSA_2048: &str = include_str!("../../tests/keys/rsa2048.pub.pem");
 
     #[test]
-    fn keys_of_three_kinds_are_read_and_written_as_they_were() {
+    fn ed25519_p256_and_rsa_keys_round_trip() {
         for (text, algorithm, len) in [
             (ED, TokenAlgorithm::EdDsa, 32),
             (EC, TokenAlgorithm::Es256, 65),
@@ -154,13 +154,13 @@ mod tests {
             let key = PublicKey::from_pem(text).unwrap();
             assert_eq!((key.algorithm, key.key().len()), (algorithm, len));
             assert_eq!(key.to_pem(), text);
-            let spread = text.replace('\n', "\r\n  ");
-            assert_eq!(PublicKey::from_pem(&spread), Ok(key), "{spread}");
+            let indented = text.replace('\n', "\r\n  ");
+            assert_eq!(PublicKey::from_pem(&indented), Ok(key), "{indented}");
         }
     }
 
     #[test]
-    fn other_keys_and_texts_are_refused() {
+    fn unsupported_keys_and_malformed_pem_are_rejected() {
         let check = |text: &str| assert_eq!(PublicKey::from_pem(text), Err(BadPublicKey), "{text}");
         for other in ["rsa1024", "p384", "x25519", "rsa_pss"] {
             let path = format!("{}/tests/keys/{other}.pub.pem", env!("CARGO_MANIFEST_DIR"));
@@ -171,7 +171,7 @@ mod tests {
         check(&format!("{ED}{ED}"));
         check(&format!("{ED}{}", " ".repeat(PublicKey::PEM_BYTES_MAX)));
         check(&ED.replacen("MCo", "MC*", 1));
-        // Cut anywhere, and with a byte behind it.
+        // Truncated at each length, and with one extra byte.
         for text in [ED, EC, RSA_2048] {
             let whole = PublicKey::from_pem(text).unwrap().spki;
             for len in 0..whole.len() {

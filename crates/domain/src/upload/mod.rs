@@ -1,15 +1,14 @@
-//! A direct upload: bytes that a client's device sends to a signed address, and the media that they become.
+//! A direct upload: bytes that a client's device sends to a signed address, and the resulting media.
 //!
-//! The id of an upload is the id of its media (C-7), and so it has one media at most,
-//! whatever is sent again.
+//! An upload and its media have the same ID (C-7), so an upload has at most one media, even after retries.
 
-mod address;
 mod origin;
 mod state;
+mod upload_claims;
 
-pub use address::{BadUploadAddress, UploadTicket};
 pub use origin::CorsOrigin;
 pub use state::{UploadState, UploadWrongState};
+pub use upload_claims::{BadUploadAddress, UploadClaims};
 
 use crate::{
     AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, Media, MediaId, MediaSettings,
@@ -19,99 +18,98 @@ use crate::{
 /// A direct upload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Upload {
-    /// Its id, and that of the media it becomes.
+    /// Its ID, and that of its media.
     pub id: MediaId,
-    /// Whose it is.
+    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// What the client wants of the media.
+    /// The settings of the media.
     pub settings: MediaSettings,
-    /// Who may watch the media.
+    /// The access policy of the media.
     pub policy: AccessPolicy,
-    /// Where and in what.
+    /// The restrictions by page and by player.
     pub restrictions: AccessRestrictions,
-    /// How what plays is encrypted on its way.
+    /// The encryption of the media's files on the way to viewers.
     pub encryption: Encryption,
-    /// What is added to what the file holds.
+    /// Tracks in addition to those of the file.
     pub tracks: Vec<NewTrack>,
-    /// From which pages browsers may send.
+    /// The pages from which browsers may send.
     pub origin: CorsOrigin,
-    /// Seconds until the first byte must be kept, and then until the next one.
+    /// Timeout in seconds until the first byte is stored, and then until the next one.
     pub timeout_s: u32,
-    /// The most bytes; `None` without a limit.
+    /// Size limit in bytes; `None`: no limit.
     pub size_max: Option<u64>,
-    /// Where its bytes go. One source for the whole life of an upload, so nothing else ever lies under it.
+    /// The source ID of its bytes. It stays the same for the whole life of an upload, so no other objects
+    /// are stored under it.
     pub source: SourceId,
-    /// Bytes of the whole file, once a client said so. It never changes after that.
+    /// Size of the whole file in bytes, once a client has announced it. It never changes after that.
     pub length: Option<u64>,
-    /// Where it stands.
+    /// Its state.
     pub state: UploadState,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// Counts the saves; the store refuses to save over a version that moved meanwhile.
+    /// Number of saves. The store rejects a save if the stored version has changed since the read.
     pub version: i64,
 }
 
-/// What it takes to create an upload.
+/// The arguments for a new upload.
 #[derive(Debug, Clone)]
 pub struct NewUpload {
-    /// Whose it will be.
+    /// Its workspace.
     pub workspace: WorkspaceId,
-    /// What the client wants of the media.
+    /// The settings of the media.
     pub settings: MediaSettings,
-    /// Who may watch the media.
+    /// The access policy of the media.
     pub policy: AccessPolicy,
-    /// Where and in what.
+    /// The restrictions by page and by player.
     pub restrictions: AccessRestrictions,
-    /// How what plays is encrypted on its way.
+    /// The encryption of the media's files on the way to viewers.
     pub encryption: Encryption,
-    /// What is added to what the file holds, bounded as for [`NewMedia`](crate::NewMedia).
+    /// Tracks in addition to those of the file, with the limits of [`NewMedia`](crate::NewMedia).
     pub tracks: Vec<NewTrack>,
-    /// From which pages browsers may send.
+    /// The pages from which browsers may send.
     pub origin: CorsOrigin,
-    /// Seconds until the first byte must be kept, and then until the next one.
+    /// Timeout in seconds until the first byte is stored, and then until the next one.
     pub timeout_s: u32,
-    /// The most bytes; `None` without a limit.
+    /// Size limit in bytes; `None`: no limit.
     pub size_max: Option<u64>,
 }
 
-/// Why a length of the whole file cannot be.
+/// The reason why a length of the whole file is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum LengthProblem {
-    /// Another one was said before.
+pub enum LengthRejected {
+    /// A different length was announced before.
     #[error("the upload was announced with {announced} bytes and cannot change its length")]
     Changed {
-        /// What was said before.
+        /// The earlier length, in bytes.
         announced: u64,
     },
-    /// More than may come.
-    #[error("the file is larger than the {max} bytes that this address takes")]
+    /// The length is above the size limit.
+    #[error("the file is larger than {max} bytes, the limit of this upload URL")]
     TooLarge {
-        /// The most bytes.
+        /// Size limit in bytes.
         max: u64,
     },
-    /// No bytes at all.
+    /// The length is 0.
     #[error("the file is empty")]
     Empty,
-    /// More has been kept already.
-    #[error("{kept} bytes are here already, which is more than the length")]
-    BelowKept {
-        /// Bytes that are here.
+    /// More bytes are already stored.
+    #[error("{kept} bytes are stored already, more than the length")]
+    BelowOffset {
+        /// Number of stored bytes.
         kept: u64,
     },
 }
 
 impl Upload {
-    /// How long an address is valid when nobody asks for another time, in seconds: the sample of the
-    /// specification.
+    /// Default timeout, in seconds: the sample value of the specification.
     pub const TIMEOUT_DEFAULT_S: u32 = 14_400;
-    /// The shortest time that can be asked for, in seconds: somebody must find the file first.
+    /// Shortest timeout that a client can set, in seconds: a user must select the file first.
     pub const TIMEOUT_MIN_S: u32 = 60;
-    /// How long an upload lives at most, however often it is renewed, in seconds; also the longest timeout
-    /// (C-7).
+    /// Longest life of an upload, in seconds, regardless of renewals; also the longest timeout (C-7).
     pub const LIFE_MAX_S: u32 = 7 * 24 * 60 * 60;
-    /// The most bytes of an upload through the deprecated path (C-145).
+    /// Size limit of an upload through the deprecated path, in bytes (C-145).
     pub const DEPRECATED_SIZE_MAX: u64 = 500_000_000;
 
     /// Registers an upload that waits for its first byte.
@@ -138,9 +136,9 @@ impl Upload {
         (upload, event)
     }
 
-    /// What its signed address says.
-    pub fn ticket(&self) -> UploadTicket {
-        UploadTicket {
+    /// The facts in its signed address.
+    pub fn claims(&self) -> UploadClaims {
+        UploadClaims {
             upload: self.id,
             workspace: self.workspace,
             expires_at: self.created_at.plus_seconds(i64::from(Self::LIFE_MAX_S)),
@@ -149,8 +147,7 @@ impl Upload {
         }
     }
 
-    /// Until when something must have come: the next byte, within the life of the upload. `None` once it is
-    /// settled.
+    /// The deadline for the next byte, within the life of the upload. `None` once it is settled.
     pub fn deadline(&self) -> Option<Timestamp> {
         let end = self.created_at.plus_seconds(i64::from(Self::LIFE_MAX_S));
         let timeout = i64::from(self.timeout_s);
@@ -161,8 +158,8 @@ impl Upload {
         }
     }
 
-    /// Bytes from the start that were kept when this was last written down. Where they lie may know of more.
-    pub fn kept(&self) -> u64 {
+    /// Number of bytes from the start that were stored at the last save. The object store may have more.
+    pub fn offset(&self) -> u64 {
         match self.state {
             UploadState::Uploading { kept, .. } => kept,
             UploadState::Completed { .. } => self.length.unwrap_or(0),
@@ -170,22 +167,22 @@ impl Upload {
         }
     }
 
-    /// Whether `length` can be that of the whole file while `kept` bytes are here.
-    pub fn check_length(&self, length: u64, kept: u64) -> Result<(), LengthProblem> {
+    /// Checks whether `length` can be the size of the whole file while `stored` bytes are stored.
+    pub fn check_length(&self, length: u64, stored: u64) -> Result<(), LengthRejected> {
         if let Some(announced) = self.length.filter(|announced| *announced != length) {
-            return Err(LengthProblem::Changed { announced });
+            return Err(LengthRejected::Changed { announced });
         }
         if let Some(max) = self.size_max.filter(|max| length > *max) {
-            return Err(LengthProblem::TooLarge { max });
+            return Err(LengthRejected::TooLarge { max });
         }
         if length == 0 {
-            return Err(LengthProblem::Empty);
+            return Err(LengthRejected::Empty);
         }
-        if length < kept { Err(LengthProblem::BelowKept { kept }) } else { Ok(()) }
+        if length < stored { Err(LengthRejected::BelowOffset { kept: stored }) } else { Ok(()) }
     }
 
-    /// Says how long the whole file is. Saying it again changes nothing.
-    pub fn announce(mut self, length: u64, now: Timestamp) -> Result<Self, UploadWrongState> {
+    /// Announces the size of the whole file, in bytes. A repeated call changes nothing.
+    pub fn set_length(mut self, length: u64, now: Timestamp) -> Result<Self, UploadWrongState> {
         if self.is_settled() {
             return Err(self.wrong_state("announce the length of"));
         }
@@ -196,32 +193,32 @@ impl Upload {
         Ok(self)
     }
 
-    /// The first bytes are kept: from now on there is a media (C-6). `address` is the
-    /// upload's without its signature.
+    /// The first bytes are stored, and the media is registered (C-6). `address` is the upload's address
+    /// without its signature.
     pub fn begin(
         mut self,
-        kept: u64,
+        stored: u64,
         address: String,
         now: Timestamp,
         random: &dyn Random,
     ) -> Result<(Self, Media, Event), UploadWrongState> {
         let UploadState::Waiting = self.state else { return Err(self.wrong_state("begin")) };
-        let told_at = self.later(now);
-        self.state = UploadState::Uploading { kept, kept_at: now };
+        let event_at = self.event_time(now);
+        self.state = UploadState::Uploading { kept: stored, kept_at: now };
         self.updated_at = now;
-        let (media, event) = Media::of_upload(&self, address, told_at, random);
+        let (media, event) = Media::of_upload(&self, address, event_at, random);
         Ok((self, media, event))
     }
 
-    /// More bytes are kept, which renews it.
-    pub fn renew(mut self, kept: u64, now: Timestamp) -> Result<Self, UploadWrongState> {
+    /// More bytes are stored, which renews the timeout.
+    pub fn renew(mut self, stored: u64, now: Timestamp) -> Result<Self, UploadWrongState> {
         let UploadState::Uploading { .. } = self.state else { return Err(self.wrong_state("renew")) };
-        self.state = UploadState::Uploading { kept, kept_at: now };
+        self.state = UploadState::Uploading { kept: stored, kept_at: now };
         self.updated_at = now;
         Ok(self)
     }
 
-    /// The whole file is kept. Its objects are the upload's until [`Upload::hand_over`].
+    /// The whole file is stored. Its objects belong to the upload until [`Upload::release_source`].
     pub fn complete(mut self, length: u64, now: Timestamp) -> Result<Self, UploadWrongState> {
         let UploadState::Uploading { .. } = self.state else { return Err(self.wrong_state("complete")) };
         self.length = Some(length);
@@ -230,8 +227,8 @@ impl Upload {
         Ok(self)
     }
 
-    /// The media has taken the file over, or it was given up.
-    pub fn hand_over(mut self, now: Timestamp) -> Result<Self, UploadWrongState> {
+    /// The media has taken over the file, or the file was abandoned.
+    pub fn release_source(mut self, now: Timestamp) -> Result<Self, UploadWrongState> {
         let UploadState::Completed { at, is_handed_over: false } = self.state else {
             return Err(self.wrong_state("hand over"));
         };
@@ -245,20 +242,19 @@ impl Upload {
         !self.is_settled() || matches!(self.state, UploadState::Completed { is_handed_over: false, .. })
     }
 
-    /// The client wants it no more. The event tells the state it was in; the caller removes the media, if
-    /// there is one.
+    /// Cancels the upload. The event has the state before; the caller removes the media, if there is one.
     pub fn cancel(mut self, now: Timestamp) -> Result<(Self, Event), UploadWrongState> {
         if self.is_settled() {
             return Err(self.wrong_state("cancel"));
         }
-        let told_at = self.later(now);
+        let told_at = self.event_time(now);
         let event = self.event(EventKind::UploadCancelled(Box::new(self.clone())), told_at);
         self.state = UploadState::Cancelled { at: now };
         self.updated_at = now;
         Ok((self, event))
     }
 
-    /// Nothing came in time. The caller fails the media, if there is one.
+    /// The timeout has passed. The caller fails the media, if there is one.
     pub fn time_out(mut self, now: Timestamp) -> Result<Self, UploadWrongState> {
         if self.is_settled() {
             return Err(self.wrong_state("time out"));
@@ -268,7 +264,7 @@ impl Upload {
         Ok(self)
     }
 
-    /// What came so far can never become a media. The caller fails the media, if there is one.
+    /// The stored bytes can never become a media. The caller fails the media, if there is one.
     pub fn fail(mut self, failure: Failure, now: Timestamp) -> Result<Self, UploadWrongState> {
         if self.is_settled() {
             return Err(self.wrong_state("fail"));
@@ -278,7 +274,7 @@ impl Upload {
         Ok(self)
     }
 
-    /// Whether nothing more can come.
+    /// Whether no more bytes are accepted.
     pub fn is_settled(&self) -> bool {
         !matches!(self.state, UploadState::Waiting | UploadState::Uploading { .. })
     }
@@ -287,8 +283,8 @@ impl Upload {
         Event { workspace: self.workspace, kind, at }
     }
 
-    /// When something is told that happens now: after what was told of it before, whatever a clock says.
-    fn later(&self, now: Timestamp) -> Timestamp {
+    /// The time of an event that is emitted now: later than its predecessor, even if the clock went back.
+    fn event_time(&self, now: Timestamp) -> Timestamp {
         now.max(self.updated_at.plus_micros(1))
     }
 

@@ -1,11 +1,12 @@
-//! From which pages browsers may send.
+//! The pages from which browsers may send.
 
 /// The origin that a browser names in its requests, or any (C-140, `corsOrigin`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CorsOrigin {
-    /// Pages of any origin, and whatever is no browser.
+    /// Pages of any origin, and clients that are not browsers.
     Any,
-    /// Pages of this origin, `https://shop.example`, as browsers write it; and whatever is no browser.
+    /// Pages of this origin, `https://shop.example`, as browsers write it; and clients that are not
+    /// browsers.
     One(String),
 }
 
@@ -13,12 +14,12 @@ impl CorsOrigin {
     /// Longest text, in bytes: a host has 253 at most (RFC 1035, 2.3.4).
     pub const LEN_MAX: usize = 300;
 
-    /// The origin in the form that rows and addresses hold.
+    /// Parses the form in rows and addresses.
     pub fn from_text(text: &str) -> Self {
         if text == "*" { Self::Any } else { Self::One(text.to_owned()) }
     }
 
-    /// As rows, addresses and answers have it.
+    /// The form in rows, addresses and responses.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Any => "*",
@@ -26,7 +27,8 @@ impl CorsOrigin {
         }
     }
 
-    /// Whether a request may come that names this origin. What names none is no page of another site.
+    /// Whether a request with this origin is allowed. A request without one is not from a page of another
+    /// site.
     pub fn allows(&self, origin: Option<&str>) -> bool {
         match (self, origin) {
             (Self::Any, _) | (Self::One(_), None) => true,

@@ -1,52 +1,52 @@
-//! Where an upload stands.
+//! The states of an upload.
 
 use crate::{Failure, Timestamp};
 
-/// C-28.
+/// The state of an upload. C-28.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UploadState {
-    /// Nothing has come.
+    /// No byte has arrived.
     Waiting,
-    /// Some bytes are kept.
+    /// Some bytes are stored.
     Uploading {
-        /// How many from the start, when it was last written down.
+        /// Number of bytes from the start, at the last save.
         kept: u64,
-        /// When that was.
+        /// Time of the last save.
         kept_at: Timestamp,
     },
-    /// The whole file is kept; the media goes on by itself.
+    /// The whole file is stored; the media continues on its own.
     Completed {
         /// Since when.
         at: Timestamp,
-        /// The media has taken the file over, or it was given up; until then its objects belong to the
-        /// upload.
+        /// The media has taken over the file, or the file was abandoned. Until then its objects belong to
+        /// the upload.
         is_handed_over: bool,
     },
-    /// The client wanted it no more.
+    /// The client cancelled it.
     Cancelled {
         /// Since when.
         at: Timestamp,
     },
-    /// Nothing came in time.
+    /// The timeout has passed.
     TimedOut {
         /// Since when.
         at: Timestamp,
     },
-    /// What came can never become a media.
+    /// The bytes can never become a media.
     Failed {
         /// Since when.
         at: Timestamp,
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
 }
 
 impl UploadState {
-    /// What [`name`](Self::name) may answer.
+    /// The results of [`name`](Self::name).
     pub const NAMES: [&'static str; 6] =
         ["waiting", "uploading", "completed", "cancelled", "timedout", "failed"];
 
-    /// The state as clients and rows see it.
+    /// The name in responses and rows.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -59,12 +59,12 @@ impl UploadState {
     }
 }
 
-/// A move that the present state does not allow; nothing was changed.
+/// The current state does not allow this transition; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {action} an upload that is {found}")]
 pub struct UploadWrongState {
-    /// What was tried.
+    /// The rejected action.
     pub action: &'static str,
-    /// The state it is in.
+    /// The current state.
     pub found: &'static str,
 }

@@ -40,49 +40,49 @@ fn failure() -> Failure {
 }
 
 #[test]
-fn an_upload_goes_from_waiting_over_uploading_to_completed() {
+fn states_are_waiting_then_uploading_then_completed() {
     let (upload, event) = Upload::create(new(), at(1), &Zeros);
     assert_eq!(event.kind, EventKind::UploadRegistered(Box::new(upload.clone())));
-    assert_eq!((upload.state.name(), upload.kept()), ("waiting", 0));
+    assert_eq!((upload.state.name(), upload.offset()), ("waiting", 0));
 
     let address = "https://media.example/upload/1";
     let (upload, media, event) = upload.begin(10, address.into(), at(2), &Zeros).unwrap();
-    assert_eq!((upload.state.name(), upload.kept()), ("uploading", 10));
+    assert_eq!((upload.state.name(), upload.offset()), ("uploading", 10));
     assert_eq!((media.id, media.inputs[0].url.as_str()), (upload.id, address));
     assert_eq!(event.kind, EventKind::MediaCreated(Box::new(media)));
 
     let upload = upload.renew(20, at(3)).unwrap().complete(30, at(4)).unwrap();
-    assert_eq!((upload.state.name(), upload.kept(), upload.updated_at), ("completed", 30, at(4)));
+    assert_eq!((upload.state.name(), upload.offset(), upload.updated_at), ("completed", 30, at(4)));
     assert!(upload.is_settled() && upload.holds_source());
-    let upload = upload.hand_over(at(5)).unwrap();
+    let upload = upload.release_source(at(5)).unwrap();
     assert!(!upload.holds_source());
-    assert!(upload.hand_over(at(6)).is_err());
+    assert!(upload.release_source(at(6)).is_err());
 }
 
 #[test]
-fn the_first_byte_must_come_in_time_and_each_renews_it_within_seven_days() {
+fn each_byte_renews_the_deadline_up_to_seven_days() {
     assert_eq!(waiting().deadline(), Some(at(101)));
     assert_eq!(uploading().deadline(), Some(at(150)));
-    let life = i64::from(Upload::LIFE_MAX_S);
-    assert_eq!(uploading().renew(20, at(life)).unwrap().deadline(), Some(at(life + 1)));
-    assert_eq!(waiting().ticket().expires_at, at(life + 1));
+    let life_max = i64::from(Upload::LIFE_MAX_S);
+    assert_eq!(uploading().renew(20, at(life_max)).unwrap().deadline(), Some(at(life_max + 1)));
+    assert_eq!(waiting().claims().expires_at, at(life_max + 1));
     assert_eq!(uploading().complete(20, at(60)).unwrap().deadline(), None);
 }
 
 #[test]
-fn a_length_is_said_once() {
-    let upload = waiting().announce(500, at(2)).unwrap();
+fn upload_length_cannot_change() {
+    let upload = waiting().set_length(500, at(2)).unwrap();
     assert_eq!(upload.length, Some(500));
     assert_eq!(upload.check_length(500, 0), Ok(()));
-    assert_eq!(upload.check_length(501, 0), Err(LengthProblem::Changed { announced: 500 }));
-    assert_eq!(upload.announce(500, at(3)).unwrap().updated_at, at(2));
-    assert_eq!(waiting().check_length(1001, 0), Err(LengthProblem::TooLarge { max: 1000 }));
-    assert_eq!(waiting().check_length(0, 0), Err(LengthProblem::Empty));
-    assert_eq!(waiting().check_length(9, 10), Err(LengthProblem::BelowKept { kept: 10 }));
+    assert_eq!(upload.check_length(501, 0), Err(LengthRejected::Changed { announced: 500 }));
+    assert_eq!(upload.set_length(500, at(3)).unwrap().updated_at, at(2));
+    assert_eq!(waiting().check_length(1001, 0), Err(LengthRejected::TooLarge { max: 1000 }));
+    assert_eq!(waiting().check_length(0, 0), Err(LengthRejected::Empty));
+    assert_eq!(waiting().check_length(9, 10), Err(LengthRejected::BelowOffset { kept: 10 }));
 }
 
 #[test]
-fn what_is_settled_moves_no_more() {
+fn settled_upload_rejects_transitions() {
     let settled = [
         uploading().complete(10, at(60)).unwrap(),
         waiting().cancel(at(60)).unwrap().0,
@@ -98,13 +98,13 @@ fn what_is_settled_moves_no_more() {
         assert_eq!(upload.clone().fail(failure(), at(70)).map(drop), wrong("fail"));
         assert_eq!(upload.clone().renew(1, at(70)).map(drop), wrong("renew"));
         assert_eq!(upload.clone().complete(1, at(70)).map(drop), wrong("complete"));
-        assert_eq!(upload.clone().announce(1, at(70)).map(drop), wrong("announce the length of"));
+        assert_eq!(upload.clone().set_length(1, at(70)).map(drop), wrong("announce the length of"));
         assert_eq!(upload.begin(1, String::new(), at(70), &Zeros).map(drop), wrong("begin"));
     }
 }
 
 #[test]
-fn a_cancellation_tells_the_state_before() {
+fn cancelled_event_carries_the_previous_state() {
     let upload = uploading();
     let (cancelled, event) = upload.clone().cancel(at(60)).unwrap();
     assert_eq!(event.kind, EventKind::UploadCancelled(Box::new(upload)));
@@ -122,7 +122,7 @@ fn pages_of_another_origin_may_not_send() {
 }
 
 #[test]
-fn an_uploaded_media_becomes_ready_once() {
+fn uploaded_media_becomes_ready_once() {
     let (upload, media, _) = waiting().begin(10, String::new(), at(2), &Zeros).unwrap();
     assert_eq!(media.uploaded(at(3)).kind, EventKind::UploadCompleted(Box::new(media.clone())));
     let facts = crate::media::tests::facts(None);

@@ -1,4 +1,4 @@
-//! One POST of a delivery, as it is remembered.
+//! One POST of a delivery, as stored.
 
 use crate::{AttemptId, Timestamp};
 
@@ -8,26 +8,26 @@ pub const ATTEMPTS_MAX: u32 = 30;
 /// One POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Its id.
+    /// Its ID.
     pub id: AttemptId,
-    /// When it began.
+    /// Its start.
     pub at: Timestamp,
-    /// Where it went.
+    /// The address of the receiver.
     pub address: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: AttemptOutcome,
 }
 
-/// How a POST ended.
+/// The outcome of a POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// The receiver answered.
+    /// The receiver responded.
     Answered(AttemptResponse),
-    /// It did not; a sentence says why.
+    /// It did not respond; a sentence with the reason.
     Unanswered(String),
 }
 
-/// What the receiver answered, as much of it as is kept.
+/// The stored part of the receiver's response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AttemptResponse {
     /// HTTP status.
@@ -42,7 +42,7 @@ pub struct AttemptResponse {
     pub date: Option<String>,
     /// `Cache-Control`.
     pub cache_control: Option<String>,
-    /// `Retry-After` in seconds, when it was sent so.
+    /// `Retry-After`, if it was sent in seconds.
     pub retry_after_s: Option<u32>,
     /// `webhook-delivery`.
     pub webhook_delivery: Option<String>,

@@ -1,4 +1,4 @@
-//! Webhooks: where events go, how they are signed, when they are tried again.
+//! Webhooks: addresses, signatures and retries of event deliveries.
 
 mod attempt;
 mod schedule;
@@ -10,87 +10,87 @@ pub use signature::{WebhookSecret, signature};
 
 use crate::{Random, Timestamp, WebhookId, WorkspaceId};
 
-/// How long an old secret goes on signing beside the new one, unless asked otherwise (C-3).
+/// Default time for which an old secret still signs together with the new one, in seconds (C-3).
 pub const ROTATION_GRACE_DEFAULT_S: i64 = 24 * 60 * 60;
 
-/// An address that is told every event of its workspace.
+/// An address that receives every event of its workspace.
 #[derive(Debug, Clone)]
 pub struct Webhook {
     /// Its id.
     pub id: WebhookId,
-    /// Whose events it is told.
+    /// The workspace of the events.
     pub workspace: WorkspaceId,
-    /// Where they are posted.
+    /// The address of the receiver.
     pub url: String,
-    /// What signs them.
+    /// The secret that signs events.
     pub secret: WebhookSecret,
-    /// What signed them before the last rotation, and until when it still does.
+    /// The secret before the last rotation, and the time until which it still signs.
     pub previous: Option<(WebhookSecret, Timestamp)>,
-    /// Whether they are posted at all.
+    /// Whether deliveries are sent.
     pub state: WebhookState,
-    /// Since when every attempt has failed; `None` after a success.
+    /// The start of an unbroken series of failed attempts; `None` after a success.
     pub failing_since: Option<Timestamp>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Counts the saves.
+    /// Number of saves.
     pub version: i64,
 }
 
-/// Whether a webhook is posted to.
+/// Whether deliveries to a webhook are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookState {
-    /// Events go out.
+    /// Deliveries are sent.
     Enabled,
-    /// Events stay pending for 30 days and go out once it is enabled.
+    /// Deliveries stay pending for 30 days and are sent once it is enabled.
     Disabled {
         /// Since when.
         since: Timestamp,
-        /// Why.
+        /// The reason.
         reason: DisabledReason,
     },
 }
 
-/// Why a webhook was disabled.
+/// The reason why a webhook was disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DisabledReason {
-    /// It answered 410.
+    /// It responded with 410.
     Gone,
-    /// It answered with `webhook-delivery: disable`.
-    Asked,
+    /// It responded with `webhook-delivery: disable`.
+    ByReceiver,
     /// Every attempt of five days failed.
     Failing,
 }
 
 impl DisabledReason {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Gone, Self::Asked, Self::Failing];
+    /// All reasons.
+    pub const ALL: [Self; 3] = [Self::Gone, Self::ByReceiver, Self::Failing];
 
-    /// The word as rows see it.
+    /// The name in rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Gone => "gone",
-            Self::Asked => "asked",
+            Self::ByReceiver => "asked",
             Self::Failing => "failing",
         }
     }
 
-    /// The reason with this word.
+    /// The reason with this name.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == text)
     }
 
-    /// The sentence for the person who asks why.
+    /// The reason as a sentence for people.
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Gone => "the receiver answered 410 Gone",
-            Self::Asked => "the receiver answered with webhook-delivery: disable",
+            Self::Gone => "the receiver responded with 410 Gone",
+            Self::ByReceiver => "the receiver responded with webhook-delivery: disable",
             Self::Failing => "every delivery of the last 5 days failed",
         }
     }
 }
 
 impl Webhook {
-    /// A new webhook with a secret of its own.
+    /// A new webhook with a new secret.
     pub fn create(workspace: WorkspaceId, url: String, now: Timestamp, random: &dyn Random) -> Self {
         Self {
             id: WebhookId::new(now, random),
@@ -105,15 +105,15 @@ impl Webhook {
         }
     }
 
-    /// Gives it a new secret, which signs at once. The old one goes on signing `webhook-signature` for the
-    /// grace period, 0 seconds allowed (C-3).
+    /// Replaces the secret; the new one signs at once. The old one still signs `webhook-signature` for the
+    /// grace period, which may be 0 seconds (C-3).
     pub fn rotate(mut self, grace_s: u32, now: Timestamp, random: &dyn Random) -> Self {
         let old = std::mem::replace(&mut self.secret, WebhookSecret::new(random));
         self.previous = (grace_s > 0).then(|| (old, now.plus_seconds(i64::from(grace_s))));
         self
     }
 
-    /// Lets events go out again, the pending ones first.
+    /// Enables deliveries again, the pending ones first.
     pub fn enable(mut self) -> Self {
         self.state = WebhookState::Enabled;
         self.failing_since = None;
@@ -126,7 +126,7 @@ impl Webhook {
         std::iter::once(&self.secret).chain(previous)
     }
 
-    /// Takes note of how an attempt ended. Returns what is new about the webhook, for the log.
+    /// Updates the webhook after an attempt.
     pub fn note_attempt(mut self, verdict: DeliveryVerdict, now: Timestamp) -> Self {
         let disable = |reason| WebhookState::Disabled { since: now, reason };
         match verdict {
@@ -136,7 +136,7 @@ impl Webhook {
             DeliveryVerdict::Retry { .. } => match self.failing_since {
                 None => self.failing_since = Some(now),
                 Some(since) if now.micros_since(since) >= schedule::FAILING_MAX_US => {
-                    // The first and this failure lie days apart, which is more than the 12 h asked for.
+                    // The first failure and this one are days apart, which is more than the required 12 h.
                     self.state = disable(DisabledReason::Failing);
                 }
                 Some(_) => {}
@@ -145,7 +145,7 @@ impl Webhook {
         self
     }
 
-    /// Whether every attempt of the last 24 h failed, worth a warning.
+    /// Whether every attempt of the last 24 h failed, which deserves a warning.
     pub fn is_failing(&self, now: Timestamp) -> bool {
         self.failing_since.is_some_and(|since| now.micros_since(since) >= schedule::WARNING_US)
     }

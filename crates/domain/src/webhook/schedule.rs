@@ -1,45 +1,45 @@
-//! What an answer means, and when to try again (C-9).
+//! The verdict on a response, and the time of the next attempt (C-9).
 
 use super::{ATTEMPTS_MAX, AttemptOutcome, DisabledReason};
 
-/// An answer must be there by then.
+/// Timeout for the response of a receiver, in seconds.
 pub const DELIVERY_TIMEOUT_S: u64 = 15;
-/// How long deliveries to a disabled webhook stay pending.
+/// Time for which deliveries to a disabled webhook stay pending.
 pub const DISABLED_PENDING_MAX_US: i64 = 30 * 24 * HOUR_US;
 
-/// All attempts failing for so long disables the webhook.
+/// Time of failed attempts only, after which a webhook is disabled.
 pub(super) const FAILING_MAX_US: i64 = 5 * 24 * HOUR_US;
-/// All attempts failing for so long is worth a warning.
+/// Time of failed attempts only, after which a warning is shown.
 pub(super) const WARNING_US: i64 = 24 * HOUR_US;
 
 const HOUR_US: i64 = 3_600_000_000;
 const DELAY_FIRST_US: i64 = 5_000_000;
 const DELAY_MAX_US: i64 = 4 * HOUR_US;
 
-/// What follows from an attempt.
+/// The consequence of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryVerdict {
-    /// Done.
+    /// The delivery succeeded.
     Delivered,
-    /// Try again, not before so many microseconds if the receiver said so; without attempts left: give up.
+    /// Retry, not before `after_us` microseconds if the receiver sent that; give up if no attempts are left.
     Retry {
-        /// What `Retry-After` asked for, within the cap.
+        /// The value of `Retry-After`, within the cap.
         after_us: Option<i64>,
     },
-    /// The receiver wants no more of this delivery.
+    /// The receiver rejects this delivery for good.
     Abort,
-    /// The receiver wants no more deliveries at all; this one stays pending.
+    /// The receiver rejects all deliveries; this one stays pending.
     Disable(DisabledReason),
 }
 
-/// What an attempt's outcome means. Success is any 2xx; redirects are failures.
+/// The verdict on the outcome of an attempt. Success is any 2xx; redirects are failures.
 pub fn judge(outcome: &AttemptOutcome) -> DeliveryVerdict {
     let AttemptOutcome::Answered(response) = outcome else {
         return DeliveryVerdict::Retry { after_us: None };
     };
     match response.webhook_delivery.as_deref().map(str::trim) {
         Some(word) if word.eq_ignore_ascii_case("disable") => {
-            return DeliveryVerdict::Disable(DisabledReason::Asked);
+            return DeliveryVerdict::Disable(DisabledReason::ByReceiver);
         }
         Some(word) if word.eq_ignore_ascii_case("abort-message") => return DeliveryVerdict::Abort,
         _ => {}
@@ -55,9 +55,9 @@ pub fn judge(outcome: &AttemptOutcome) -> DeliveryVerdict {
     }
 }
 
-/// Microseconds to wait before the next attempt, or `None` when `made` attempts are all there will be.
+/// The delay before the next attempt, in microseconds; `None` after `made` attempts if no more are allowed.
 ///
-/// 5 s, doubling to a cap of 4 h, with ±20 % of jitter drawn from `random` (any value), never sooner than
+/// 5 s, doubling to a cap of 4 h, with ±20 % of jitter drawn from `random` (any value), never shorter than
 /// `after_us`.
 pub fn retry_delay_us(made: u32, after_us: Option<i64>, random: u32) -> Option<i64> {
     if made >= ATTEMPTS_MAX {

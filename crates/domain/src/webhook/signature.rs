@@ -1,4 +1,4 @@
-//! Signing (C-2, C-3).
+//! Signatures of events (C-2, C-3).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use sha2::Sha256;
 
 use crate::{EventId, Random, Timestamp};
 
-/// The key that signs what a webhook is sent. `Debug` never shows it.
+/// The key that signs the events of a webhook. `Debug` never prints it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookSecret([u8; 32]);
 
@@ -19,7 +19,7 @@ impl WebhookSecret {
         Self(bytes)
     }
 
-    /// The key with this value, read back from where it was kept.
+    /// The key with this value, as read from the store.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -29,12 +29,12 @@ impl WebhookSecret {
         &self.0
     }
 
-    /// As people copy it: Base64 of the key.
+    /// The form that people copy: Base64 of the key.
     pub fn reveal(&self) -> String {
         STANDARD.encode(self.0)
     }
 
-    /// As Standard Webhooks libraries take it.
+    /// The form that Standard Webhooks libraries take.
     pub fn reveal_standard(&self) -> String {
         format!("whsec_{}", self.reveal())
     }

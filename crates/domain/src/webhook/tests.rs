@@ -24,8 +24,8 @@ fn answered(status: u16) -> AttemptOutcome {
 }
 
 #[test]
-fn the_signatures_are_those_of_the_specification_and_of_standard_webhooks() {
-    // Both values made with Python's hmac over key = 32 bytes of 1, body = {"a":1}.
+fn body_and_standard_webhooks_signatures_match_known_values() {
+    // Both values come from Python's hmac with key = 32 bytes of 1, body = {"a":1}.
     let secret = WebhookSecret::from_bytes([1; 32]);
     let event = EventId::new(at(1_700_000_000), &Fill(0));
     assert_eq!(event.to_string(), "018bcfe5-6800-7000-8000-000000000000");
@@ -39,7 +39,7 @@ fn the_signatures_are_those_of_the_specification_and_of_standard_webhooks() {
 }
 
 #[test]
-fn after_a_rotation_both_secrets_sign_until_the_grace_period_ends() {
+fn rotated_webhook_signs_with_both_secrets_in_grace_period() {
     let old = webhook();
     let new = old.clone().rotate(60, at(10), &Fill(2));
     let secrets = |webhook: &Webhook, now| webhook.signing_secrets(now).cloned().collect::<Vec<_>>();
@@ -49,7 +49,7 @@ fn after_a_rotation_both_secrets_sign_until_the_grace_period_ends() {
 }
 
 #[test]
-fn an_answer_decides_what_follows() {
+fn response_status_decides_retry() {
     let check = |outcome: AttemptOutcome, verdict| assert_eq!(judge(&outcome), verdict, "{outcome:?}");
     let retry = DeliveryVerdict::Retry { after_us: None };
     check(answered(200), DeliveryVerdict::Delivered);
@@ -68,7 +68,7 @@ fn an_answer_decides_what_follows() {
             ..Default::default()
         })
     };
-    check(with(200, "disable", None), DeliveryVerdict::Disable(DisabledReason::Asked));
+    check(with(200, "disable", None), DeliveryVerdict::Disable(DisabledReason::ByReceiver));
     check(with(500, "Abort-Message", None), DeliveryVerdict::Abort);
     check(with(503, "else", Some(7)), DeliveryVerdict::Retry { after_us: Some(7_000_000) });
     check(with(503, "else", Some(u32::MAX)), DeliveryVerdict::Retry { after_us: Some(4 * 3_600_000_000) });
@@ -98,15 +98,15 @@ fn attempts_wait_longer_each_time_and_end_after_thirty() {
 }
 
 #[test]
-fn a_webhook_that_fails_for_five_days_is_disabled_and_can_be_enabled_again() {
+fn five_days_of_failures_disable_until_enabled_again() {
     let retry = DeliveryVerdict::Retry { after_us: None };
     let webhook = webhook().note_attempt(retry, at(0)).note_attempt(retry, at(119 * HOUR));
     assert_eq!(webhook.state, WebhookState::Enabled);
     assert!(webhook.is_failing(at(24 * HOUR)));
 
-    let healed = webhook.clone().note_attempt(DeliveryVerdict::Delivered, at(119 * HOUR));
-    assert_eq!(healed.clone().note_attempt(retry, at(121 * HOUR)).state, WebhookState::Enabled);
-    assert!(!healed.is_failing(at(121 * HOUR)));
+    let recovered = webhook.clone().note_attempt(DeliveryVerdict::Delivered, at(119 * HOUR));
+    assert_eq!(recovered.clone().note_attempt(retry, at(121 * HOUR)).state, WebhookState::Enabled);
+    assert!(!recovered.is_failing(at(121 * HOUR)));
 
     let disabled = webhook.note_attempt(retry, at(120 * HOUR));
     assert_eq!(
@@ -117,7 +117,7 @@ fn a_webhook_that_fails_for_five_days_is_disabled_and_can_be_enabled_again() {
 }
 
 #[test]
-fn a_receiver_that_asks_for_it_is_disabled_at_once() {
+fn disable_verdict_disables_immediately() {
     let disabled = webhook().note_attempt(DeliveryVerdict::Disable(DisabledReason::Gone), at(5));
     assert_eq!(disabled.state, WebhookState::Disabled { since: at(5), reason: DisabledReason::Gone });
     assert_eq!(webhook().note_attempt(DeliveryVerdict::Abort, at(5)).failing_since, None);

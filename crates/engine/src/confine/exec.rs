@@ -25,7 +25,7 @@ pub(crate) fn before_exec(
 ) {
     let server = getpid();
     let enter = move || {
-        // kill -9 of the server takes the child along. If the server died before this line, its signal never
+        // SIGKILL of the server also kills the child. If the server died before this line, the signal never
         // comes.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(server) {
@@ -35,23 +35,22 @@ pub(crate) fn before_exec(
             setrlimit(*resource, *limit)?;
         }
         close_on_exec();
-        // Last: the filters refuse some of the calls above.
+        // Last, because the filters deny some of the calls above.
         for filter in filter.iter().flat_map(|filters| filters.iter()) {
             seccompiler::apply_filter(filter).or_else(unless_unknown)?;
         }
         Ok(())
     };
-    // SAFETY: the closure runs in the forked child of a process with many threads, where only what is safe in
-    // a signal handler may happen: no lock, no allocation. It makes plain system calls (rustix calls the
-    // kernel directly; `apply_filter` makes two calls and reads a slice) on values that were made before the
-    // fork, and its errors hold nothing but a number. It frees nothing: what it captured is dropped by the
-    // parent, or vanishes with exec.
+    // SAFETY: the closure runs in the forked child of a process with many threads, where only operations
+    // that are safe in a signal handler are allowed: no lock, no allocation. It makes plain system calls
+    // (rustix calls the kernel directly; `apply_filter` makes two calls and reads a slice) on values that
+    // were made before the fork, and its errors contain only a number. It frees nothing: its captures are
+    // dropped by the parent, or vanish with exec.
     unsafe { command.pre_exec(enter) };
 }
 
-/// Closes at exec all that was open beside the standard streams: also what the server itself was born with,
-/// which nobody marked. Kernels before 5.11 do not know the flag; there, what Rust opened is marked all the
-/// same.
+/// Marks all descriptors except the standard streams to close at exec. That includes inherited ones without
+/// the mark. Kernels before 5.11 lack the flag; there, Rust has still marked all that it opened.
 fn close_on_exec() {
     const FIRST: libc::c_uint = 3;
     // SAFETY: a system call on numbers only. It marks descriptors and closes none now, so the one over which
@@ -59,8 +58,8 @@ fn close_on_exec() {
     unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
-/// A kernel without filters starts the child without one, and the report says so. Anything else stops the
-/// start.
+/// A kernel without filters starts the child without one, and the report states it. Any other error stops
+/// the start.
 fn unless_unknown(error: seccompiler::Error) -> io::Result<()> {
     match error {
         seccompiler::Error::Seccomp(cause)
@@ -73,8 +72,8 @@ fn unless_unknown(error: seccompiler::Error) -> io::Result<()> {
     }
 }
 
-/// Calls that the filter refuses, with arguments that change nothing on a kernel that allows them.
-const TRIED: [(&str, i64, [libc::c_long; 4], libc::c_int); 10] = [
+/// Calls that the filter denies, with arguments that change nothing on a kernel that allows them.
+const PROBE_CALLS: [(&str, i64, [libc::c_long; 4], libc::c_int); 10] = [
     ("socket", libc::SYS_socket, [-1, -1, -1, 0], libc::EPERM),
     ("fchmod", libc::SYS_fchmod, [-1, 0, 0, 0], libc::EPERM),
     ("ioctl", libc::SYS_ioctl, [-1, -1, 0, 0], libc::EPERM),
@@ -82,42 +81,42 @@ const TRIED: [(&str, i64, [libc::c_long; 4], libc::c_int); 10] = [
     ("shmget", libc::SYS_shmget, [0, 0, 0, 0], libc::EPERM),
     ("keyctl", libc::SYS_keyctl, [-1, 0, 0, 0], libc::EPERM),
     ("ptrace", libc::SYS_ptrace, [-1, -1, 0, 0], libc::EPERM),
-    // The kernel makes no process that shares signal handlers and no memory.
+    // The kernel creates no process with shared signal handlers but separate memory.
     ("clone", libc::SYS_clone, [libc::CLONE_SIGHAND as libc::c_long, 0, 0, 0], libc::EPERM),
     ("clone3", libc::SYS_clone3, [0, 0, 0, 0], libc::ENOSYS),
     ("mmap", libc::SYS_mmap, [0, 4096, 0, SHARED_MEMORY as libc::c_long], libc::EPERM),
 ];
 const SHARED_MEMORY: libc::c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
-/// The child ends before its program with an error number of this size: none of the system's is as large.
-const TRIED_BASE: i32 = 1 << 16;
+/// Base of the exit numbers of a trial child: none of the system's error numbers is as large.
+const PROBE_ERROR_BASE: i32 = 1 << 16;
 
-/// Lets the child of `command` try calls that the filter refuses, and end. Must follow [`before_exec`].
+/// Makes the child of `command` try calls that the filter denies, and end. Must follow [`before_exec`].
 ///
 /// The start then fails, and [`first_allowed`] reads the result from the error.
-pub(crate) fn try_calls(command: &mut Command) {
+pub(crate) fn probe_calls(command: &mut Command) {
     let trial = || {
         let is_allowed = |(_, number, [a, b, c, d], expected): &(&str, i64, [libc::c_long; 4], i32)| {
             // SAFETY: a system call on numbers only. None of those in the table reads or writes memory.
             let answer = unsafe { libc::syscall(*number, *a, *b, *c, *d, -1 as libc::c_long, 0) };
             answer != -1 || io::Error::last_os_error().raw_os_error() != Some(*expected)
         };
-        let first = TRIED.iter().position(is_allowed).unwrap_or(TRIED.len());
-        let offset = i32::try_from(first).unwrap_or(i32::MAX - TRIED_BASE);
-        Err(io::Error::from_raw_os_error(TRIED_BASE + offset))
+        let first = PROBE_CALLS.iter().position(is_allowed).unwrap_or(PROBE_CALLS.len());
+        let offset = i32::try_from(first).unwrap_or(i32::MAX - PROBE_ERROR_BASE);
+        Err(io::Error::from_raw_os_error(PROBE_ERROR_BASE + offset))
     };
-    // SAFETY: as above: plain system calls, and errors that hold nothing but a number.
+    // SAFETY: as above: plain system calls, and errors that contain only a number.
     unsafe { command.pre_exec(trial) };
 }
 
-/// The result of [`try_calls`]: the first call that was allowed, `None` when all were refused.
+/// The result of [`probe_calls`]: the first call that was allowed, `None` if all were denied.
 ///
-/// Errors: `error` is another one, so that nothing was tried.
+/// Errors: `error` itself if it is another one, so that nothing was tried.
 pub(crate) fn first_allowed(error: io::Error) -> io::Result<Option<&'static str>> {
-    let offset = error.raw_os_error().and_then(|number| usize::try_from(number - TRIED_BASE).ok());
+    let offset = error.raw_os_error().and_then(|number| usize::try_from(number - PROBE_ERROR_BASE).ok());
     match offset {
-        Some(tried) if tried == TRIED.len() => Ok(None),
-        Some(tried) => TRIED.get(tried).map(|(name, ..)| Some(*name)).ok_or(error),
+        Some(tried) if tried == PROBE_CALLS.len() => Ok(None),
+        Some(tried) => PROBE_CALLS.get(tried).map(|(name, ..)| Some(*name)).ok_or(error),
         None => Err(error),
     }
 }

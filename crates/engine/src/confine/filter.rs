@@ -5,14 +5,14 @@
 //!
 //! | Gap | Example |
 //! |---|---|
-//! | sockets | Landlock knows TCP only, and only from Linux 6.7 on |
+//! | sockets | Landlock restricts TCP only, and only from Linux 6.7 on |
 //! | file attributes | Landlock restricts no `chmod`, `chown` or `setxattr` |
 //! | flags of files | `ioctl` changes them through a descriptor that may only read |
 //! | memory | limits are for each process and do not count shared memory |
 //! | other processes | signals, `ptrace` and priorities of the same user |
 //!
-//! A refused call fails with EPERM. Two calls answer ENOSYS, so that a C library takes the older call,
-//! which the filter can judge. D-0107.
+//! A denied call fails with EPERM. Two calls return ENOSYS, so that a C library uses the older call, which
+//! the filter can check. D-0107.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +20,10 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-/// Two compiled filters: calls that fail with EPERM, and calls that answer ENOSYS.
+/// Two compiled filters: calls that fail with EPERM, and calls that return ENOSYS.
 pub(crate) type Filter = [BpfProgram; 2];
 
-/// Sockets. io_uring makes them too, and opens files, without the calls above it.
+/// Sockets. io_uring can create them too, and open files, without the calls above it.
 const NETWORK: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_socketpair,
@@ -62,7 +62,7 @@ const ESCAPE: &[i64] = &[
 ];
 
 /// Signals to other processes, their memory, files and pages; keyrings and kernel interfaces that watch them.
-const OTHERS: &[i64] = &[
+const OTHER_PROCESSES: &[i64] = &[
     libc::SYS_kill,
     libc::SYS_tkill,
     libc::SYS_tgkill,
@@ -145,9 +145,9 @@ const SHARED: &[i64] = &[
     libc::SYS_memfd_secret,
 ];
 
-/// Older calls with the same effect, which x86-64 alone has.
+/// Older calls with the same effect, which only x86-64 has.
 #[cfg(target_arch = "x86_64")]
-const OLDER: &[i64] = &[
+const LEGACY_CALLS: &[i64] = &[
     libc::SYS_fork,
     libc::SYS_vfork,
     libc::SYS_chmod,
@@ -163,10 +163,10 @@ const OLDER: &[i64] = &[];
 
 /// Calls that read their flags from memory, which a filter cannot see. The C library falls back to `clone`
 /// and `openat`.
-const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_openat2];
+const ENOSYS_CALLS: &[i64] = &[libc::SYS_clone3, libc::SYS_openat2];
 
-/// Numbers that all processors share (Linux, scripts/syscall.tbl) and that libc does not name for each of
-/// them.
+/// Call numbers that all processors share (Linux, scripts/syscall.tbl) and that libc does not define for
+/// each of them.
 const FCHMODAT2: i64 = 452;
 const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
@@ -178,18 +178,18 @@ const OPEN_TREE_ATTR: i64 = 467;
 const FILE_GETATTR: i64 = 468;
 const FILE_SETATTR: i64 = 469;
 
-/// Commands of `fcntl` that libc does not name. Linux, include/uapi/asm-generic/fcntl.h.
+/// Commands of `fcntl` that libc does not define. Linux, include/uapi/asm-generic/fcntl.h.
 const F_SETSIG: libc::c_int = 10;
 const F_SETOWN_EX: libc::c_int = 15;
 const F_SETLEASE: libc::c_int = 1024;
 const F_NOTIFY: libc::c_int = 1026;
 
-/// Requests of `ioctl` that ffmpeg and C libraries make: is it a terminal and how wide, how many bytes can be
-/// read, flags of the descriptor itself. Linux, include/uapi/asm-generic/ioctls.h: TCGETS, TIOCGWINSZ,
-/// FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2.
+/// Requests of `ioctl` that ffmpeg and C libraries make: whether it is a terminal and its width, the number
+/// of readable bytes, flags of the descriptor itself. Linux, include/uapi/asm-generic/ioctls.h: TCGETS,
+/// TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2.
 const IOCTLS: [u64; 7] = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451, 0x802c_542a];
 
-/// Flags of `clone` that make a namespace. Linux, include/uapi/linux/sched.h.
+/// Flags of `clone` that create a namespace. Linux, include/uapi/linux/sched.h.
 const NEW_NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -207,14 +207,15 @@ const X32: i64 = 0x4000_0000;
 #[cfg(not(target_arch = "x86_64"))]
 const X32: i64 = 0;
 
-/// Refused calls that x32 gives a number of its own: ioctl, ptrace, rt_sigqueueinfo, mq_notify, move_pages,
-/// rt_tgsigqueueinfo, process_vm_readv and process_vm_writev. Linux, arch/x86/entry/syscalls/syscall_64.tbl.
+/// Denied calls for which x32 has a number of its own: ioctl, ptrace, rt_sigqueueinfo, mq_notify,
+/// move_pages, rt_tgsigqueueinfo, process_vm_readv and process_vm_writev. Linux,
+/// arch/x86/entry/syscalls/syscall_64.tbl.
 #[cfg(target_arch = "x86_64")]
 const X32_ONLY: &[i64] = &[514, 521, 524, 527, 533, 536, 539, 540];
 #[cfg(not(target_arch = "x86_64"))]
 const X32_ONLY: &[i64] = &[];
 
-/// Compiles the filters. `None` on processors that seccompiler does not know.
+/// Compiles the filters. `None` on processors that seccompiler does not support.
 pub(crate) fn build() -> Option<Filter> {
     let (mut refused, mut unknown) = (BTreeMap::new(), BTreeMap::new());
     for call in always_refused() {
@@ -223,32 +224,32 @@ pub(crate) fn build() -> Option<Filter> {
     for call in X32_ONLY {
         refused.insert(call | X32, Vec::new());
     }
-    for (call, conditions) in refused_at_times()? {
+    for (call, conditions) in conditionally_refused()? {
         forbid(&mut refused, call, &conditions);
     }
-    for call in UNKNOWN {
+    for call in ENOSYS_CALLS {
         forbid(&mut unknown, *call, &[]);
     }
     Some([compile(refused, libc::EPERM)?, compile(unknown, libc::ENOSYS)?])
 }
 
-/// Calls that fail with EPERM whatever their arguments are.
+/// Calls that fail with EPERM for any arguments.
 pub(super) fn always_refused() -> Vec<i64> {
-    [NETWORK, ESCAPE, OTHERS, ATTRIBUTES, SHARED, OLDER].concat()
+    [NETWORK, ESCAPE, OTHER_PROCESSES, ATTRIBUTES, SHARED, LEGACY_CALLS].concat()
 }
 
-/// Calls that answer ENOSYS.
+/// Calls that return ENOSYS.
 #[cfg(test)]
-pub(super) fn unknown() -> &'static [i64] {
-    UNKNOWN
+pub(super) fn enosys_calls() -> &'static [i64] {
+    ENOSYS_CALLS
 }
 
-/// Calls that fail with EPERM where one of these conditions holds.
-fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
+/// Calls that fail with EPERM if one of these conditions is true.
+fn conditionally_refused() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
     let mut rules = Vec::new();
     // C libraries read and lower the limits of their own process, number 0.
     rules.push((libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Ne, 0)?]));
-    // The same for priorities and processors. A library that pins a thread by its number is refused too; the
+    // The same for priorities and processors. A library that pins a thread by its number is denied too; the
     // thread then runs on any processor.
     for call in [
         libc::SYS_sched_setaffinity,
@@ -262,9 +263,9 @@ fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
         let conditions = vec![when(0, SeccompCmpOp::Ne, own_process)?, when(1, SeccompCmpOp::Ne, 0)?];
         rules.push((call, conditions));
     }
-    // The child ends with the server and must not undo that.
+    // The child ends with the server and must not be able to undo that.
     rules.push((libc::SYS_prctl, vec![when(0, SeccompCmpOp::Eq, bits(libc::PR_SET_PDEATHSIG)?)?]));
-    // Threads, and no processes: limits of memory and processor time are for each process.
+    // Allows threads, but no processes: limits of memory and processor time apply to each process.
     let mut clone = vec![when(0, SeccompCmpOp::MaskedEq(bits(libc::CLONE_THREAD)?), 0)?];
     for namespace in NEW_NAMESPACES {
         let namespace = bits(namespace)?;
@@ -272,38 +273,38 @@ fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
     }
     rules.push((libc::SYS_clone, clone));
     // No limit counts shared memory. MAP_SHARED_VALIDATE has the bit of MAP_SHARED. Mappings of files are
-    // refused too: /dev/zero is memory, and C libraries read a file that they cannot map.
+    // denied too: /dev/zero is memory, and C libraries read a file that they cannot map.
     let shared = bits(libc::MAP_SHARED)?;
     rules.push((libc::SYS_mmap, vec![when(3, SeccompCmpOp::MaskedEq(shared), shared)?]));
-    // A file that is open for reading can be emptied at that moment: before Linux 6.2 Landlock allows it.
-    // So can one that is open for neither reading nor writing, the fourth access mode: open(2).
+    // A file opened for reading can be truncated at the open: before Linux 6.2 Landlock allows it. So can
+    // one opened for neither reading nor writing, the fourth access mode: open(2).
     let accesses = bits(libc::O_TRUNC | libc::O_ACCMODE)?;
     let read_and_truncate = bits(libc::O_TRUNC | libc::O_RDONLY)?;
     let neither = bits(libc::O_ACCMODE)?;
-    for (call, flags) in OPENS {
+    for (call, flags) in OPEN_CALLS {
         let conditions = vec![
             when(*flags, SeccompCmpOp::MaskedEq(accesses), read_and_truncate)?,
             when(*flags, SeccompCmpOp::MaskedEq(neither), neither)?,
         ];
         rules.push((*call, conditions));
     }
-    // The owner of a file gets a signal when something happens to it: any signal, and before Linux 6.12 any
-    // process. Who opens a file under a lease waits for its holder, up to 45 s.
+    // The owner of a file gets a signal on its events: any signal, and before Linux 6.12 any process can be
+    // the owner. An open of a file under a lease waits for the lease holder, up to 45 s.
     let mut commands = Vec::new();
     for command in [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY] {
         commands.push(when(1, SeccompCmpOp::Eq, bits(command)?)?);
     }
     rules.push((libc::SYS_fcntl, commands));
-    // File systems and devices have requests without number: some change a file that is open for reading.
+    // File systems and devices have countless requests: some change a file that is open for reading.
     let not_one_of: Option<Vec<_>> =
         IOCTLS.iter().map(|request| condition(1, SeccompCmpOp::Ne, *request)).collect();
     rules.push((libc::SYS_ioctl, vec![SeccompRule::new(not_one_of?).ok()?]));
     Some(rules)
 }
 
-/// The calls that open a file, and which argument holds the flags.
+/// The calls that open a file, with the index of the argument with the flags.
 #[cfg(target_arch = "x86_64")]
-const OPENS: &[(i64, u8)] = &[(libc::SYS_openat, 2), (libc::SYS_open, 1)];
+const OPEN_CALLS: &[(i64, u8)] = &[(libc::SYS_openat, 2), (libc::SYS_open, 1)];
 #[cfg(not(target_arch = "x86_64"))]
 const OPENS: &[(i64, u8)] = &[(libc::SYS_openat, 2)];
 
@@ -317,7 +318,7 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: libc::c_int) -> Option
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, processor).ok()?.try_into().ok()
 }
 
-/// A condition on argument `index`, of which the kernel reads 32 bits.
+/// A condition on the 32 bits of argument `index` that the kernel reads.
 fn when(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
     SeccompRule::new(vec![condition(index, is, value)?]).ok()
 }
@@ -326,7 +327,7 @@ fn condition(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompCondition
     SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).ok()
 }
 
-/// Forbids `call` where one of `conditions` holds, or always where there are none, under both of its numbers.
+/// Denies `call` if one of `conditions` is true, or always if there are none, under both of its numbers.
 fn forbid(rules: &mut BTreeMap<i64, Vec<SeccompRule>>, call: i64, conditions: &[SeccompRule]) {
     rules.insert(call, conditions.to_vec());
     rules.insert(call | X32, conditions.to_vec());

@@ -1,4 +1,4 @@
-//! Which files and sockets a child may use: the kernel's Landlock, as much of it as this kernel has.
+//! The files and sockets that a child may use: Landlock rules, as far as this kernel supports them.
 
 use std::io;
 use std::path::Path;
@@ -8,14 +8,14 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope, make_bitflags,
 };
 
-use crate::confine::Cage;
+use crate::confine::Sandbox;
 use crate::job::Files;
 
-/// The newest rules this list was written for. Older kernels enforce what they know of it: files from 5.13
-/// on, truncation from 6.2, TCP from 6.7, signals and abstract sockets from 6.12. Debian 12 has 6.1.
+/// The newest rules this list was written for. Older kernels enforce those that they support: files from
+/// 5.13 on, truncation from 6.2, TCP from 6.7, signals and abstract sockets from 6.12. Debian 12 has 6.1.
 const RULES: ABI = ABI::V6;
 
-/// Where a program's loader and libraries lie. What does not exist on a system is skipped.
+/// Folders of a program's loader and libraries. Those that do not exist on a system are skipped.
 const LIBRARIES: [&str; 8] = [
     "/lib",
     "/lib64",
@@ -27,23 +27,23 @@ const LIBRARIES: [&str; 8] = [
     "/etc/ld.so.cache",
 ];
 
-/// What libraries read when they start: the number of processors, and randomness for hash tables.
-const FACTS: [&str; 3] = ["/sys/devices/system/cpu", "/dev/urandom", "/dev/random"];
+/// Files that libraries read when they start: the number of processors, and randomness for hash tables.
+const SYSTEM_FILES: [&str; 3] = ["/sys/devices/system/cpu", "/dev/urandom", "/dev/random"];
 
-/// Restricts the calling thread, and every child born from it.
+/// Restricts the calling thread, and every child that it starts.
 ///
-/// A kernel without Landlock restricts nothing, and that is no error: the report says so.
-pub(crate) fn restrict_this_thread(cage: &Cage, files: &Files) -> io::Result<()> {
+/// A kernel without Landlock restricts nothing, and that is no error: the report states it.
+pub(crate) fn restrict_this_thread(cage: &Sandbox, files: &Files) -> io::Result<()> {
     let rules = rules(cage, files).map_err(io::Error::other)?;
     rules.restrict_self().map_err(io::Error::other)?;
     Ok(())
 }
 
-fn rules(cage: &Cage, files: &Files) -> Result<RulesetCreated, RulesetError> {
+fn rules(cage: &Sandbox, files: &Files) -> Result<RulesetCreated, RulesetError> {
     let run = make_bitflags!(AccessFs::{Execute | ReadFile});
     let read = make_bitflags!(AccessFs::{ReadFile});
-    // The file exists already: it may be emptied and filled, never made. A muxer that moves its index to the
-    // front reads its own output again.
+    // The file exists already: it may be truncated and written, but not created. A muxer that moves its
+    // index to the front reads its own output again.
     let write = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
 
     // All TCP, all abstract sockets, all signals to processes outside are handled and none is granted.
@@ -57,7 +57,7 @@ fn rules(cage: &Cage, files: &Files) -> Result<RulesetCreated, RulesetError> {
     for path in LIBRARIES.iter().map(Path::new).chain(cage.readable.iter().map(AsRef::as_ref)) {
         rules = grant(rules, path, AccessFs::from_read(RULES))?;
     }
-    for path in FACTS {
+    for path in SYSTEM_FILES {
         rules = grant(rules, Path::new(path), AccessFs::ReadFile | AccessFs::ReadDir)?;
     }
     rules = grant(rules, Path::new("/dev/null"), AccessFs::ReadFile | AccessFs::WriteFile)?;
@@ -70,7 +70,7 @@ fn rules(cage: &Cage, files: &Files) -> Result<RulesetCreated, RulesetError> {
     Ok(rules)
 }
 
-/// Grants `access` to `path` and what lies beneath it. A path that cannot be opened grants nothing.
+/// Grants `access` to `path` and everything below it. A path that cannot be opened grants nothing.
 fn grant(
     rules: RulesetCreated,
     path: &Path,
@@ -78,7 +78,7 @@ fn grant(
 ) -> Result<RulesetCreated, RulesetError> {
     let Ok(metadata) = path.metadata() else { return Ok(rules) };
     let Ok(opened) = PathFd::new(path) else { return Ok(rules) };
-    // Rights over directories make no sense for a file, and the kernel refuses them.
+    // Directory rights are invalid for a file, and the kernel rejects them.
     let access = if metadata.is_dir() { access } else { access & AccessFs::from_file(RULES) };
     rules.add_rule(PathBeneath::new(opened, access))
 }

@@ -1,4 +1,4 @@
-//! What of the cage is really in force, measured with real children.
+//! The parts of the confinement that are really in force, measured with real children.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::time::Duration;
 
 use crate::child::{self, Child};
-use crate::confine::seen::Seen;
+use crate::confine::proc_status::ProcStatus;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::read_mp4_from_stdin;
@@ -14,8 +14,8 @@ use crate::job::{Files, Job, Limits, push, quiet};
 use crate::priority::Priority;
 use bytes::Bytes;
 
-/// What one measurement may use.
-const MEASURING: Limits = Limits {
+/// Limits of one measurement.
+const MEASUREMENT_LIMITS: Limits = Limits {
     deadline: Duration::from_secs(20),
     cpu: Duration::from_secs(10),
     memory_bytes: 256 << 20,
@@ -23,39 +23,39 @@ const MEASURING: Limits = Limits {
     file_max: 0,
 };
 
-/// Content of the file a child must not read. Read as raw sound, it comes out as it went in.
+/// Content of the file a child must not read. Read as raw audio, it comes out unchanged.
 const CANARY: &[u8; 32] = b"kinora: only for its own process";
 
-/// Whether one part of the cage holds.
+/// Whether one part of the confinement is effective.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Guard {
-    /// It was tried and it holds.
+pub enum Protection {
+    /// It was tried and is effective.
     InForce,
-    /// It does not hold, for this reason. A sentence for the operator.
+    /// It is not effective, for this reason. A sentence for the operator.
     Absent(String),
 }
 
-/// The cage as a child really has it. Each part was tried on a child of its own.
+/// The confinement as a child really has it. Each part was tried on a child of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     /// A child reads no file but its own (Landlock).
-    pub files: Guard,
+    pub files: Protection,
     /// A child neither connects nor sends (seccomp for every socket, Landlock for TCP).
-    pub network: Guard,
+    pub network: Protection,
     /// A child makes no call of the deny list: no process, no shared memory, no change of file attributes
     /// (seccomp).
-    pub calls: Guard,
+    pub calls: Protection,
     /// A child has no capability and can gain none.
-    pub privileges: Guard,
+    pub privileges: Protection,
     /// A child's memory, processor time, files and core dumps are limited.
-    pub limits: Guard,
-    /// A child leads its own process group, so that nothing of it outlives a job.
-    pub group: Guard,
+    pub limits: Protection,
+    /// A child leads its own process group, so that no process of it outlives a job.
+    pub group: Protection,
 }
 
 impl Confinement {
     /// The parts with their names, in a fixed order.
-    pub fn parts(&self) -> [(&'static str, &Guard); 6] {
+    pub fn parts(&self) -> [(&'static str, &Protection); 6] {
         [
             ("files", &self.files),
             ("network", &self.network),
@@ -66,9 +66,9 @@ impl Confinement {
         ]
     }
 
-    /// A confinement that could not be measured: no part of it is known to hold.
+    /// A confinement that could not be measured: no part of it is confirmed.
     pub fn unknown(reason: &str) -> Self {
-        let absent = || Guard::Absent(reason.to_owned());
+        let absent = || Protection::Absent(reason.to_owned());
         Self {
             files: absent(),
             network: absent(),
@@ -79,9 +79,9 @@ impl Confinement {
         }
     }
 
-    /// Whether every part holds.
+    /// Whether every part is effective.
     pub fn is_complete(&self) -> bool {
-        self.parts().iter().all(|(_, guard)| **guard == Guard::InForce)
+        self.parts().iter().all(|(_, guard)| **guard == Protection::InForce)
     }
 }
 
@@ -92,11 +92,11 @@ impl Engine {
     /// Errors: those of every run, when a child cannot even be started.
     pub async fn confinement(&self) -> Result<Confinement, EngineError> {
         let (seen, files, tcp, udp, allowed) = tokio::try_join!(
-            self.look_at_a_child(),
-            self.try_a_file(),
-            self.try_tcp(),
-            self.try_udp(),
-            self.try_the_calls(),
+            self.inspect_child(),
+            self.probe_file_access(),
+            self.probe_tcp(),
+            self.probe_udp(),
+            self.probe_calls(),
         )?;
         Ok(Confinement {
             files,
@@ -108,31 +108,32 @@ impl Engine {
         })
     }
 
-    /// Starts a child that waits for input, and reads what the kernel says about it.
-    async fn look_at_a_child(&self) -> Result<Seen, EngineError> {
+    /// Starts a child that waits for input, and reads its state from the kernel.
+    async fn inspect_child(&self) -> Result<ProcStatus, EngineError> {
         let mut arguments = read_mp4_from_stdin();
         push(&mut arguments, ["-f", "null", "-"]);
         let job = measurement(arguments, Files::default());
-        let permit = self.runner().admission.enter(job.priority, job.limits.memory_bytes).await?;
+        let permit = self.runner().admission.acquire(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.runner().cage, &job, permit).await.map_err(EngineError::Spawn)?;
-        let seen = child.id().ok_or_else(|| io::Error::other("the child ended early")).and_then(Seen::of);
+        let seen =
+            child.id().ok_or_else(|| io::Error::other("the child ended early")).and_then(ProcStatus::of);
         child.kill();
         let _ = child.ended().await;
         seen.map_err(EngineError::Spawn)
     }
 
-    /// Lets one child read a file that was granted, and another the same file when it was not.
-    async fn try_a_file(&self) -> Result<Guard, EngineError> {
+    /// Makes one child read a granted file, and another the same file without the grant.
+    async fn probe_file_access(&self) -> Result<Protection, EngineError> {
         let file = canary().map_err(EngineError::Spawn)?;
         let read = |files| self.run(measurement(read_raw(&format!("file:{}", file.path().display())), files));
         let granted = read(Files { read: vec![file.path().to_owned()], write: None }).await;
         let refused = read(Files::default()).await;
         Ok(match (granted, refused) {
-            (Ok(content), Err(EngineError::Failed { .. })) if content == CANARY[..] => Guard::InForce,
+            (Ok(content), Err(EngineError::Failed { .. })) if content == CANARY[..] => Protection::InForce,
             (Ok(content), Ok(stolen)) if content == CANARY[..] && stolen == content => {
-                Guard::Absent("the kernel enforces no Landlock rules; it needs 5.13 or newer, with landlock in its lsm list".into())
+                Protection::Absent("the kernel enforces no Landlock rules; it needs 5.13 or newer, with landlock in its lsm list".into())
             }
-            (granted, refused) => Guard::Absent(format!(
+            (granted, refused) => Protection::Absent(format!(
                 "the measurement failed: a granted file gave {}, another one {}",
                 outcome(&granted),
                 outcome(&refused)
@@ -140,52 +141,52 @@ impl Engine {
         })
     }
 
-    /// Lets a child connect to a port that listens here.
-    async fn try_tcp(&self) -> Result<Reached, EngineError> {
+    /// Makes a child connect to a port that listens here.
+    async fn probe_tcp(&self) -> Result<Reachability, EngineError> {
         let (listener, address) = listen().map_err(EngineError::Spawn)?;
         let connect = read_raw(&format!("tcp://{address}?timeout=1000000"));
         let ended = self.run(measurement(connect, Files::default())).await;
-        Ok(Reached::of(ended, listener.accept().is_ok()))
+        Ok(Reachability::of(ended, listener.accept().is_ok()))
     }
 
-    /// Lets a child send to a port that receives here.
-    async fn try_udp(&self) -> Result<Reached, EngineError> {
+    /// Makes a child send to a port that receives here.
+    async fn probe_udp(&self) -> Result<Reachability, EngineError> {
         let (receiver, address) = receive().map_err(EngineError::Spawn)?;
         let file = canary().map_err(EngineError::Spawn)?;
         let send = copy_raw(&format!("file:{}", file.path().display()), &format!("udp://{address}"));
         let files = Files { read: vec![file.path().to_owned()], write: None };
         let ended = self.run(measurement(send, files)).await;
-        Ok(Reached::of(ended, receiver.recv(&mut [0; CANARY.len()]).is_ok()))
+        Ok(Reachability::of(ended, receiver.recv(&mut [0; CANARY.len()]).is_ok()))
     }
 
-    /// Lets a child try calls of the deny list. Returns the first that was allowed.
-    async fn try_the_calls(&self) -> Result<Option<&'static str>, EngineError> {
+    /// Makes a child try calls of the deny list. Returns the first that was allowed.
+    async fn probe_calls(&self) -> Result<Option<&'static str>, EngineError> {
         let job = measurement(Vec::new(), Files::default());
         child::try_calls(&self.runner().cage, &job).await.map_err(EngineError::Spawn)
     }
 
-    fn calls_guard(&self, allowed: Option<&'static str>) -> Guard {
+    fn calls_guard(&self, allowed: Option<&'static str>) -> Protection {
         if self.runner().cage.filter.is_none() {
-            return Guard::Absent("this processor has no filter of system calls (seccomp)".into());
+            return Protection::Absent("this processor has no filter of system calls (seccomp)".into());
         }
         match allowed {
-            None => Guard::InForce,
-            Some(call) => Guard::Absent(format!("a child may call {call}; {NO_FILTER}")),
+            None => Protection::InForce,
+            Some(call) => Protection::Absent(format!("a child may call {call}; {NO_FILTER}")),
         }
     }
 }
 
 /// Whether a child reached a port.
 #[derive(Debug, PartialEq, Eq)]
-enum Reached {
+enum Reachability {
     Yes,
-    /// ffmpeg failed: it was refused, or its build lacks the protocol.
+    /// ffmpeg failed: the connection was denied, or its build lacks the protocol.
     No,
-    /// Nothing is known: the child did not run, or did not end by itself. A text for the operator.
+    /// Unknown: the child did not run, or did not end by itself. A text for the operator.
     Unknown(String),
 }
 
-impl Reached {
+impl Reachability {
     fn of(ended: Result<Bytes, EngineError>, has_arrived: bool) -> Self {
         match ended {
             _ if has_arrived => Self::Yes,
@@ -196,23 +197,25 @@ impl Reached {
     }
 }
 
-/// A child that cannot make a socket has no network. That ffmpeg failed is not enough: its build may lack a
-/// protocol that another program in its place has.
-fn network_guard(has_no_socket: bool, tcp: &Reached, udp: &Reached) -> Guard {
+/// A child that cannot create a socket has no network. A failure of ffmpeg is not enough: its build may lack
+/// a protocol that another program has.
+fn network_guard(has_no_socket: bool, tcp: &Reachability, udp: &Reachability) -> Protection {
     match (tcp, udp) {
-        (Reached::Unknown(error), _) | (_, Reached::Unknown(error)) => {
-            Guard::Absent(format!("the measurement failed: {error}"))
+        (Reachability::Unknown(error), _) | (_, Reachability::Unknown(error)) => {
+            Protection::Absent(format!("the measurement failed: {error}"))
         }
-        (Reached::No, Reached::No) if has_no_socket => Guard::InForce,
-        (Reached::No, Reached::Yes) => Guard::Absent(format!("only TCP is refused; {NO_FILTER}")),
-        _ => Guard::Absent(NO_FILTER.into()),
+        (Reachability::No, Reachability::No) if has_no_socket => Protection::InForce,
+        (Reachability::No, Reachability::Yes) => {
+            Protection::Absent(format!("only TCP is refused; {NO_FILTER}"))
+        }
+        _ => Protection::Absent(NO_FILTER.into()),
     }
 }
 
-/// The call that makes a socket, the first one of those that a child tries.
+/// The call that creates a socket, the first one that a child tries.
 const SOCKET: &str = "socket";
 
-/// Why sockets and sessions are not refused.
+/// Reason why sockets and sessions are not denied.
 const NO_FILTER: &str = "the kernel accepted no filter of system calls (seccomp)";
 
 fn listen() -> io::Result<(TcpListener, SocketAddr)> {
@@ -235,9 +238,9 @@ fn measurement(arguments: Vec<OsString>, files: Files) -> Job {
         arguments,
         input: Bytes::new(),
         files,
-        limits: MEASURING,
+        limits: MEASUREMENT_LIMITS,
         priority: Priority::Viewer,
-        is_try: true,
+        is_probe: true,
     }
 }
 
@@ -267,30 +270,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn network_is_guarded_only_where_no_socket_can_be_made_and_ffmpeg_itself_failed() {
-        let failed = || Reached::of(Err(EngineError::Failed { exit: Some(1) }), false);
-        let check = |has_no_socket: bool, tcp: Reached, udp: Reached, expected: Result<(), &str>| {
-            let guard = network_guard(has_no_socket, &tcp, &udp);
-            let found = match &guard {
-                Guard::InForce => Ok(()),
-                Guard::Absent(reason) => Err(reason.as_str()),
+    fn network_guard_needs_blocked_sockets_and_failed_ffmpeg() {
+        let failed = || Reachability::of(Err(EngineError::Failed { exit: Some(1) }), false);
+        let check =
+            |has_no_socket: bool, tcp: Reachability, udp: Reachability, expected: Result<(), &str>| {
+                let guard = network_guard(has_no_socket, &tcp, &udp);
+                let found = match &guard {
+                    Protection::InForce => Ok(()),
+                    Protection::Absent(reason) => Err(reason.as_str()),
+                };
+                assert_eq!(found, expected, "{has_no_socket} {tcp:?} {udp:?}");
             };
-            assert_eq!(found, expected, "{has_no_socket} {tcp:?} {udp:?}");
-        };
         check(true, failed(), failed(), Ok(()));
-        // A build without protocols fails, too.
+        // A build without protocols fails too.
         check(false, failed(), failed(), Err(NO_FILTER));
-        let busy = || Reached::of(Err(EngineError::Busy), false);
+        let busy = || Reachability::of(Err(EngineError::Busy), false);
         check(true, busy(), failed(), Err("the measurement failed: the media engine is busy"));
         check(true, failed(), busy(), Err("the measurement failed: the media engine is busy"));
-        let killed = Reached::of(Err(EngineError::Killed), false);
+        let killed = Reachability::of(Err(EngineError::Killed), false);
         check(true, killed, failed(), Err("the measurement failed: the media engine was killed"));
-        // It has arrived, whatever ended the child.
-        check(true, Reached::of(Err(EngineError::Killed), true), failed(), Err(NO_FILTER));
+        // The data arrived, regardless of how the child ended.
+        check(true, Reachability::of(Err(EngineError::Killed), true), failed(), Err(NO_FILTER));
         check(
             true,
             failed(),
-            Reached::of(Ok(Bytes::new()), false),
+            Reachability::of(Ok(Bytes::new()), false),
             Err("only TCP is refused; the kernel accepted no filter of system calls (seccomp)"),
         );
     }

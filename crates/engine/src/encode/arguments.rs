@@ -6,11 +6,11 @@ use super::{VideoEncode, VideoRung, filters};
 use crate::input::{read_damaged_from_stdin, read_from_stdin_with};
 use crate::job::push;
 
-/// What makes the bytes the same each time: nothing of the source's metadata, no date, no version.
+/// Options for equal bytes on each run: no metadata of the source, no date, no version.
 const DETERMINISTIC: [&str; 7] =
     ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags:v"];
 
-/// Every frame that went in comes out once, at its own time, to the tick; keyframes only where we say.
+/// Options that output every frame once, at its exact time; keyframes only at the given times.
 const TIMING: [&str; 16] = [
     "-fps_mode",
     "passthrough",
@@ -30,9 +30,9 @@ const TIMING: [&str; 16] = [
     "1",
 ];
 
-/// A fragment a keyframe: it comes out when the next one is encoded. `frag_every_frame` would be sooner, but
-/// with several tracks it writes wrong composition offsets (ffmpeg 5.1.9). `frag_discont` keeps the first
-/// time as it is; without the edit list, times need no correction.
+/// One fragment for each keyframe: it comes out when the next one is encoded. `frag_every_frame` would be
+/// sooner, but with several tracks it writes wrong composition offsets (ffmpeg 5.1.9). `frag_discont`
+/// preserves the first time; without the edit list, times need no correction.
 const FRAGMENTS: [&str; 8] = [
     "-use_editlist",
     "0",
@@ -47,15 +47,15 @@ const FRAGMENTS: [&str; 8] = [
 /// The whole command line. `spec` has been checked.
 pub(super) fn of(spec: &VideoEncode) -> Vec<OsString> {
     let mut options: Vec<String> = Vec::new();
-    // Undescribed pictures are taken to have the colours of the first rung. Rungs differ only if an older
-    // Kinora began them.
+    // Frames without a description are assumed to have the colours of the first rung. Rungs differ only if
+    // an older Kinora began them.
     if let Some(colour) = spec.rungs.first().and_then(|rung| rung.colour) {
         for (name, point) in colour.of_undescribed() {
             options.extend([name.to_owned(), point.to_string()]);
         }
     }
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let mut arguments = if spec.is_tolerant {
+    let mut arguments = if spec.tolerates_damage {
         read_damaged_from_stdin(spec.container, spec.threads, &options)
     } else {
         read_from_stdin_with(spec.container, spec.threads, &options)
@@ -65,7 +65,8 @@ pub(super) fn of(spec: &VideoEncode) -> Vec<OsString> {
     arguments
 }
 
-/// Appends what makes the rungs of `spec` of the pictures of `source`, a beginning of a filter graph.
+/// Appends the arguments that encode the rungs of `spec` from the frames of `source`, the start of a filter
+/// graph.
 pub(super) fn write(arguments: &mut Vec<OsString>, source: &str, spec: &VideoEncode) {
     push(arguments, ["-filter_complex", &filters::graph(source, spec)]);
     for index in 0..spec.rungs.len() {
@@ -100,13 +101,13 @@ fn push_rung(arguments: &mut Vec<OsString>, index: usize, rung: &VideoRung) {
     push(arguments, [&*format!("-level:v:{index}"), rung.level]);
 }
 
-/// Keyframes behind the first frame. ffmpeg gives each frame at most one time of its list, so one that is
-/// over before the first frame would make a keyframe of the second.
+/// Keyframe times after the first frame. ffmpeg uses at most one time of its list for each frame, so a time
+/// before the first frame would make the second one a keyframe.
 pub(super) fn later_key_frames(spec: &VideoEncode) -> impl Iterator<Item = u64> {
     spec.key_frames_us.iter().copied().filter(|time| spec.keep_us.start < *time && *time < spec.keep_us.end)
 }
 
-/// Microseconds as ffmpeg reads them.
+/// Microseconds in ffmpeg's notation.
 pub(super) fn seconds(time_us: u64) -> String {
     format!("{}.{:06}", time_us / 1_000_000, time_us % 1_000_000)
 }

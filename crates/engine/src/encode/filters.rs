@@ -1,22 +1,22 @@
-//! What happens to the frames between the decoder and the encoders.
+//! The filter graph between the decoder and the encoders.
 
 use super::arguments::{later_key_frames, seconds};
 use super::{Colour, ToneMap, VideoEncode};
 
-/// Turns fields into frames.
+/// Converts fields to frames.
 pub(super) const DEINTERLACING: &str = "bwdif";
 
-/// Turn a high dynamic range into a standard one.
+/// Convert a high dynamic range to a standard one.
 pub(super) const TONE_MAPPING: [&str; 2] = ["zscale", "tonemap"];
 
 /// Sets each pixel to one value.
 pub(super) const BLACKENING: &str = "lutyuv";
 
-/// Past any real time: 11 days. Larger numbers overflow inside ffmpeg, where times are counted in
+/// Later than any real time: 11 days. Larger numbers overflow inside ffmpeg, which counts times in
 /// nanoseconds.
 const TIME_MAX_US: u64 = 1_000_000_000_000;
 
-/// Terms of a sum: the square is more than [`ENCODE_KEY_FRAMES_MAX`](super::ENCODE_KEY_FRAMES_MAX).
+/// Terms of a sum: its square is more than [`ENCODE_KEY_FRAMES_MAX`](super::ENCODE_KEY_FRAMES_MAX).
 const SUM_TERMS: usize = 24;
 
 /// The name of a rung's frames in the graph.
@@ -31,8 +31,8 @@ pub(super) const FEED: &str = "[0:v:0]";
 pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     let mut steps = Vec::new();
     if spec.deinterlace {
-        // Before frames are dropped: it looks at the one before and the one after. Of a source whose pictures
-        // are partly whole ones, as of films made for television, these are left as they are.
+        // Before frames are dropped, because it reads the frames before and after. Progressive frames in a
+        // mixed source, such as films made for television, stay unchanged.
         steps.push(format!("{DEINTERLACING}=mode=send_frame:deint=interlaced"));
     }
     let [start, end] = [spec.keep_us.start, spec.keep_us.end].map(|time| seconds(time.min(TIME_MAX_US)));
@@ -46,7 +46,7 @@ pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     let split: String = (0..spec.rungs.len()).map(|index| format!("[s{index}]")).collect();
     steps.push(format!("split={}{split}", spec.rungs.len()));
     let mut graph = format!("{source}{}", steps.join(","));
-    // Black of the narrow range: ITU-R BT.709, 4.6.
+    // Black of the limited range: ITU-R BT.709, 4.6.
     let black = if spec.is_black { format!(",{BLACKENING}=y=16:u=128:v=128") } else { String::new() };
     for (index, rung) in spec.rungs.iter().enumerate() {
         let (width, height, output) = (rung.width, rung.height, output(index));
@@ -70,10 +70,10 @@ const MATRICES: [(u8, &str); 7] = [
     (9, "bt2020"),
 ];
 
-/// The code point that leaves a characteristic open.
+/// The code point for unspecified.
 const UNSPECIFIED: u8 = 2;
 
-/// Primaries and transfer characteristics that ffmpeg 5.1 knows. ISO/IEC 23091-2, tables 2 and 3.
+/// Primaries and transfer characteristics that ffmpeg 5.1 supports. ISO/IEC 23091-2, tables 2 and 3.
 const PRIMARIES: [u8; 11] = [1, UNSPECIFIED, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 const TRANSFERS_MAX: u8 = 18;
 const RESERVED: u8 = 3;
@@ -88,7 +88,7 @@ impl Colour {
         self == self.known()
     }
 
-    /// The same with what [`VideoEncode`] would refuse left open.
+    /// A copy in which all values that [`VideoEncode`] would reject are unspecified.
     pub fn known(self) -> Self {
         let open = |point: u8, is_known: bool| if is_known { point } else { UNSPECIFIED };
         Self {
@@ -102,7 +102,8 @@ impl Colour {
         MATRICES.iter().find(|(matrix, _)| *matrix == self.matrix).map(|(_, name)| *name)
     }
 
-    /// The option of the scaler that converts to its matrix, and the filter that describes what comes out.
+    /// The scaler option that converts to its matrix, and the filter that sets the description of the
+    /// output.
     fn filters(self) -> (String, String) {
         let Self { primaries, transfer, matrix } = self;
         let name = self.matrix_name().unwrap_or("bt601");
@@ -112,21 +113,21 @@ impl Colour {
         (format!(":out_color_matrix={name}"), description)
     }
 
-    /// Options of a decoder: pictures without a description have this one.
+    /// Options of a decoder: frames without a description have this one.
     pub(super) fn of_undescribed(self) -> [(&'static str, u8); 3] {
         let Self { primaries, transfer, matrix } = self;
         [("-color_primaries", primaries), ("-color_trc", transfer), ("-colorspace", matrix)]
     }
 }
 
-/// Keeps the first frame, the one a step later, and so on, from each keyframe on anew.
+/// Selects the first frame, the one a step later, and so on, and counts again from each keyframe.
 ///
-/// Register 2 is how many keyframe times have passed, 1 what it was at the frame before, 0 counts the frames
+/// Register 2 is the number of passed keyframe times, 1 its value at the frame before, 0 counts the frames
 /// since.
 fn one_of_some_frames(spec: &VideoEncode) -> String {
     let times: Vec<_> = later_key_frames(spec).map(|time| format!("gte(t,{})", seconds(time))).collect();
-    // Sums of sums: ffmpeg refuses an expression that is more than a hundred deep, as a sum of so many terms
-    // is.
+    // Sums of sums: ffmpeg rejects an expression that is more than a hundred deep, as a sum of this many
+    // terms is.
     let passed: String = times.chunks(SUM_TERMS).map(|terms| format!("+({})", terms.join("+"))).collect();
     format!(
         "select='st(2,0{passed});st(0,if(eq(n,0)+not(eq(ld(2),ld(1))),0,ld(0)+1));st(1,ld(2));not(mod(ld(0),{}))'",
@@ -134,10 +135,10 @@ fn one_of_some_frames(spec: &VideoEncode) -> String {
     )
 }
 
-/// BT.2020 with a high range to BT.709. At the size of the largest rung, for it takes most of the time of a
-/// run.
+/// Tone maps BT.2020 with a high range to BT.709, at the size of the largest rung, because it takes most of
+/// the time of a run.
 ///
-/// Sources that do not say what they are would be refused, so it is said for them.
+/// ffmpeg would reject sources without a colour description, so it is set for them.
 fn tone_map(spec: &VideoEncode, from: ToneMap) -> String {
     let largest = spec.rungs.iter().max_by_key(|rung| u64::from(rung.width) * u64::from(rung.height));
     let (width, height) = largest.map_or((2, 2), |rung| (rung.width, rung.height));

@@ -1,4 +1,4 @@
-//! The command line, and what is refused before anything starts.
+//! Tests of the command line, and of specs that are rejected before anything starts.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn spec() -> VideoEncode {
         key_frames_us: Vec::new(),
         keep_us: 1_000_000..u64::MAX,
         is_black: false,
-        is_tolerant: false,
+        tolerates_damage: false,
         threads: 2,
         priority: Priority::Viewer,
         limits: EncodeLimits {
@@ -38,7 +38,7 @@ fn spec() -> VideoEncode {
 }
 
 /// The command line after the list of decoders.
-fn line(spec: &VideoEncode) -> String {
+fn command_line(spec: &VideoEncode) -> String {
     spec.check().unwrap();
     let arguments = arguments::of(spec);
     let decoders = arguments.iter().position(|argument| argument == "-codec_whitelist").unwrap();
@@ -47,9 +47,9 @@ fn line(spec: &VideoEncode) -> String {
 }
 
 #[test]
-fn the_whole_command_line_is_constant_but_for_numbers() {
+fn command_line_is_constant_except_for_numbers() {
     assert_eq!(
-        line(&spec()),
+        command_line(&spec()),
         "-enable_drefs 0 -f mov -i pipe:0 -copyts -filter_complex_threads 1 -filter_complex \
          [0:v:0]trim=start=1.000000:end=1000000.000000,split=1[s0];\
          [s0]scale=640:360:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v0] -map [v0] -an -sn -dn \
@@ -69,7 +69,7 @@ fn the_whole_command_line_is_constant_but_for_numbers() {
         keep_us: 1_000_000..9_000_000,
         ..spec()
     };
-    let line = line(&all);
+    let arguments = command_line(&all);
     let expected_graph = "-f matroska -i pipe:0 -copyts -filter_complex_threads 1 -filter_complex \
         [0:v:0]bwdif=mode=send_frame:deint=interlaced,trim=start=1.000000:end=9.000000,\
         select='st(2,0+(gte(t,2.500000)+gte(t,4.000001)));st(0,if(eq(n,0)+not(eq(ld(2),ld(1))),0,ld(0)+1));st(1,ld(2));\
@@ -79,29 +79,29 @@ fn the_whole_command_line_is_constant_but_for_numbers() {
         zscale=transfer=bt709:matrix=bt709:range=tv,format=yuv420p,split=2[s0][s1];\
         [s0]scale=640:360:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v0];\
         [s1]scale=320:180:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v1] -map [v0] -map [v1] ";
-    assert!(line.starts_with(expected_graph), "{line}");
-    assert!(line.contains(" -bf:v:1 0 -level:v:1 3.0 "), "{line}");
-    assert!(line.contains(" -force_key_frames:v 2.500000,4.000001 "), "{line}");
+    assert!(arguments.starts_with(expected_graph), "{arguments}");
+    assert!(arguments.contains(" -bf:v:1 0 -level:v:1 3.0 "), "{arguments}");
+    assert!(arguments.contains(" -force_key_frames:v 2.500000,4.000001 "), "{arguments}");
 }
 
 #[test]
-fn a_rung_of_one_colour_converts_what_differs_and_takes_it_for_what_says_nothing() {
+fn frames_are_converted_to_the_rung_colour() {
     let bt709 = Colour { primaries: 1, transfer: 1, matrix: 1 };
     let open = Colour { primaries: 2, transfer: 2, matrix: 2 };
     let of = |colour| VideoRung { colour: Some(colour), ..rung() };
-    let line = line(&VideoEncode { rungs: vec![of(bt709), of(open)], ..spec() });
+    let arguments = command_line(&VideoEncode { rungs: vec![of(bt709), of(open)], ..spec() });
     let expected = "-color_primaries 1 -color_trc 1 -colorspace 1 -f mov -i pipe:0 -copyts -filter_complex_threads 1 \
         -filter_complex [0:v:0]trim=start=1.000000:end=1000000.000000,split=2[s0][s1];\
         [s0]scale=640:360:flags=bicubic:out_range=tv:out_color_matrix=bt709,setsar=1,\
         setparams=range=tv:color_primaries=1:color_trc=1:colorspace=1,format=yuv420p[v0];\
         [s1]scale=640:360:flags=bicubic:out_range=tv:out_color_matrix=bt601,setsar=1,\
         setparams=range=tv:color_primaries=2:color_trc=2:colorspace=2,format=yuv420p[v1] -map [v0] ";
-    let begin = line.find("-color_primaries").unwrap();
-    assert!(line[begin..].starts_with(expected), "{line}");
+    let begin = arguments.find("-color_primaries").unwrap();
+    assert!(arguments[begin..].starts_with(expected), "{arguments}");
 }
 
 #[test]
-fn what_ffmpeg_cannot_describe_is_left_open() {
+fn unknown_colour_description_is_omitted() {
     let known = |primaries, transfer, matrix| {
         let Colour { primaries, transfer, matrix } = Colour { primaries, transfer, matrix }.known();
         [primaries, transfer, matrix]
@@ -113,7 +113,7 @@ fn what_ffmpeg_cannot_describe_is_left_open() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_video_encode_is_rejected() {
     type Spoil = fn(&mut VideoEncode);
     let cases: [(Spoil, &str); 14] = [
         (|spec| spec.rungs.clear(), "the number of rungs"),
@@ -137,6 +137,9 @@ fn what_makes_no_sense_is_refused() {
     for (spoil, expected) in cases {
         let mut spec = spec();
         spoil(&mut spec);
-        assert!(matches!(spec.check(), Err(EngineError::Impossible(what)) if what == expected), "{expected}");
+        assert!(
+            matches!(spec.check(), Err(EngineError::InvalidSpec(what)) if what == expected),
+            "{expected}"
+        );
     }
 }

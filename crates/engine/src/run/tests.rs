@@ -1,4 +1,4 @@
-//! Programs that misbehave in every way we could think of: each costs its own job and nothing else.
+//! Programs that misbehave in every known way: each affects its own job only.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,26 +11,26 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Ended, Runner};
+use super::{ProcessEnd, Runner};
 use crate::admission::Admission;
 use crate::child::Child;
-use crate::confine::Cage;
+use crate::confine::Sandbox;
 use crate::error::EngineError;
 use crate::job::{Files, Job, Limits};
 use crate::priority::Priority;
 
 mod streaming;
 
-/// A deadline under test, short enough to wait for. Only programs that hang get it: they meet it on any
+/// A deadline under test, short enough to wait for. Only programs that hang get it: they reach it on any
 /// machine.
 const SHORT: Duration = Duration::from_millis(500);
 /// Never reached on the real clock by a test that passes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A shell script in place of ffmpeg, in a folder of its own. Its path is in the command line of all it
-/// starts.
+/// A shell script instead of ffmpeg, in a folder of its own. Its path is in the command line of all its
+/// children.
 ///
-/// The filter refuses processes, so a script uses the commands of its shell, and `exec` for any other
+/// The filter denies new processes, so a script uses the commands of its shell, and `exec` for any other
 /// program.
 struct Program {
     folder: tempfile::TempDir,
@@ -39,20 +39,20 @@ struct Program {
 
 impl Program {
     fn new(script: &str) -> Self {
-        Self::on(script, Cage::new)
+        Self::on(script, Sandbox::new)
     }
 
-    /// The same on a kernel without filters of system calls, where a script starts processes of its own.
+    /// The same on a kernel without filters of system calls, where a script can start processes.
     fn without_filter(script: &str) -> Self {
-        Self::on(script, |program, readable| Cage { filter: None, ..Cage::new(program, readable) })
+        Self::on(script, |program, readable| Sandbox { filter: None, ..Sandbox::new(program, readable) })
     }
 
-    fn on(script: &str, cage: impl FnOnce(PathBuf, Vec<PathBuf>) -> Cage) -> Self {
+    fn on(script: &str, cage: impl FnOnce(PathBuf, Vec<PathBuf>) -> Sandbox) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("program");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        // What a script needs beyond a program: its shell, the tools it calls, and the view of itself.
+        // Paths that a script needs in addition to a program: its shell, the tools it calls, and `/proc`.
         let readable = ["/bin", "/usr/bin", "/proc"].map(PathBuf::from).to_vec();
         let cage = cage(path.canonicalize().unwrap(), readable);
         Self { folder, runner: Runner::new(cage, Admission::new(NonZeroUsize::new(4))) }
@@ -66,27 +66,27 @@ impl Program {
     fn running(&self) -> Vec<String> {
         let folder = self.folder.path().to_str().unwrap();
         let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-            let line = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
-            Some(String::from_utf8_lossy(&line).replace('\0', " "))
+            let command_line = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+            Some(String::from_utf8_lossy(&command_line).replace('\0', " "))
         });
         processes.filter(|line| line.contains(folder)).collect()
     }
 
-    /// Waits until as many processes run as wanted.
-    async fn until_running(&self, wanted: usize) {
-        let mut again = tokio::time::interval(Duration::from_millis(2));
+    /// Waits until `expected` processes run.
+    async fn until_running(&self, expected: usize) {
+        let mut interval = tokio::time::interval(Duration::from_millis(2));
         let reached = async {
-            while self.running().len() != wanted {
-                again.tick().await;
+            while self.running().len() != expected {
+                interval.tick().await;
             }
         };
         let waited = tokio::time::timeout(LONG, reached).await;
-        assert!(waited.is_ok(), "wanted {wanted} processes, found {:?}", self.running());
+        assert!(waited.is_ok(), "wanted {expected} processes, found {:?}", self.running());
     }
 }
 
 fn runner(program: PathBuf, readable: Vec<PathBuf>) -> Runner {
-    Runner::new(Cage::new(program, readable), Admission::new(NonZeroUsize::new(4)))
+    Runner::new(Sandbox::new(program, readable), Admission::new(NonZeroUsize::new(4)))
 }
 
 fn limits(deadline: Duration) -> Limits {
@@ -101,11 +101,11 @@ fn job(arguments: &[&str], limits: Limits) -> Job {
         files: Files::default(),
         limits,
         priority: Priority::Viewer,
-        is_try: false,
+        is_probe: false,
     }
 }
 
-/// Runs a script, describes how it ended, and sees to it that nothing of it is left.
+/// Runs a script, compares its result, and checks that no process of it is left.
 async fn check(script: &str, limits: Limits, expected: &str) {
     check_program(Program::new(script), limits, expected).await;
 }
@@ -122,38 +122,38 @@ async fn check_program(program: Program, limits: Limits, expected: &str) {
 }
 
 #[tokio::test]
-async fn what_hangs_is_killed_at_its_deadline() {
+async fn hanging_process_is_killed_at_deadline() {
     check("exec tail -f $0", limits(SHORT), "TimedOut(500ms)").await;
     check("while :; do :; done", limits(SHORT), "TimedOut(500ms)").await;
     check("read line; exec cat", limits(LONG), "ok: ").await;
 }
 
 #[tokio::test]
-async fn what_ignores_every_polite_signal_is_killed_all_the_same() {
+async fn process_that_ignores_sigterm_is_killed() {
     check("trap '' TERM INT HUP QUIT XCPU; while :; do :; done", limits(SHORT), "TimedOut(500ms)").await;
 }
 
 #[tokio::test]
-async fn a_program_starts_no_process() {
-    // The words of the shell go to the log; 2 is its exit code.
+async fn confined_program_cannot_start_processes() {
+    // The shell's message goes to the log; 2 is its exit code.
     check("$0 child; echo started", limits(LONG), "Failed { exit: Some(2) }").await;
     check("exec setsid $0 child", limits(LONG), "Failed { exit: Some(1) }").await;
 }
 
 #[tokio::test]
-async fn processes_of_a_program_end_with_it_on_a_kernel_without_filters() {
+async fn process_group_is_killed_without_seccomp() {
     let hang = "if [ \"$1\" = child ]; then while :; do :; done; fi";
     let check = async |script: &str, limits, expected| {
         check_program(Program::without_filter(&format!("{hang}; {script}")), limits, expected).await;
     };
     // It hangs together with its children.
     check("$0 child & $0 child & wait", limits(SHORT), "TimedOut(500ms)").await;
-    // It leaves them behind, with our pipes in their hands.
+    // It leaves its children running, with our pipes open.
     check("$0 child & $0 child & echo done", limits(LONG), "ok: done\n").await;
 }
 
 #[tokio::test]
-async fn what_eats_memory_is_stopped_by_its_limit() {
+async fn memory_limit_ends_process() {
     let program = Program::new("x=0123456789abcdef; while :; do x=$x$x; done");
     let result = program.run(limits(LONG)).await;
     assert!(matches!(result, Err(EngineError::Failed { .. })), "{result:?}");
@@ -161,13 +161,13 @@ async fn what_eats_memory_is_stopped_by_its_limit() {
 }
 
 #[tokio::test]
-async fn what_burns_processor_time_is_stopped_by_its_limit() {
+async fn cpu_limit_ends_process() {
     let limits = Limits { cpu: Duration::from_secs(1), ..limits(LONG) };
     check("while :; do :; done", limits, "CpuExhausted(1s)").await;
 }
 
 #[tokio::test]
-async fn what_writes_without_end_is_killed_at_the_limit() {
+async fn output_limit_kills_process() {
     check("exec yes $0", limits(LONG), "OutputTooLarge { max_bytes: 1048576 }").await;
     // One byte more than the limit, of the script itself.
     let script = format!("exec head -c 1048577 $0\n{}", "#".repeat(1 << 20));
@@ -177,11 +177,11 @@ async fn what_writes_without_end_is_killed_at_the_limit() {
     check(&format!("echo out; {complain}; echo fine"), limits(LONG), "ok: out\nfine\n").await;
 }
 
-/// As where its last bytes turn out to be too many after its end.
+/// This happens if its last bytes exceed the limit after its end.
 #[tokio::test]
-async fn what_has_ended_may_be_ended_again() {
+async fn killing_an_ended_process_is_harmless() {
     let program = Program::new("exit 7");
-    let permit = program.runner.admission.enter(Priority::Viewer, 1).await.unwrap();
+    let permit = program.runner.admission.acquire(Priority::Viewer, 1).await.unwrap();
     let mut child = Child::start(&program.runner.cage, &job(&[], limits(LONG)), permit).await.unwrap();
     assert_eq!(child.ended().await.unwrap().code(), Some(7));
     super::end(&mut child).await;
@@ -189,7 +189,7 @@ async fn what_has_ended_may_be_ended_again() {
 }
 
 #[tokio::test]
-async fn an_exit_code_is_reported_and_the_last_words_are_not() {
+async fn error_has_the_exit_code_without_stderr() {
     check("echo secret >&2; echo output; exit 1", limits(LONG), "Failed { exit: Some(1) }").await;
     check("kill -9 $$; exit 7", limits(LONG), "Failed { exit: Some(7) }").await;
     let error = Program::new("echo secret >&2; exit 1").run(limits(LONG)).await.unwrap_err();
@@ -197,7 +197,7 @@ async fn an_exit_code_is_reported_and_the_last_words_are_not() {
 }
 
 #[tokio::test]
-async fn input_that_is_not_read_to_its_end_is_no_failure() {
+async fn unread_input_is_no_error() {
     let program = Program::new("exec head -c 3");
     let input = Bytes::from(vec![b'a'; 8 << 20]);
     let output = program.runner.run(Job { input, ..job(&[], limits(LONG)) }).await.unwrap();
@@ -209,7 +209,7 @@ async fn input_that_is_not_read_to_its_end_is_no_failure() {
 }
 
 #[tokio::test]
-async fn leaving_a_run_kills_it() {
+async fn dropped_run_kills_its_process() {
     let program = Program::without_filter("if [ \"$1\" != child ]; then $0 child & fi; while :; do :; done");
     let mut run = Box::pin(program.run(limits(LONG)));
     tokio::select! {
@@ -221,7 +221,7 @@ async fn leaving_a_run_kills_it() {
 }
 
 #[tokio::test]
-async fn a_bad_run_costs_nobody_else_anything() {
+async fn failed_run_does_not_affect_others() {
     let good = Program::new("exec cat");
     let bad =
         ["exec yes $0", "exit 3", "while :; do :; done", "x=0123456789abcdef; while :; do x=$x$x; done"];
@@ -247,7 +247,7 @@ async fn a_bad_run_costs_nobody_else_anything() {
 }
 
 #[tokio::test]
-async fn a_place_is_free_again_after_every_kind_of_end() {
+async fn slot_is_released_after_every_outcome() {
     let program = Program::new("case $1 in hang) while :; do :; done;; fail) exit 1;; *) echo fine;; esac");
     let runner = Runner::new(program.runner.cage.clone(), Admission::new(NonZeroUsize::new(1)));
     for argument in ["hang", "fail", "fine"] {
@@ -263,21 +263,24 @@ async fn a_place_is_free_again_after_every_kind_of_end() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_gone_or_does_not_load_is_a_fault_of_the_machine() {
+async fn missing_or_unloadable_program_is_a_machine_error() {
     let program = Program::new("exec $0.is.missing");
     let result = program.run(limits(LONG)).await;
-    assert!(matches!(&result, Err(error @ EngineError::NotUsable(_)) if error.is_of_machine()), "{result:?}");
+    assert!(
+        matches!(&result, Err(error @ EngineError::NotUsable(_)) if error.is_machine_fault()),
+        "{result:?}"
+    );
     fs::remove_file(&program.runner.cage.program).unwrap();
     let result = program.run(limits(LONG)).await;
-    assert!(matches!(&result, Err(error @ EngineError::Spawn(_)) if error.is_of_machine()), "{result:?}");
+    assert!(matches!(&result, Err(error @ EngineError::Spawn(_)) if error.is_machine_fault()), "{result:?}");
 }
 
 #[test]
-fn who_is_killed_before_its_processor_time_can_be_over_was_killed_for_want_of_memory() {
+fn early_sigkill_is_reported_as_out_of_memory() {
     let check = |signal: i32, elapsed: Duration, expected: &str| {
-        let ended = Ended { status: ExitStatus::from_raw(signal), last_words: String::new() };
-        let judged = ended.judge(Path::new("ffmpeg"), "test", &limits(LONG), elapsed, true);
-        assert_eq!(format!("{:?}", judged.unwrap_err()), expected, "{signal} after {elapsed:?}");
+        let ended = ProcessEnd { status: ExitStatus::from_raw(signal), stderr_tail: String::new() };
+        let result = ended.classify_end(Path::new("ffmpeg"), "test", &limits(LONG), elapsed, true);
+        assert_eq!(format!("{:?}", result.unwrap_err()), expected, "{signal} after {elapsed:?}");
     };
     const KILL: i32 = 9;
     const SEGV: i32 = 11;
@@ -287,24 +290,24 @@ fn who_is_killed_before_its_processor_time_can_be_over_was_killed_for_want_of_me
 }
 
 #[tokio::test]
-async fn a_child_finds_nothing_of_the_server_but_its_pipes() {
+async fn child_inherits_only_pipes() {
     // No shell, which adds names of its own.
     let env = runner(PathBuf::from("/usr/bin/env").canonicalize().unwrap(), Vec::new());
     assert_eq!(env.run(job(&[], limits(LONG))).await.unwrap(), "LANG=C\nPATH=/usr/bin:/bin\n");
     check("pwd; ulimit -n; ulimit -f; ulimit -c; ulimit -t", limits(LONG), "ok: /\n64\n0\n0\n60\n").await;
-    // A file the server has open without the mark that closes it at exec.
+    // A file of the server without the close-on-exec flag.
     let open = fs::File::open("/proc/self/status").unwrap();
     rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).unwrap();
-    // 3 is the folder that is being listed.
+    // 3 is the listed folder itself.
     check("exec ls /proc/self/fd", limits(LONG), "ok: 0\n1\n2\n3\n").await;
 }
 
 #[tokio::test]
-async fn a_child_touches_no_file_but_its_own() {
-    let mine = tempfile::tempdir().unwrap();
-    let secret = mine.path().join("secret");
-    let output = mine.path().join("output");
-    let other = mine.path().join("other");
+async fn confined_program_accesses_only_its_own_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    let output = folder.path().join("output");
+    let other = folder.path().join("other");
     fs::write(&secret, "secret").unwrap();
     fs::write(&output, "").unwrap();
     let paths = [&secret, &output, &other].map(|path| path.to_str().unwrap());
@@ -331,10 +334,10 @@ async fn a_child_touches_no_file_but_its_own() {
     assert_eq!(fs::metadata(&output).unwrap().len(), 1 << 10);
 }
 
-/// The lists and playlists ffmpeg knows never reach it as such. Should one do so all the same, the cage still
-/// stands.
+/// The lists and playlists that ffmpeg supports never reach it as such. If one did, the confinement would
+/// still apply.
 #[tokio::test]
-async fn a_script_that_ffmpeg_obeys_reaches_only_what_was_granted() {
+async fn ffconcat_script_reads_only_granted_files() {
     let canary = tempfile::NamedTempFile::new().unwrap();
     fs::write(canary.path(), wave(b"canary")).unwrap();
     let list = format!("ffconcat version 1.0\nfile file:{}\n", canary.path().display());
@@ -366,7 +369,7 @@ async fn a_script_that_ffmpeg_obeys_reaches_only_what_was_granted() {
     assert!(matches!(refused, Err(EngineError::Failed { .. })), "{refused:?}");
 }
 
-/// A sound file with `content` as its 8-bit samples.
+/// A WAVE file with `content` as its 8-bit samples.
 fn wave(content: &[u8]) -> Vec<u8> {
     let size = u32::try_from(content.len()).unwrap().to_le_bytes();
     let format = [16, 0, 0, 0, 1, 0, 1, 0, 0x40, 0x1f, 0, 0, 0x40, 0x1f, 0, 0, 1, 0, 8, 0];
@@ -378,13 +381,13 @@ fn ffmpeg() -> PathBuf {
     std::env::split_paths(&folders).find_map(|folder| folder.join("ffmpeg").canonicalize().ok()).unwrap()
 }
 
-/// Set for the process that stands in for a server: the program it shall run.
+/// Environment variable of the process that stands in for a server: the program to run.
 const STAND_IN: &str = "KINORA_ENGINE_STAND_IN";
 
-/// No test, but the server of the next one: runs a program until it is killed. Does nothing when run with the
-/// others.
+/// Not a test, but the server of the next one: runs a program until it is killed. Does nothing when run with
+/// the others.
 #[tokio::test]
-async fn stand_in_for_a_server() {
+async fn server_helper_process() {
     let Some(program) = std::env::var_os(STAND_IN) else { return };
     let readable = ["/bin", "/usr/bin"].map(PathBuf::from).to_vec();
     let result = runner(PathBuf::from(program), readable).run(job(&[], limits(LONG))).await;
@@ -392,11 +395,11 @@ async fn stand_in_for_a_server() {
 }
 
 #[tokio::test]
-async fn kill_9_of_the_server_takes_its_children_along() {
+async fn sigkill_of_server_kills_children() {
     let program = Program::new("while :; do :; done");
     #[expect(clippy::disallowed_methods, reason = "a second server process")]
     let mut server = std::process::Command::new(std::env::current_exe().unwrap());
-    server.args(["--exact", "run::tests::stand_in_for_a_server"]).env(STAND_IN, &program.runner.cage.program);
+    server.args(["--exact", "run::tests::server_helper_process"]).env(STAND_IN, &program.runner.cage.program);
     let mut server = server.stdout(std::process::Stdio::null()).spawn().unwrap();
     program.until_running(1).await;
     server.kill().unwrap();
@@ -406,9 +409,9 @@ async fn kill_9_of_the_server_takes_its_children_along() {
 }
 
 #[tokio::test]
-async fn no_process_may_use_more_memory_than_the_machine_has() {
+async fn memory_limit_is_capped_at_available_memory() {
     let program = Program::new("ulimit -d");
-    let said = program.run(Limits { memory_bytes: 1 << 50, ..limits(LONG) }).await.unwrap();
-    let kib: u64 = String::from_utf8_lossy(&said).trim().parse().unwrap();
+    let output = program.run(Limits { memory_bytes: 1 << 50, ..limits(LONG) }).await.unwrap();
+    let kib: u64 = String::from_utf8_lossy(&output).trim().parse().unwrap();
     assert!(kib << 10 <= crate::memory::available(Path::new("/")).unwrap(), "{kib} KiB");
 }

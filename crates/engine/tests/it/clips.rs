@@ -1,4 +1,4 @@
-//! Clips out of real video.
+//! Preview clips of real video.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn counting() -> Bytes {
     video("color=s=64x36:r=30:d=2,format=yuv420p,geq=lum='16+N*3':cb=128:cr=128", "").into()
 }
 
-/// Frames of an animated WebP (RFC 9649, 2.7.1.1), each with how long it is shown in milliseconds.
+/// Durations of the frames of an animated WebP (RFC 9649, 2.7.1.1), in milliseconds.
 fn frames_of_webp(webp: &[u8]) -> Vec<u32> {
     let le24 = |at: usize| u32::from_le_bytes([webp[at], webp[at + 1], webp[at + 2], 0]);
     let mut frames = Vec::new();
@@ -51,7 +51,7 @@ fn frames_of_webp(webp: &[u8]) -> Vec<u32> {
 }
 
 #[tokio::test]
-async fn a_gif_has_its_frames_and_begins_with_the_one_of_its_start() {
+async fn gif_loops_and_begins_with_the_frame_at_its_start() {
     let engine = engine().await;
     let gif = clip(&engine, &counting(), spec(ClipFormat::Gif, 567, 1000)).await.unwrap();
     assert!(gif.starts_with(b"GIF89a"));
@@ -70,7 +70,7 @@ async fn a_gif_has_its_frames_and_begins_with_the_one_of_its_start() {
 }
 
 #[tokio::test]
-async fn a_webp_moves_for_as_long_and_never_grows() {
+async fn webp_clip_keeps_duration_and_never_upscales() {
     let engine = engine().await;
     let webp = clip(&engine, &counting(), spec(ClipFormat::Webp, 0, 1000)).await.unwrap();
     assert!(webp.starts_with(b"RIFF") && webp[8..].starts_with(b"WEBPVP8X"));
@@ -85,14 +85,14 @@ async fn a_webp_moves_for_as_long_and_never_grows() {
 }
 
 #[tokio::test]
-async fn what_holds_no_picture_what_cannot_be_and_what_becomes_too_large_is_refused() {
+async fn invalid_or_oversized_clip_is_rejected() {
     let engine = engine().await;
     for format in [ClipFormat::Gif, ClipFormat::Webp] {
         let noise: Bytes = (0..9999_u32).map(|n| (n * n) as u8).collect();
         let refused = clip(&engine, &noise, spec(format, 0, 1000)).await;
         assert!(matches!(refused, Err(EngineError::Failed { .. })), "{refused:?}");
         let refused = clip(&engine, &counting(), spec(format, 0, 11_000)).await;
-        assert!(matches!(refused, Err(EngineError::Impossible(_))), "{refused:?}");
+        assert!(matches!(refused, Err(EngineError::InvalidSpec(_))), "{refused:?}");
         let mut small = spec(format, 0, 1000);
         small.limits.output_max = 100;
         let refused = clip(&engine, &counting(), small).await;

@@ -1,17 +1,17 @@
-//! The cage as the engine measures it: on this kernel, for an ordinary user, and on kernels that lack parts
-//! of it.
+//! The confinement as the engine measures it: on this kernel, for an ordinary user, and on kernels that lack
+//! parts of it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use kinora_engine::{Confinement, Guard};
+use kinora_engine::{Confinement, Protection};
 use kinora_testkit::on_kernel_without;
 use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
 
 use crate::fixture::engine;
 
-/// Whether this kernel could do it, asked without the engine.
+/// Whether this kernel supports it, tested without the engine.
 fn kernel_has_landlock() -> bool {
     let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     strict.handle_access(AccessFs::from_all(ABI::V1)).is_ok_and(|rules| rules.create().is_ok())
@@ -22,9 +22,9 @@ fn kernel_has_filters() -> bool {
 }
 
 #[tokio::test]
-async fn every_part_of_the_cage_that_the_kernel_knows_is_in_force() {
+async fn every_sandbox_layer_is_in_force() {
     let found = engine().await.confinement().await.unwrap();
-    let holds = |guard: &Guard| *guard == Guard::InForce;
+    let holds = |guard: &Protection| *guard == Protection::InForce;
     assert_eq!(holds(&found.files), kernel_has_landlock(), "{found:?}");
     assert_eq!(holds(&found.network), kernel_has_filters(), "{found:?}");
     assert_eq!(holds(&found.calls), kernel_has_filters(), "{found:?}");
@@ -34,11 +34,11 @@ async fn every_part_of_the_cage_that_the_kernel_knows_is_in_force() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_no_root_has_the_same_cage() {
+async fn unprivileged_server_has_the_same_sandbox() {
     if !rustix::process::geteuid().is_root() {
         return; // Then every other test here shows it.
     }
-    // Where the user nobody can read it.
+    // In a folder that the user `nobody` can read.
     let folder = tempfile::tempdir_in("/tmp").unwrap();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let tests = folder.path().join("tests");
@@ -47,16 +47,16 @@ async fn a_server_that_is_no_root_has_the_same_cage() {
     let mut command = Command::new(tests);
     command.uid(65534).gid(65534).env("TMPDIR", "/tmp").current_dir("/").args([
         "--exact",
-        "confinement::every_part_of_the_cage_that_the_kernel_knows_is_in_force",
-        "pictures::a_single_keyframe_is_the_picture_of_every_time",
-        "demo::the_demonstration_clip_is_what_players_like_best",
+        "confinement::every_sandbox_layer_is_in_force",
+        "thumbnails::single_keyframe_is_thumbnail_of_every_time",
+        "demo::demo_clip_is_h264_and_aac_mp4",
     ]);
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("3 passed"), "{text}");
 }
 
-/// Measures the cage on a kernel without `calls`.
+/// Measures the confinement on a kernel without `calls`.
 fn measured_without(calls: &[i64]) -> Confinement {
     on_kernel_without(calls, || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -64,28 +64,28 @@ fn measured_without(calls: &[i64]) -> Confinement {
     })
 }
 
-fn reason(guard: &Guard) -> &str {
+fn reason(guard: &Protection) -> &str {
     match guard {
-        Guard::InForce => "in force",
-        Guard::Absent(reason) => reason,
+        Protection::InForce => "in force",
+        Protection::Absent(reason) => reason,
     }
 }
 
 #[test]
-fn a_kernel_without_landlock_is_used_and_reported() {
+fn missing_landlock_is_reported() {
     let found = measured_without(&[libc::SYS_landlock_create_ruleset]);
     let expected =
         "the kernel enforces no Landlock rules; it needs 5.13 or newer, with landlock in its lsm list";
     assert_eq!(reason(&found.files), expected);
     assert_eq!(
         [&found.network, &found.calls, &found.privileges, &found.limits, &found.group],
-        [&Guard::InForce; 5]
+        [&Protection::InForce; 5]
     );
     assert!(!found.is_complete());
 }
 
 #[test]
-fn a_kernel_without_filters_is_used_and_reported() {
+fn missing_seccomp_is_reported() {
     if !kernel_has_landlock() {
         return; // Then TCP is not refused either.
     }
@@ -97,6 +97,6 @@ fn a_kernel_without_filters_is_used_and_reported() {
     assert_eq!(reason(&found.group), format!("a child could leave its group; {missing}"));
     assert_eq!(
         (&found.files, &found.privileges, &found.limits),
-        (&Guard::InForce, &Guard::InForce, &Guard::InForce)
+        (&Protection::InForce, &Protection::InForce, &Protection::InForce)
     );
 }

@@ -1,4 +1,4 @@
-//! The demonstration clip, read by ffprobe.
+//! The demonstration clip, parsed by ffprobe.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use kinora_engine::DEMO_OUTPUT_MAX;
 use crate::fixture::engine;
 
 #[tokio::test]
-async fn the_demonstration_clip_is_what_players_like_best() {
+async fn demo_clip_is_h264_and_aac_mp4() {
     let clip = engine().await.demo_clip(4).await.unwrap();
     assert!((clip.len() as u64) < DEMO_OUTPUT_MAX / 5);
     let position = |name: &[u8]| clip.windows(4).position(|word| word == name).unwrap();
@@ -16,13 +16,13 @@ async fn the_demonstration_clip_is_what_players_like_best() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &clip).unwrap();
     let video = "codec_name,profile,width,height,pix_fmt,r_frame_rate,nb_frames,duration";
-    let sound = "codec_name,profile,sample_rate,channels,duration";
+    let audio = "codec_name,profile,sample_rate,channels,duration";
     assert_eq!(
         probe(&file, &format!("v -show_entries stream={video}")),
         ["h264,High,1280,720,yuv420p,30/1,4.000000,120"]
     );
-    assert_eq!(probe(&file, &format!("a -show_entries stream={sound}")), ["aac,LC,48000,2,4.000000"]);
-    // A sync sample every 2 s, and nothing that is shown before it is stored behind it: closed GOPs.
+    assert_eq!(probe(&file, &format!("a -show_entries stream={audio}")), ["aac,LC,48000,2,4.000000"]);
+    // A sync sample every 2 s, and no leading frames after it: closed GOPs.
     let packets = probe(&file, "v -show_entries packet=pts_time,flags");
     let time = |line: &String| line.split_once(',').unwrap().0.parse::<f64>().unwrap();
     let sync = packets.iter().enumerate().filter(|(_, line)| line.contains('K'));
@@ -33,7 +33,7 @@ async fn the_demonstration_clip_is_what_players_like_best() {
     );
 }
 
-/// Lines of ffprobe, for `arguments` that begin with a choice of streams.
+/// Output lines of ffprobe, for `arguments` that begin with a stream specifier.
 fn probe(file: &tempfile::NamedTempFile, arguments: &str) -> Vec<String> {
     #[expect(clippy::disallowed_methods, reason = "an independent reader of the clip")]
     let mut command = Command::new("ffprobe");

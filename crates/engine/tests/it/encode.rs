@@ -1,4 +1,4 @@
-//! Video encoded while it is fed: times to the tick, sizes, turns, colours, and each limit.
+//! Video encoded while it is fed: exact times, sizes, rotation, colours, and each limit.
 
 use std::io;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use kinora_engine::{
-    EncodeLimits, Encoding, Engine, EngineError, FeedContainer, Priority, ToneMap, VideoEncode, VideoRung,
+    EncodeLimits, Engine, EngineError, FeedContainer, OutputStream, Priority, ToneMap, VideoEncode, VideoRung,
 };
 use tempfile::TempDir;
 
 use crate::fixture::{Pixels, engine, ffmpeg, ffprobe};
 use crate::fragments::{has_box, samples};
 
-/// A second, where the feeds here begin, in ticks of the output.
+/// A second in ticks of the output: the start of the feeds here.
 const BEGIN: i64 = 90_000;
 
 /// Makes a feed in `folder`: `arguments` are ffmpeg's from the inputs to the encoder.
@@ -25,8 +25,8 @@ fn feed(container: FeedContainer, arguments: &str) -> Bytes {
         }
         FeedContainer::Matroska => ("-f matroska -live 1", "feed.mkv"),
     };
-    let made = ffmpeg(folder.path(), &format!("{arguments} -avoid_negative_ts disabled {options} {name}"));
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let output = ffmpeg(folder.path(), &format!("{arguments} -avoid_negative_ts disabled {options} {name}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read(folder.path().join(name)).unwrap().into()
 }
 
@@ -62,7 +62,7 @@ fn spec(container: FeedContainer) -> VideoEncode {
         key_frames_us: Vec::new(),
         keep_us: 0..u64::MAX,
         is_black: false,
-        is_tolerant: false,
+        tolerates_damage: false,
         threads: 2,
         priority: Priority::Viewer,
         limits: EncodeLimits {
@@ -79,7 +79,7 @@ fn in_pieces(feed: &Bytes) -> impl Stream<Item = io::Result<Bytes>> + Send + 'st
     stream::iter(pieces)
 }
 
-async fn all(mut run: Encoding) -> Result<Vec<u8>, EngineError> {
+async fn all(mut run: OutputStream) -> Result<Vec<u8>, EngineError> {
     let mut output = Vec::new();
     while let Some(chunk) = run.next().await {
         output.extend_from_slice(&chunk?);
@@ -109,12 +109,12 @@ fn frames(range: std::ops::Range<i64>) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn every_frame_comes_out_at_its_own_time_in_every_rung() {
+async fn frames_keep_their_times_in_every_rung() {
     let (engine, feed) = (engine().await, ordinary());
     let half_a_frame = 16_667;
     let spec = VideoEncode {
         rungs: vec![rung(320, 180), VideoRung { bframes: 0, level: "2.1", ..rung(160, 90) }],
-        // Frame 45, a boundary long before, two in the range, one after it.
+        // Frame 45, a boundary long before it, two in the range, one after it.
         keep_us: 2_500_000 - half_a_frame..4_000_000 - half_a_frame,
         key_frames_us: [1_000_000, 2_500_000, 3_000_000, 3_500_000, 4_000_000]
             .map(|time| time - half_a_frame)
@@ -127,28 +127,29 @@ async fn every_frame_comes_out_at_its_own_time_in_every_rung() {
         assert_eq!(keyframes(&output, track), [225_000, 270_000, 315_000], "track {track}");
     }
     assert!(!has_box(&output, b"elst"), "times need no correction");
-    let said = ffprobe(&output, "stream=width,height,profile,level,pix_fmt,sample_aspect_ratio,has_b_frames");
-    assert_eq!(said, "High,320,180,2,1:1,yuv420p,30\nHigh,160,90,0,1:1,yuv420p,21\n");
-    // On several threads x264 spends the bits that its buffer has at that moment: the same frames, of some
-    // bytes more or less each time.
-    let again = encode(&engine, spec.clone(), &feed).await;
+    let streams =
+        ffprobe(&output, "stream=width,height,profile,level,pix_fmt,sample_aspect_ratio,has_b_frames");
+    assert_eq!(streams, "High,320,180,2,1:1,yuv420p,30\nHigh,160,90,0,1:1,yuv420p,21\n");
+    // On several threads x264 spends the bits in its buffer at that time: the same frames, with a few bytes
+    // more or less each time.
+    let second = encode(&engine, spec.clone(), &feed).await;
     for track in [1, 2] {
         assert_eq!(
-            (times(&again, track), keyframes(&again, track)),
+            (times(&second, track), keyframes(&second, track)),
             (times(&output, track), keyframes(&output, track))
         );
     }
-    let alone = VideoEncode { threads: 1, ..spec };
-    let first = encode(&engine, alone.clone(), &feed).await;
+    let single_threaded = VideoEncode { threads: 1, ..spec };
+    let first = encode(&engine, single_threaded.clone(), &feed).await;
     assert_eq!(
-        encode(&engine, alone, &feed).await,
+        encode(&engine, single_threaded, &feed).await,
         first,
         "on one thread the same again gives the same bytes"
     );
 }
 
 #[tokio::test]
-async fn a_variable_frame_rate_stays_as_it_is() {
+async fn variable_frame_rate_is_preserved() {
     let feed = feed(
         FeedContainer::Mp4,
         "-f lavfi -i testsrc2=s=160x90:r=60:d=3 -vf select='not(between(mod(n,7),2,3))*not(between(n,60,90))',setpts=PTS+1/TB \
@@ -164,7 +165,7 @@ async fn a_variable_frame_rate_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_halved_frame_rate_does_not_depend_on_where_the_run_began() {
+async fn halved_frame_rate_is_independent_of_the_run_start() {
     let (engine, feed) = (engine().await, ordinary());
     let run = async |keep_us| {
         let key_frames_us = vec![2_083_333, 3_083_333];
@@ -174,10 +175,10 @@ async fn a_halved_frame_rate_does_not_depend_on_where_the_run_began() {
     // Frames begin at 2.1 s (33) and 3.1 s (63): each begins a segment of 30 frames. 33 before that are an
     // odd number.
     let every_second = |range| frames(range).into_iter().step_by(2).collect::<Vec<_>>();
-    let whole = run(0..u64::MAX).await;
-    assert_eq!(whole, [every_second(0..33), every_second(33..63), every_second(63..120)].concat());
-    assert_eq!(run(2_083_333..u64::MAX).await, whole[17..]);
-    assert_eq!(run(3_083_333..u64::MAX).await, whole[32..]);
+    let all_times = run(0..u64::MAX).await;
+    assert_eq!(all_times, [every_second(0..33), every_second(33..63), every_second(63..120)].concat());
+    assert_eq!(run(2_083_333..u64::MAX).await, all_times[17..]);
+    assert_eq!(run(3_083_333..u64::MAX).await, all_times[32..]);
 }
 
 #[tokio::test]
@@ -187,10 +188,10 @@ async fn five_hundred_keyframes_are_not_too_many() {
         "-f lavfi -i color=s=64x36:r=60:d=12 -vf setpts=PTS+1/TB -c:v libx264 -preset ultrafast",
     );
     let key_frames_us: Vec<_> = (0..512).map(|n| 1_010_000 + n * 20_000).collect();
-    let wanted = VideoEncode { rungs: vec![rung(64, 36)], key_frames_us, ..spec(FeedContainer::Mp4) };
-    let halved = VideoEncode { frame_step: 2, ..wanted.clone() };
+    let full_rate = VideoEncode { rungs: vec![rung(64, 36)], key_frames_us, ..spec(FeedContainer::Mp4) };
+    let halved = VideoEncode { frame_step: 2, ..full_rate.clone() };
     let engine = engine().await;
-    assert_eq!(keyframes(&encode(&engine, wanted, &feed).await, 1).len(), 513);
+    assert_eq!(keyframes(&encode(&engine, full_rate, &feed).await, 1).len(), 513);
     encode(&engine, halved, &feed).await;
 }
 
@@ -215,14 +216,14 @@ async fn other_formats_and_containers_are_read_too() {
             &format!("-f lavfi -i testsrc2=s=128x72:r=25:d=1 -vf setpts=PTS+1/TB -strict -2 -c:v {encoder}"),
         );
         let output = encode(&engine, spec(container), &feed).await;
-        // Matroska counts milliseconds: a frame of 40 ms is exact.
+        // Matroska has milliseconds: a frame of 40 ms is exact.
         assert_eq!(times(&output, 1), (0..25).map(|n| BEGIN + n * 3600).collect::<Vec<_>>(), "{encoder}");
         assert_eq!(ffprobe(&output, "stream=width,height,pix_fmt"), "160,90,yuv420p\n", "{encoder}");
     }
 }
 
 #[tokio::test]
-async fn fields_become_frames_at_the_times_of_their_frames() {
+async fn interlaced_video_is_deinterlaced_at_frame_times() {
     let feed = feed(
         FeedContainer::Mp4,
         "-f lavfi -i testsrc2=s=160x96:r=50:d=2 -vf tinterlace=interleave_top,setpts=PTS+1/TB -c:v libx264 -preset ultrafast \
@@ -238,10 +239,10 @@ async fn fields_become_frames_at_the_times_of_their_frames() {
     assert_eq!(expected.len(), 25);
 }
 
-/// What decoders say of each picture decides: a codec of fields may have whole pictures in between, or only
-/// such.
+/// The decoder's flag of each frame decides: an interlaced codec may have progressive frames in between, or
+/// only such.
 #[tokio::test]
-async fn frames_that_are_whole_stay_as_they_are() {
+async fn deinterlacing_leaves_progressive_frames_unchanged() {
     let engine = engine().await;
     let is_changed = async |rate: u32, graph: &str, options: &str| {
         let feed = feed(
@@ -262,7 +263,7 @@ async fn frames_that_are_whole_stay_as_they_are() {
     assert!(is_changed(50, "tinterlace=interleave_top,", "-flags +ildct+ilme").await, "fields");
 }
 
-/// A time of the feed in ticks of the output.
+/// Converts a time of the feed to ticks of the output.
 fn rescaled(time: i64, feed: &[u8]) -> i64 {
     let timescale: i64 =
         ffprobe(feed, "stream=time_base").trim().strip_prefix("1/").unwrap().parse().unwrap();
@@ -273,13 +274,13 @@ fn rescaled(time: i64, feed: &[u8]) -> i64 {
 fn first_frame(mp4: &[u8]) -> Pixels {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("output.mp4"), mp4).unwrap();
-    let made = ffmpeg(folder.path(), "-i output.mp4 -frames:v 1 first.png");
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let output = ffmpeg(folder.path(), "-i output.mp4 -frames:v 1 first.png");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Pixels::of(&std::fs::read(folder.path().join("first.png")).unwrap())
 }
 
 #[tokio::test]
-async fn a_turned_video_is_upright() {
+async fn rotated_video_is_upright() {
     let folder = TempDir::new().unwrap();
     let graph = "color=red:s=80x90:r=10:d=1[a];color=blue:s=80x90:r=10:d=1[b];[a][b]hstack,setpts=PTS+1/TB";
     let flat = ffmpeg(folder.path(), &format!("-f lavfi -i {graph} -c:v libx264 -pix_fmt yuv420p flat.mp4"));
@@ -292,15 +293,15 @@ async fn a_turned_video_is_upright() {
     assert!(turned.status.success(), "{}", String::from_utf8_lossy(&turned.stderr));
     let feed = Bytes::from(std::fs::read(folder.path().join("turned.mp4")).unwrap());
     let upright = VideoEncode { rungs: vec![rung(90, 160)], ..spec(FeedContainer::Mp4) };
-    let picture = first_frame(&encode(&engine().await, upright, &feed).await);
-    assert_eq!((picture.width, picture.height), (90, 160));
-    let (top, bottom) = (picture.at(45, 20), picture.at(45, 140));
+    let pixels = first_frame(&encode(&engine().await, upright, &feed).await);
+    assert_eq!((pixels.width, pixels.height), (90, 160));
+    let (top, bottom) = (pixels.at(45, 20), pixels.at(45, 140));
     assert!(200 < top[2] && top[0] < 60, "the right side is above: {top:?}");
     assert!(200 < bottom[0] && bottom[2] < 60, "the left side is below: {bottom:?}");
 }
 
 #[tokio::test]
-async fn a_high_range_becomes_an_ordinary_one() {
+async fn hdr_is_tone_mapped_to_bt709() {
     let engine = engine().await;
     assert!(engine.can_tone_map(), "Debian's build can");
     // Reference white: 58 % of PQ, 75 % of HLG (ITU-R BT.2408, table 1).
@@ -329,7 +330,7 @@ async fn a_high_range_becomes_an_ordinary_one() {
 }
 
 #[tokio::test]
-async fn a_segment_comes_out_while_the_feed_is_still_open() {
+async fn segment_is_emitted_while_the_feed_is_open() {
     // The whole feed, but not its end.
     let open = stream::iter([Ok(ordinary())]).chain(stream::pending());
     let spec = VideoEncode { key_frames_us: vec![1_983_333], ..spec(FeedContainer::Mp4) };
@@ -342,7 +343,7 @@ async fn a_segment_comes_out_while_the_feed_is_still_open() {
 }
 
 #[tokio::test]
-async fn what_is_no_video_or_stops_in_the_middle_costs_its_own_run_only() {
+async fn invalid_or_truncated_feed_fails_its_run_only() {
     let (engine, feed) = (engine().await, ordinary());
     let run = async |input: Vec<u8>| {
         all(engine.encode_video(spec(FeedContainer::Mp4), in_pieces(&input.into()))).await
@@ -351,14 +352,14 @@ async fn what_is_no_video_or_stops_in_the_middle_costs_its_own_run_only() {
         let end = run(garbage).await;
         assert!(matches!(end, Err(EngineError::Failed { .. })), "{end:?}");
     }
-    // A part of a fragment is a part of its frames.
+    // A part of a fragment contains a part of its frames.
     let half = run(feed[..feed.len() * 3 / 4].to_vec()).await.unwrap();
     assert!((30..120).contains(&times(&half, 1).len()));
     assert_eq!(times(&run(feed.to_vec()).await.unwrap(), 1), frames(0..120));
 }
 
 #[tokio::test]
-async fn each_limit_is_named_by_the_error_it_makes() {
+async fn each_exceeded_limit_has_its_own_error() {
     let engine = engine().await;
     let long = feed(
         FeedContainer::Mp4,
@@ -371,18 +372,18 @@ async fn each_limit_is_named_by_the_error_it_makes() {
     };
     let cpu = run(|limits| limits.cpu = Duration::from_secs(1)).await;
     assert!(matches!(cpu, EngineError::CpuExhausted(limit) if limit.as_secs() == 1), "{cpu:?}");
-    // Where exactly it ends depends on the processor, and an encoder that gets no thread does not say why:
-    // one of several ends is told of.
+    // The exact end depends on the processor, and an encoder that gets no thread does not report why. One of
+    // several ends is reported as out of memory.
     let memory = [
         run(|limits| limits.memory_bytes = 100 << 20).await,
         run(|limits| limits.memory_bytes = 120 << 20).await,
         run(|limits| limits.memory_bytes = 140 << 20).await,
         run(|limits| limits.memory_bytes = 160 << 20).await,
     ];
-    let is_told = |end: &EngineError| matches!(end, EngineError::MemoryExhausted { .. });
-    assert!(memory.iter().any(is_told), "{memory:?}");
-    let is_one = |end: &EngineError| is_told(end) || matches!(end, EngineError::Failed { .. });
-    assert!(memory.iter().all(is_one), "{memory:?}");
+    let is_memory_error = |end: &EngineError| matches!(end, EngineError::MemoryExhausted { .. });
+    assert!(memory.iter().any(is_memory_error), "{memory:?}");
+    let is_expected = |end: &EngineError| is_memory_error(end) || matches!(end, EngineError::Failed { .. });
+    assert!(memory.iter().all(is_expected), "{memory:?}");
     let output = run(|limits| limits.output_max = 10_000).await;
     assert!(matches!(output, EngineError::OutputTooLarge { max_bytes: 10_000 }), "{output:?}");
     let time = run(|limits| limits.deadline = Duration::ZERO).await;
@@ -390,8 +391,8 @@ async fn each_limit_is_named_by_the_error_it_makes() {
 }
 
 #[tokio::test]
-async fn what_is_impossible_is_refused_at_once() {
+async fn invalid_spec_is_rejected_before_start() {
     let spec = VideoEncode { rungs: Vec::new(), ..spec(FeedContainer::Mp4) };
     let end = all(engine().await.encode_video(spec, stream::pending())).await;
-    assert!(matches!(end, Err(EngineError::Impossible("the number of rungs"))), "{end:?}");
+    assert!(matches!(end, Err(EngineError::InvalidSpec("the number of rungs"))), "{end:?}");
 }

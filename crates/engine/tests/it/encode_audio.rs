@@ -1,4 +1,4 @@
-//! Sound encoded piece by piece: joined again, nobody hears where it was cut.
+//! Audio encoded piece by piece: the joined pieces have no audible cuts.
 
 use std::io;
 use std::ops::Range;
@@ -7,45 +7,45 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use kinora_engine::{
-    AUDIO_FRAME_SAMPLES, AudioEncode, AudioSpan, Downmix, EncodeLimits, Encoding, Engine, EngineError,
-    FeedContainer, Priority,
+    AUDIO_FRAME_SAMPLES, AudioEncode, AudioSpan, Downmix, EncodeLimits, Engine, EngineError, FeedContainer,
+    OutputStream, Priority,
 };
 use tempfile::TempDir;
 
 use crate::fixture::{engine, ffmpeg, ffprobe};
 use crate::fragments::samples;
 
-/// Where the sound of every feed here begins on its timeline: second 10.
+/// Start of the audio of every feed here on its timeline: second 10.
 const START: u64 = 480_000;
 
 /// Frames of the whole track that is cut: 8 s.
 const FRAMES: u64 = 375;
 
 /// A sweep, a steady tone and some noise, from second 10 on.
-const SOUND: &str =
+const AUDIO: &str =
     "aevalsrc=0.3*sin(2*PI*(220+20*t)*t)+0.2*sin(2*PI*1234*t)+0.05*random(0):s=48000:d=8:c=stereo";
 
 const FRAGMENTED: &str = "-avoid_negative_ts disabled -use_editlist 0 -frag_duration 500000 \
     -movflags +delay_moov+default_base_moof+frag_discont";
 
-/// A feed made by ffmpeg, `options` choose its codec and rate, `container` its end.
+/// A feed made by ffmpeg: `options` select its codec and rate, `container` its format.
 fn feed(options: &str, container: &str) -> Bytes {
     let folder = TempDir::new().unwrap();
     let graph = "-af asetpts=PTS+10/TB";
-    let made = ffmpeg(folder.path(), &format!("-f lavfi -i {SOUND} {graph} {options} {container} feed"));
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let output = ffmpeg(folder.path(), &format!("-f lavfi -i {AUDIO} {graph} {options} {container} feed"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read(folder.path().join("feed")).unwrap().into()
 }
 
-/// The packets of an MP4 feed from about `from_s` after its begin on, times as they are.
+/// The packets of an MP4 feed from about `from_s` after its start on, with unchanged times.
 fn from(feed: &Bytes, from_s: f64) -> Bytes {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("whole"), feed).unwrap();
-    // Each knows some codecs the other does not.
+    // Each supports some codecs that the other does not.
     let format = if feed.windows(4).any(|bytes| bytes == b"sowt") { "mov" } else { "mp4" };
     let cut = format!("-copyts -ss {from_s} -i whole -c copy -strict -2 {FRAGMENTED} -f {format} part");
-    let made = ffmpeg(folder.path(), &cut);
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let output = ffmpeg(folder.path(), &cut);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read(folder.path().join("part")).unwrap().into()
 }
 
@@ -59,7 +59,7 @@ fn spec(container: FeedContainer, span: AudioSpan) -> AudioEncode {
     AudioEncode { container, span, downmix: Downmix::Layout, priority: Priority::Viewer, limits }
 }
 
-async fn all(mut run: Encoding) -> Result<Vec<u8>, EngineError> {
+async fn all(mut run: OutputStream) -> Result<Vec<u8>, EngineError> {
     let mut output = Vec::new();
     while let Some(chunk) = run.next().await {
         output.extend_from_slice(&chunk?);
@@ -80,7 +80,7 @@ fn frames(range: &Range<u64>) -> Range<u64> {
     START + range.start * AUDIO_FRAME_SAMPLES..START + range.end * AUDIO_FRAME_SAMPLES
 }
 
-/// The packets of `mp4` whose times lie in `range`, in order, with the times compared to the grid.
+/// The packets of `mp4` with times in `range`, in order; checks the times against the grid.
 fn packets<'a>(mp4: &'a [u8], range: &Range<u64>) -> Vec<&'a [u8]> {
     let samples = samples(mp4, 1);
     let inside = samples.iter().filter(|sample| range.contains(&u64::try_from(sample.pts).unwrap()));
@@ -91,7 +91,7 @@ fn packets<'a>(mp4: &'a [u8], range: &Range<u64>) -> Vec<&'a [u8]> {
     packets
 }
 
-/// Decodes packets that follow each other to 16-bit stereo at 48 kHz, both channels in turn.
+/// Decodes consecutive packets to 16-bit stereo at 48 kHz, with interleaved channels.
 fn decode(packets: &[&[u8]]) -> Vec<i16> {
     let folder = TempDir::new().unwrap();
     let mut adts = Vec::new();
@@ -107,24 +107,24 @@ fn decode(packets: &[&[u8]]) -> Vec<i16> {
 }
 
 fn raw(folder: &TempDir, input: &str) -> Vec<i16> {
-    let made = ffmpeg(folder.path(), &format!("{input} -ar 48000 -ac 2 -f s16le pipe:1"));
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    made.stdout.chunks_exact(2).map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]])).collect()
+    let output = ffmpeg(folder.path(), &format!("{input} -ar 48000 -ac 2 -f s16le pipe:1"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout.chunks_exact(2).map(|bytes| i16::from_le_bytes([bytes[0], bytes[1]])).collect()
 }
 
-/// How much louder `wanted` is than what differs from it, in dB.
-fn snr(found: &[i16], wanted: &[i16]) -> f64 {
+/// Signal-to-noise ratio of `found` against `expected`, in dB.
+fn snr(found: &[i16], expected: &[i16]) -> f64 {
     let square = |value: f64| value * value;
-    let signal: f64 = wanted.iter().map(|value| square(f64::from(*value))).sum();
-    let noise: f64 = found.iter().zip(wanted).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
+    let signal: f64 = expected.iter().map(|value| square(f64::from(*value))).sum();
+    let noise: f64 = found.iter().zip(expected).map(|(a, b)| square(f64::from(*a) - f64::from(*b))).sum();
     10.0 * (signal / noise.max(1.0)).log10()
 }
 
-/// Where the whole is cut, in frames.
+/// Positions of the cuts, in frames.
 const CUTS: [u64; 6] = [0, 94, 187, 188, 281, FRAMES];
 
 /// Encodes `feed` as a whole and in pieces, each from a feed of its own made by `part`, and compares the
-/// sound at every cut with what is in the feed.
+/// audio at every cut with that of the feed.
 async fn check(name: &str, container: FeedContainer, feed: &Bytes, part: impl Fn(f64) -> Bytes) {
     let engine = engine().await;
     let folder = TempDir::new().unwrap();
@@ -144,25 +144,25 @@ async fn check(name: &str, container: FeedContainer, feed: &Bytes, part: impl Fn
     let mut joined = packets(&pieces[0].0, &priming);
     joined.extend(pieces.iter().flat_map(|(piece, samples)| packets(piece, samples)));
 
-    // Both decode to the priming, which is heard as nothing, and then the sound.
+    // Both decode to the priming, which is silent, and then the audio.
     let [whole, joined] = [of_whole, joined].map(|packets| decode(&packets).split_off(2 * 1024));
     for cut in &CUTS[1..CUTS.len() - 1] {
         let at = usize::try_from(cut * AUDIO_FRAME_SAMPLES).unwrap();
-        let around = 2 * (at - 1024)..2 * (at + 1024);
-        let snr = [&joined, &whole].map(|sound| snr(&sound[around.clone()], &source[around.clone()]));
+        let window = 2 * (at - 1024)..2 * (at + 1024);
+        let snr = [&joined, &whole].map(|audio| snr(&audio[window.clone()], &source[window.clone()]));
         // Without lead frames it is 16 dB, a click.
         assert!(24.0 < snr[0] && snr[1] - 3.5 < snr[0], "{name} at {cut}: {snr:?}");
     }
 }
 
 #[tokio::test]
-async fn pieces_of_exact_sound_join_without_a_click() {
+async fn unresampled_pieces_join_without_clicks() {
     let feed = feed("-ar 48000 -c:a pcm_s16le", &format!("{FRAGMENTED} -f mov"));
     check("48 kHz", FeedContainer::Mp4, &feed, |from_s| from(&feed, from_s)).await;
 }
 
 #[tokio::test]
-async fn pieces_of_resampled_sound_join_without_a_click() {
+async fn resampled_pieces_join_without_clicks() {
     for rate in [44_100, 32_000] {
         let feed = feed(&format!("-ar {rate} -c:a pcm_s16le"), &format!("{FRAGMENTED} -f mov"));
         check(&rate.to_string(), FeedContainer::Mp4, &feed, |from_s| from(&feed, from_s)).await;
@@ -178,16 +178,16 @@ async fn pieces_of_other_codecs_join_without_a_click() {
 }
 
 #[tokio::test]
-async fn a_late_start_a_gap_and_an_early_end_are_silence() {
+async fn audio_gaps_are_encoded_as_silence() {
     let engine = engine().await;
     // A second late, and half a second is missing from second 13 on.
     let options = "-af atrim=1,aselect='not(between(t,3,3.5))',asetpts=PTS+10/TB -c:a pcm_s16le";
     let feed = feed(options, &format!("{FRAGMENTED} -f mov"));
     let encoded = encode(&engine, spec(FeedContainer::Mp4, whole()), &feed).await;
-    let sound =
+    let decoded =
         decode(&packets(&encoded, &(START - 1024..START + 48_000 * 4 / 1024 * 1024))).split_off(2 * 1024);
     let loudest = |from_ms: usize, to_ms: usize| {
-        sound[from_ms * 96..to_ms * 96].iter().map(|value| value.unsigned_abs()).max().unwrap()
+        decoded[from_ms * 96..to_ms * 96].iter().map(|value| value.unsigned_abs()).max().unwrap()
     };
     assert!(loudest(0, 970) < 100 && 5000 < loudest(1030, 2970));
     assert!(loudest(3050, 3450) < 100 && 5000 < loudest(3550, 3900));
@@ -205,14 +205,14 @@ async fn surround_and_mono_become_stereo() {
         let options = format!("-af asetpts=PTS+10/TB,aformat=channel_layouts={layout} -c:a flac");
         let feed = feed(&options, "-f matroska -live 1");
         let encoded = encode(&engine, spec(FeedContainer::Matroska, whole()), &feed).await;
-        let said = ffprobe(&encoded, "stream=codec_name,profile,sample_rate,channels");
-        assert_eq!(said, "aac,LC,48000,2\n", "{layout}");
+        let stream = ffprobe(&encoded, "stream=codec_name,profile,sample_rate,channels");
+        assert_eq!(stream, "aac,LC,48000,2\n", "{layout}");
         assert!(375 <= samples(&encoded, 1).len(), "{layout}");
     }
 }
 
 #[tokio::test]
-async fn the_whole_comes_out_while_its_feed_is_still_open() {
+async fn fragments_are_emitted_while_the_feed_is_open() {
     let feed = feed("-c:a pcm_s16le", &format!("{FRAGMENTED} -f mov"));
     let open = stream::iter([Ok(feed)]).chain(stream::pending());
     let mut run = engine().await.encode_audio(spec(FeedContainer::Mp4, whole()), open);
@@ -224,11 +224,11 @@ async fn the_whole_comes_out_while_its_feed_is_still_open() {
 }
 
 #[tokio::test]
-async fn what_is_impossible_or_no_sound_is_refused() {
+async fn invalid_span_or_missing_audio_is_rejected() {
     let engine = engine().await;
     let odd = spec(FeedContainer::Mp4, AudioSpan::Piece(0..1000));
     let end = all(engine.encode_audio(odd, stream::pending())).await;
-    assert!(matches!(end, Err(EngineError::Impossible("the samples to encode"))), "{end:?}");
+    assert!(matches!(end, Err(EngineError::InvalidSpec("the samples to encode"))), "{end:?}");
     let garbage = stream::iter([Ok(Bytes::from(vec![7; 50_000]))]);
     let end = all(engine.encode_audio(spec(FeedContainer::Mp4, whole()), garbage)).await;
     assert!(matches!(end, Err(EngineError::Failed { .. })), "{end:?}");

@@ -1,14 +1,14 @@
-//! Finding ffmpeg, and refusing what is none.
+//! Finding ffmpeg, and rejecting other programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use kinora_engine::{Engine, EngineError, Fit, PictureFormat, PictureSpec, Settings};
+use kinora_engine::{Engine, EngineError, Fit, ImageFormat, Settings, ThumbnailSpec};
 
 use crate::fixture::engine;
 
-/// A shell script in place of ffmpeg.
+/// A shell script instead of ffmpeg.
 fn program(folder: &Path, script: &str) -> Settings {
     let path = folder.join("ffmpeg");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -21,14 +21,14 @@ fn program(folder: &Path, script: &str) -> Settings {
 }
 
 #[tokio::test]
-async fn ffmpeg_is_found_in_path_and_says_its_version() {
+async fn ffmpeg_in_path_is_found_with_its_version() {
     let engine = engine().await;
     assert!(engine.program().is_absolute());
     assert!(engine.version().to_string().chars().next().unwrap().is_ascii_alphanumeric());
 }
 
 #[tokio::test]
-async fn a_program_that_will_not_do_is_refused_with_the_reason() {
+async fn unusable_ffmpeg_is_rejected_with_reason() {
     let folder = tempfile::tempdir().unwrap();
     let missing = Settings { program: Some(folder.path().join("none")), ..Settings::default() };
     assert!(matches!(Engine::find(missing).await, Err(EngineError::NotFound(_))));
@@ -55,7 +55,7 @@ async fn cached_capabilities_are_used_until_the_program_changes() {
     let path = settings.program.clone().unwrap();
     Engine::find(settings.clone()).await.unwrap();
 
-    // A file of the same size and time that would fail: it is not started.
+    // A file of the same size and time that would fail, but is not started.
     let changed = fs::metadata(&path).unwrap().modified().unwrap();
     let (broken, script) = ("#!/bin/sh\nexit 127\n", fs::read_to_string(&path).unwrap());
     fs::write(&path, format!("{broken}{}", "#".repeat(script.len() - broken.len()))).unwrap();
@@ -64,12 +64,12 @@ async fn cached_capabilities_are_used_until_the_program_changes() {
 
     let later = changed + std::time::Duration::from_secs(1);
     fs::File::options().append(true).open(&path).unwrap().set_modified(later).unwrap();
-    let asked = Engine::find(settings).await;
-    assert!(matches!(asked, Err(EngineError::NotUsable(_))), "{asked:?}");
+    let result = Engine::find(settings).await;
+    assert!(matches!(result, Err(EngineError::NotUsable(_))), "{result:?}");
 }
 
 #[tokio::test]
-async fn a_build_that_names_no_decoder_is_not_usable() {
+async fn build_without_decoders_is_not_usable() {
     let folder = tempfile::tempdir().unwrap();
     let script = "case $* in\n\
         *-version*) echo 'ffmpeg version 5.1'; echo 'libavutil 57. 28.100 / 57. 28.100';;\n\
@@ -79,7 +79,7 @@ async fn a_build_that_names_no_decoder_is_not_usable() {
 }
 
 #[tokio::test]
-async fn a_build_without_an_encoder_refuses_only_what_needs_it() {
+async fn missing_encoder_fails_only_jobs_that_need_it() {
     let folder = tempfile::tempdir().unwrap();
     let script = "case $* in\n\
         *-version*) echo 'ffmpeg version 5.1'; echo 'libavutil 57. 28.100 / 57. 28.100';;\n\
@@ -87,16 +87,16 @@ async fn a_build_without_an_encoder_refuses_only_what_needs_it() {
         *-decoders*) echo ' ------'; echo ' VFS..D h264 H.264';;\n\
         *) echo picture;;\nesac";
     let engine = Engine::find(program(folder.path(), script)).await.unwrap();
-    let picture = async |format| {
+    let thumbnail = async |format| {
         engine
-            .picture(
+            .thumbnail(
                 bytes::Bytes::new(),
                 None,
-                PictureSpec { fit: Fit::Within { width: None, height: None }, format },
+                ThumbnailSpec { fit: Fit::Within { width: None, height: None }, format },
             )
             .await
     };
-    assert_eq!(picture(PictureFormat::Png).await.unwrap(), "picture\n");
-    assert!(matches!(picture(PictureFormat::Webp).await, Err(EngineError::MissingEncoder("libwebp"))));
+    assert_eq!(thumbnail(ImageFormat::Png).await.unwrap(), "picture\n");
+    assert!(matches!(thumbnail(ImageFormat::Webp).await, Err(EngineError::MissingEncoder("libwebp"))));
     assert!(matches!(engine.demo_clip(1).await, Err(EngineError::MissingEncoder("libx264"))));
 }

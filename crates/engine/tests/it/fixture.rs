@@ -1,4 +1,4 @@
-//! Small videos, made by an ffmpeg without a cage, and pictures taken apart.
+//! Small videos, made by an ffmpeg without confinement, and images as pixels.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -19,22 +19,22 @@ pub(crate) fn ffmpeg(folder: &Path, arguments: &str) -> Output {
     command.current_dir(folder).output().unwrap()
 }
 
-/// An MP4 that can be read from front to back: `source` is a lavfi graph, `options` come before the
+/// An MP4 that can be read from front to back. `source` is a lavfi graph, `options` come before the
 /// encoder's.
 pub(crate) fn video(source: &str, options: &str) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let encode = "-c:v libx264 -preset ultrafast -crf 12 -bf 2 -g 250 -pix_fmt yuv420p";
-    let made = ffmpeg(
+    let output = ffmpeg(
         folder.path(),
         &format!(
             "-f lavfi -i {source} {options} {encode} -movflags +frag_keyframe+empty_moov+default_base_moof made.mp4"
         ),
     );
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read(folder.path().join("made.mp4")).unwrap()
 }
 
-/// A picture as its pixels.
+/// An image as its pixels.
 pub(crate) struct Pixels {
     pub width: usize,
     pub height: usize,
@@ -42,14 +42,14 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
-    /// Decodes a picture of any format.
-    pub(crate) fn of(picture: &[u8]) -> Self {
+    /// Decodes an image of any format.
+    pub(crate) fn of(image: &[u8]) -> Self {
         let folder = TempDir::new().unwrap();
-        std::fs::write(folder.path().join("picture"), picture).unwrap();
-        let made = ffmpeg(folder.path(), "-i picture -f image2pipe -c:v ppm pipe:1");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        std::fs::write(folder.path().join("picture"), image).unwrap();
+        let output = ffmpeg(folder.path(), "-i picture -f image2pipe -c:v ppm pipe:1");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         // "P6\n<width> <height>\n255\n", then three bytes a pixel.
-        let mut lines = made.stdout.splitn(4, |byte| *byte == b'\n').skip(1);
+        let mut lines = output.stdout.splitn(4, |byte| *byte == b'\n').skip(1);
         let size = std::str::from_utf8(lines.next().unwrap()).unwrap().split_once(' ').unwrap();
         let rgb = lines.nth(1).unwrap().to_vec();
         Self { width: size.0.parse().unwrap(), height: size.1.parse().unwrap(), rgb }
@@ -66,7 +66,7 @@ impl Pixels {
         self.at(self.width / 2, self.height / 2)
     }
 
-    /// How far two pictures of one size differ, per value, of 255.
+    /// Mean difference of the values of two images of one size, of 255.
     pub(crate) fn mean_distance(&self, other: &Self) -> f64 {
         assert_eq!((self.width, self.height), (other.width, other.height));
         let sum: u64 = self.rgb.iter().zip(&other.rgb).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
@@ -74,8 +74,8 @@ impl Pixels {
     }
 }
 
-/// What ffprobe says of `media`: a line for each stream, the values of `entries` in ffprobe's own order, with
-/// commas.
+/// Output of ffprobe for `media`: a line for each stream with the values of `entries` in ffprobe's own
+/// order, separated by commas.
 pub(crate) fn ffprobe(media: &[u8], entries: &str) -> String {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("media");
@@ -83,7 +83,7 @@ pub(crate) fn ffprobe(media: &[u8], entries: &str) -> String {
     #[expect(clippy::disallowed_methods, reason = "an independent reader")]
     let mut command = Command::new("ffprobe");
     command.args(["-v", "error", "-show_entries", entries, "-of", "csv=p=0"]).arg(path);
-    let said = command.output().unwrap();
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    String::from_utf8(said.stdout).unwrap()
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }

@@ -1,11 +1,11 @@
-//! What is inside a fragmented MP4, read by a small parser of its own.
+//! The content of a fragmented MP4, parsed independently.
 
 /// One sample of a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// `tfdt`, durations before it, and composition offset, in ticks of its track.
     pub pts: i64,
-    /// Where its bytes are in the file.
+    /// Byte range in the file.
     pub bytes: std::ops::Range<usize>,
     pub is_sync: bool,
 }

@@ -1,6 +1,6 @@
-//! Input that names files and addresses: none is opened, and nothing of them shows up anywhere.
+//! Input that names files and addresses: none is opened, and nothing of them appears in output or logs.
 //!
-//! Each attack is first tried on an ffmpeg without a cage that is asked to guess what it reads, to see that
+//! Each attack is first tried on an ffmpeg without confinement that detects the format itself, to see that
 //! it works.
 
 use std::fs;
@@ -13,18 +13,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use kinora_engine::{
-    AudioEncode, AudioSpan, Downmix, EncodeLimits, Engine, EngineError, FeedContainer, Fit, PictureFormat,
-    PictureSpec, Priority, Remux, RemuxInput, RemuxOutput, RemuxTracks,
+    AudioEncode, AudioSpan, Downmix, EncodeLimits, Engine, EngineError, FeedContainer, Fit, ImageFormat,
+    Priority, Remux, RemuxInput, RemuxOutput, RemuxTracks, ThumbnailSpec,
 };
 use tempfile::TempDir;
 
 use crate::fixture::{Pixels, engine, ffmpeg, video};
 
-/// The words in the canary's file, and its colour: neither may come out.
+/// The words in the canary's file, and its colour: neither may appear.
 const WORDS: &str = "canary-5e0c4f";
 const COLOUR: [u8; 3] = [0xe0, 0x10, 0x90];
 
-/// A video that only this test may see.
+/// A video that only this test may read.
 struct Canary {
     folder: TempDir,
 }
@@ -33,7 +33,7 @@ impl Canary {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
         fs::write(folder.path().join("flat.mp4"), video("color=c=0xe01090:s=64x36:r=30:d=0.2", "")).unwrap();
-        // The index at the end, so that what an index says about the samples stays true when it stands alone.
+        // The index at the end, so that its sample positions stay valid when it is used alone.
         let name = format!("-i flat.mp4 -c copy -metadata title={WORDS} canary.mp4");
         assert!(ffmpeg(folder.path(), &name).status.success());
         Self { folder }
@@ -47,7 +47,7 @@ impl Canary {
         fs::read(self.folder.path().join("canary.mp4")).unwrap()
     }
 
-    /// Whether an ffmpeg without a cage shows the canary, when asked in this way to read `attack`.
+    /// Whether an ffmpeg without confinement shows the canary when it reads `attack` in this way.
     fn is_shown_by(&self, attack: &[u8], how: &str) -> bool {
         fs::write(self.folder.path().join("attack"), attack).unwrap();
         let shown =
@@ -56,11 +56,11 @@ impl Canary {
     }
 }
 
-fn looks_like_canary(picture: &[u8]) -> bool {
-    Pixels::of(picture).middle().iter().zip(COLOUR).all(|(found, canary)| found.abs_diff(canary) < 24)
+fn looks_like_canary(image: &[u8]) -> bool {
+    Pixels::of(image).middle().iter().zip(COLOUR).all(|(found, canary)| found.abs_diff(canary) < 24)
 }
 
-/// What this thread logs.
+/// Log output of this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -87,18 +87,18 @@ impl Log {
     }
 }
 
-/// Gives `attack` to every operation that takes bytes, and sees that each refuses it without a trace of the
-/// canary.
+/// Passes `attack` to every operation that takes bytes, and checks that each rejects it without a trace of
+/// the canary.
 async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &str) {
     let log = Log::default();
     let guard = log.capture();
     let mut errors = Vec::new();
-    for format in [PictureFormat::Jpg, PictureFormat::Png, PictureFormat::Webp] {
+    for format in [ImageFormat::Jpg, ImageFormat::Png, ImageFormat::Webp] {
         for at in [None, Some(Duration::ZERO)] {
-            let spec = PictureSpec { fit: Fit::Within { width: None, height: None }, format };
-            match engine.picture(Bytes::copy_from_slice(attack), at, spec).await {
-                Ok(picture) => {
-                    panic!("{what} gave a picture, of the canary: {}", looks_like_canary(&picture))
+            let spec = ThumbnailSpec { fit: Fit::Within { width: None, height: None }, format };
+            match engine.thumbnail(Bytes::copy_from_slice(attack), at, spec).await {
+                Ok(image) => {
+                    panic!("{what} gave a picture, of the canary: {}", looks_like_canary(&image))
                 }
                 Err(error) => errors.push(error),
             }
@@ -111,7 +111,7 @@ async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
     errors.extend(check_streams(engine, canary, attack, what).await);
     drop(guard);
     for error in &errors {
-        assert!(matches!(error, EngineError::Failed { .. } | EngineError::NoPicture), "{what}: {error:?}");
+        assert!(matches!(error, EngineError::Failed { .. } | EngineError::NoFrame), "{what}: {error:?}");
         let text = format!("{error} {error:?}");
         assert!(!text.contains(WORDS) && !text.contains(&canary.path()), "{what}: {text}");
     }
@@ -119,7 +119,7 @@ async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
     assert!(!log.text().contains(WORDS), "{what}: {}", log.text());
 }
 
-/// The same for the operations that give their output as it comes.
+/// As [`check_refused`], for the operations that stream their output.
 async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &str) -> Vec<EngineError> {
     let file = canary.folder.path().join("attack");
     fs::write(&file, attack).unwrap();
@@ -166,7 +166,7 @@ async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
 }
 
 #[tokio::test]
-async fn a_list_of_files_to_concatenate_is_never_followed() {
+async fn ffconcat_concat_and_subfile_are_never_followed() {
     let (engine, canary) = (engine().await, Canary::new());
     let list = format!("ffconcat version 1.0\nfile {}\n", canary.path());
     assert!(canary.is_shown_by(list.as_bytes(), "-safe 0"));
@@ -188,7 +188,7 @@ async fn a_list_of_files_to_concatenate_is_never_followed() {
 }
 
 #[tokio::test]
-async fn an_hls_playlist_is_never_followed() {
+async fn hls_playlist_is_never_followed() {
     let (engine, canary) = (engine().await, Canary::new());
     let playlist = |address: &str| {
         format!("#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n{address}\n#EXT-X-ENDLIST\n").into_bytes()
@@ -221,24 +221,25 @@ async fn data_in_another_file_is_never_fetched() {
 }
 
 #[tokio::test]
-async fn no_address_is_ever_called() {
+async fn network_addresses_are_never_contacted() {
     let (engine, canary) = (engine().await, Canary::new());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
-    let here = listener.local_addr().unwrap();
-    let media = format!("#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nhttp://{here}/a.ts\n#EXT-X-ENDLIST\n");
-    let port = here.port();
+    let address = listener.local_addr().unwrap();
+    let media =
+        format!("#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nhttp://{address}/a.ts\n#EXT-X-ENDLIST\n");
+    let port = address.port();
     let session =
         format!("v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video {port} TCP 33\n");
     let attacks = [
         ("an HLS playlist", media),
-        ("an HLS master", format!("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nhttp://{here}/a.m3u8\n")),
-        ("an ffconcat list", format!("ffconcat version 1.0\nfile http://{here}/a.mp4\n")),
-        ("a DASH manifest", format!("<MPD><BaseURL>http://{here}/</BaseURL></MPD>")),
+        ("an HLS master", format!("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nhttp://{address}/a.m3u8\n")),
+        ("an ffconcat list", format!("ffconcat version 1.0\nfile http://{address}/a.mp4\n")),
+        ("a DASH manifest", format!("<MPD><BaseURL>http://{address}/</BaseURL></MPD>")),
         ("an SDP file", session),
-        ("an RTSP redirect", format!("RTSPtextRTSP://{here}/a\n")),
+        ("an RTSP redirect", format!("RTSPtextRTSP://{address}/a\n")),
     ];
-    // A free ffmpeg calls: otherwise the silence below would prove nothing.
+    // An unconfined ffmpeg connects: otherwise the missing connection below would prove nothing.
     fs::write(canary.folder.path().join("attack"), &attacks[0].1).unwrap();
     let free = std::thread::scope(|scope| {
         let calls = "-protocol_whitelist file,http,tcp -rw_timeout 100000 -i attack -f null -";
@@ -255,15 +256,15 @@ async fn no_address_is_ever_called() {
     }
 }
 
-/// The index of `mp4` alone, saying that its samples lie in the file at `path`.
+/// The index of `mp4` alone, with a reference to samples in the file at `path`.
 ///
-/// QuickTime File Format, data reference atoms: an alias record that holds an absolute path.
+/// QuickTime File Format, data reference atoms: an alias record that contains an absolute path.
 fn with_data_elsewhere(mp4: &[u8], path: &str) -> Vec<u8> {
     let boxed = |kind: &[u8; 4], body: &[u8]| {
         let size = u32::try_from(body.len() + 8).unwrap().to_be_bytes();
         [&size[..], kind, body].concat()
     };
-    // Version and flags, 146 bytes that do not matter, a record of kind 2 (the path), the end.
+    // Version and flags, 146 ignored bytes, a record of kind 2 (the path), the end.
     let length = u16::try_from(path.len()).unwrap().to_be_bytes();
     let padding: &[u8] = if path.len() % 2 == 1 { b"\0" } else { b"" };
     let record =
@@ -287,7 +288,7 @@ fn with_data_elsewhere(mp4: &[u8], path: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_canary_is_where_the_test_believes() {
+fn canary_is_visible_without_sandbox() {
     let canary = Canary::new();
     assert!(canary.bytes().windows(WORDS.len()).any(|words| words == WORDS.as_bytes()));
     assert!(Path::new(&canary.path()).is_absolute());

@@ -12,6 +12,6 @@ mod fixture;
 mod fragments;
 mod hostile;
 mod mix;
-mod pictures;
 mod remux;
-mod sheets;
+mod sprite_sheets;
+mod thumbnails;

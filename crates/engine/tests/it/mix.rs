@@ -1,4 +1,4 @@
-//! Sounds laid over each other: each at its time, as loud as it was, fading as asked.
+//! Mixed audio: each part at its time, with its loudness and fades.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use tempfile::TempDir;
 use crate::fixture::{engine, ffmpeg};
 use crate::fragments::samples;
 
-/// Memory of one sound more.
+/// Memory of one more part.
 const MEMORY_A_PART: u64 = 12 << 20;
 
 const RATE: u64 = AUDIO_SAMPLE_RATE as u64;
 
 /// A tone of 10 s from second 10 of its timeline on.
 fn tone(folder: &Path, name: &str, hz: u32, codec: &str) -> MixPart {
-    let sound = format!("sine=frequency={hz}:sample_rate=44100:duration=10");
-    let made = ffmpeg(
+    let source = format!("sine=frequency={hz}:sample_rate=44100:duration=10");
+    let output = ffmpeg(
         folder,
-        &format!("-f lavfi -i {sound} -af volume=4,asetpts=PTS+10/TB {codec} -f matroska {name}"),
+        &format!("-f lavfi -i {source} -af volume=4,asetpts=PTS+10/TB {codec} -f matroska {name}"),
     );
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let file = folder.join(name);
     let len = 10 * RATE;
     MixPart {
@@ -49,7 +49,7 @@ fn mix(parts: Vec<MixPart>, seconds: u64) -> Mix {
     Mix { parts, len: seconds * RATE, priority: Priority::Prepare, limits }
 }
 
-async fn made(spec: &Mix) -> Result<Vec<u8>, EngineError> {
+async fn mixed(spec: &Mix) -> Result<Vec<u8>, EngineError> {
     let mut encoding = engine().await.mix(spec);
     let mut bytes = Vec::new();
     while let Some(chunk) = encoding.chunk().await {
@@ -58,7 +58,7 @@ async fn made(spec: &Mix) -> Result<Vec<u8>, EngineError> {
     Ok(bytes)
 }
 
-/// How loud a frequency is in each half second, as a share of full scale.
+/// Amplitude of a frequency in each half second, as a share of full scale.
 fn loudness(folder: &Path, hz: f64) -> Vec<f64> {
     let decoded = ffmpeg(folder, "-i mix -f f32le -ac 1 -ar 48000 pcm -y");
     assert!(decoded.status.success(), "{}", String::from_utf8_lossy(&decoded.stderr));
@@ -66,29 +66,32 @@ fn loudness(folder: &Path, hz: f64) -> Vec<f64> {
     let samples: Vec<f64> =
         bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()).into()).collect();
     let windows = samples.chunks_exact(24_000);
-    let loud = |window: &[f64]| {
+    let amplitude = |window: &[f64]| {
         let sum = |wave: fn(f64) -> f64| -> f64 {
-            let turn = std::f64::consts::TAU * hz / 48_000.0;
-            window.iter().enumerate().map(|(n, sample)| sample * wave(turn * n as f64)).sum()
+            let angle_step = std::f64::consts::TAU * hz / 48_000.0;
+            window.iter().enumerate().map(|(n, sample)| sample * wave(angle_step * n as f64)).sum()
         };
         2.0 * sum(f64::sin).hypot(sum(f64::cos)) / window.len() as f64
     };
-    windows.map(loud).collect()
+    windows.map(amplitude).collect()
 }
 
 #[track_caller]
 fn check(found: &[f64], expected: impl Fn(usize) -> f64) {
-    for (half, loud) in found.iter().enumerate() {
+    for (half, amplitude) in found.iter().enumerate() {
         let expected = expected(half);
-        assert!((loud - expected).abs() < 0.04, "half second {half} has {loud}, not {expected}: {found:?}");
+        assert!(
+            (amplitude - expected).abs() < 0.04,
+            "half second {half} has {amplitude}, not {expected}: {found:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn each_sound_is_heard_at_its_time_as_loud_as_it_was() {
+async fn mix_keeps_time_and_loudness_of_each_part() {
     let folder = TempDir::new().unwrap();
-    let below = tone(folder.path(), "below", 440, "-c:a flac");
-    // From its fourth second on, for 4 s; louder for 1 s and quieter for 2 s.
+    let base = tone(folder.path(), "below", 440, "-c:a flac");
+    // From its fourth second on, for 4 s; fades in for 1 s and out for 2 s.
     let over = MixPart {
         start: MIX_START + 4 * RATE,
         len: 4 * RATE,
@@ -97,7 +100,7 @@ async fn each_sound_is_heard_at_its_time_as_loud_as_it_was() {
         fade_out: 2 * RATE,
         ..tone(folder.path(), "over", 1000, "-c:a libmp3lame")
     };
-    let bytes = made(&mix(vec![below, over], 12)).await.unwrap();
+    let bytes = mixed(&mix(vec![base, over], 12)).await.unwrap();
     let start = i64::try_from(MIX_START).unwrap();
     let packets = samples(&bytes, 1);
     assert_eq!(packets.first().map(|packet| packet.pts), Some(start - 1024));
@@ -107,7 +110,7 @@ async fn each_sound_is_heard_at_its_time_as_loud_as_it_was() {
 
     std::fs::write(folder.path().join("mix"), &bytes).unwrap();
     let full = 0.5; // an eighth of full scale, four times
-    // The priming of one packet shifts what is decoded by 21 ms, less than is measured.
+    // The priming of one packet shifts the decoded audio by 21 ms, less than the test measures.
     check(&loudness(folder.path(), 440.0)[..24], |half| if half < 20 { full } else { 0.0 });
     check(&loudness(folder.path(), 1000.0)[..24], |half| match half {
         6 => full * 0.25,
@@ -119,7 +122,7 @@ async fn each_sound_is_heard_at_its_time_as_loud_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_mixed_says_so() {
+async fn invalid_mix_is_rejected() {
     let folder = TempDir::new().unwrap();
     let part = tone(folder.path(), "a", 440, "-c:a flac");
     for spec in [
@@ -128,11 +131,11 @@ async fn what_cannot_be_mixed_says_so() {
         mix(vec![part.clone(); MIX_PARTS_MAX + 1], 1),
         mix(vec![MixPart { file: "a".into(), ..part.clone() }], 1),
     ] {
-        assert!(matches!(made(&spec).await, Err(EngineError::Impossible("the sounds to mix"))));
+        assert!(matches!(mixed(&spec).await, Err(EngineError::InvalidSpec("the sounds to mix"))));
     }
-    let most = made(&mix(vec![part.clone(); MIX_PARTS_MAX], 1)).await.unwrap();
-    assert!(!samples(&most, 1).is_empty());
+    let largest = mixed(&mix(vec![part.clone(); MIX_PARTS_MAX], 1)).await.unwrap();
+    assert!(!samples(&largest, 1).is_empty());
     std::fs::write(folder.path().join("b"), b"\x1a\x45\xdf\xa3 and nothing of the kind").unwrap();
     let broken = MixPart { file: folder.path().join("b"), ..part.clone() };
-    assert!(matches!(made(&mix(vec![part, broken], 1)).await, Err(EngineError::Failed { .. })));
+    assert!(matches!(mixed(&mix(vec![part, broken], 1)).await, Err(EngineError::Failed { .. })));
 }

@@ -1,4 +1,4 @@
-//! Foreign containers copied into ours: nothing is lost, nothing is changed, and times are whole.
+//! Foreign containers remuxed into ours: no content is lost or changed, and times are complete.
 
 use std::io;
 use std::path::Path;
@@ -8,19 +8,19 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use kinora_engine::RemuxInput::{self, Aac, Asf, Avi, Flac, Flv, Mov, Mp3, MpegPs, MpegTs, Mxf, Ogg, Wav};
 use kinora_engine::RemuxOutput::{self, Matroska, Mp4, Mp4FromAdts};
-use kinora_engine::{EncodeLimits, Encoding, Engine, EngineError, Priority, Remux, RemuxTracks};
+use kinora_engine::{EncodeLimits, Engine, EngineError, OutputStream, Priority, Remux, RemuxTracks};
 use tempfile::TempDir;
 
 use crate::fixture::{engine, ffmpeg, ffprobe};
 
 const VIDEO: &str = "-f lavfi -i testsrc2=s=160x90:r=25:d=1";
-const SOUND: &str = "-f lavfi -i sine=f=440:r=48000:d=1";
+const AUDIO: &str = "-f lavfi -i sine=f=440:r=48000:d=1";
 
 /// A source in a folder of its own, as the file `source`.
 fn source(arguments: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
-    let made = ffmpeg(folder.path(), &format!("{arguments} source"));
-    assert!(made.status.success(), "{arguments}: {}", String::from_utf8_lossy(&made.stderr));
+    let output = ffmpeg(folder.path(), &format!("{arguments} source"));
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
     folder
 }
 
@@ -41,7 +41,7 @@ fn spec(input: RemuxInput, output: RemuxOutput, scratch: &Path) -> Remux {
     }
 }
 
-async fn all(mut run: Encoding) -> Result<Vec<u8>, EngineError> {
+async fn all(mut run: OutputStream) -> Result<Vec<u8>, EngineError> {
     let mut output = Vec::new();
     while let Some(chunk) = run.next().await {
         output.extend_from_slice(&chunk?);
@@ -61,24 +61,24 @@ async fn remux(
     all(engine.remux(spec(input, output, folder.path()), stream::iter(pieces))).await
 }
 
-/// A checksum of every decoded frame and of all decoded sound of `media` in `folder`, as lines of the tracks
-/// there are.
+/// Checksums of every decoded frame and of all decoded audio of `media` in `folder`, as lines of the
+/// existing tracks.
 fn content(folder: &TempDir, media: &str) -> Vec<String> {
     let hash = |map: &str| {
-        let made = ffmpeg(
+        let output = ffmpeg(
             folder.path(),
             &format!("-i {media} -map {map} -fps_mode passthrough -f streamhash -hash md5 pipe:1"),
         );
-        made.status.success().then(|| String::from_utf8(made.stdout).unwrap())
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
     };
     ["0:V:0", "0:a:0", "0:a:1"].into_iter().filter_map(hash).collect()
 }
 
-/// When the frames of the first video track are shown, in order, in milliseconds since the first.
+/// Display times of the frames of the first video track, in order, in milliseconds since the first.
 fn times_ms(folder: &TempDir, media: &str) -> Vec<i64> {
-    let made =
+    let output =
         ffmpeg(folder.path(), &format!("-copyts -i {media} -map 0:V:0 -c copy -copyts -f framehash pipe:1"));
-    let text = String::from_utf8(made.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     let base = text.lines().find_map(|line| line.strip_prefix("#tb 0: ")).unwrap().split_once('/').unwrap();
     let (num, den): (i64, i64) = (base.0.parse().unwrap(), base.1.parse().unwrap());
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -89,30 +89,30 @@ fn times_ms(folder: &TempDir, media: &str) -> Vec<i64> {
     times.iter().map(|time| time - times[0]).collect()
 }
 
-/// Remuxes what `arguments` make to every kind of output, and compares tracks, frames and times with the
-/// source. Only `outputs` hold it.
+/// Remuxes the output of `arguments` to every kind of output, and compares tracks, frames and times with the
+/// source. Only `outputs` support it.
 async fn check(input: RemuxInput, arguments: &str, outputs: &[RemuxOutput]) {
     let engine = engine().await;
     let folder = source(arguments);
-    let wanted = content(&folder, "source");
-    assert!(!wanted.is_empty());
+    let source_hashes = content(&folder, "source");
+    assert!(!source_hashes.is_empty());
     for output in [Mp4, Mp4FromAdts, Matroska] {
         let result = remux(&engine, &folder, input, output).await;
         if !outputs.contains(&output) {
-            // The sound of some codecs is no ADTS, that of others has no name in MP4. Without sound, either
-            // will do.
+            // The audio of some codecs is not ADTS, that of others has no MP4 codec name. Without audio,
+            // either output works.
             assert!(matches!(result, Err(EngineError::Failed { .. })), "{arguments} to {output:?}");
             continue;
         }
         std::fs::write(folder.path().join("output"), result.unwrap()).unwrap();
         let found = content(&folder, "output");
-        assert_eq!(found.len(), wanted.len(), "{arguments} to {output:?}");
-        // Which samples at both ends are only there to settle, neither says for MP3, nor MP4 that begins at
-        // zero for Opus.
+        assert_eq!(found.len(), source_hashes.len(), "{arguments} to {output:?}");
+        // The padding samples at both ends are marked neither for MP3, nor in an MP4 that begins at zero for
+        // Opus.
         let loses_ends =
             arguments.ends_with("-f mp3") || (arguments.contains("libopus") && output != Matroska);
         if !loses_ends {
-            assert_eq!(found[0], wanted[0], "{arguments} to {output:?}");
+            assert_eq!(found[0], source_hashes[0], "{arguments} to {output:?}");
         }
         if arguments.contains(VIDEO) {
             let expected: Vec<_> = (0..25).map(|n| n * 40).collect();
@@ -124,11 +124,11 @@ async fn check(input: RemuxInput, arguments: &str, outputs: &[RemuxOutput]) {
 }
 
 #[tokio::test]
-async fn tracks_begin_as_far_apart_as_in_the_source() {
+async fn start_offset_between_tracks_is_preserved() {
     let engine = engine().await;
     let begins_ms = |media: &[u8]| {
-        let said = ffprobe(media, "stream=start_time");
-        let times: Vec<f64> = said.split([',', '\n']).filter_map(|time| time.parse().ok()).collect();
+        let start_times = ffprobe(media, "stream=start_time");
+        let times: Vec<f64> = start_times.split([',', '\n']).filter_map(|time| time.parse().ok()).collect();
         ((times[1] - times[0]) * 1000.0).round()
     };
     let late = "-f lavfi -i testsrc2=s=160x90:r=25:d=1 -itsoffset 0.3 -f lavfi -i sine=f=440:r=48000:d=1";
@@ -138,18 +138,18 @@ async fn tracks_begin_as_far_apart_as_in_the_source() {
         let folder = source(&format!("{late} {H264} -c:a aac -f {container}"));
         let copy = remux(&engine, &folder, input, output).await.unwrap();
         let source = std::fs::read(folder.path().join("source")).unwrap();
-        let (wanted, found) = (begins_ms(&source), begins_ms(&copy));
-        assert!((wanted - found).abs() <= 2.0, "{container} to {output:?}: {found} ms, not {wanted}");
+        let (expected, found) = (begins_ms(&source), begins_ms(&copy));
+        assert!((expected - found).abs() <= 2.0, "{container} to {output:?}: {found} ms, not {expected}");
     }
 }
 
 const H264: &str = "-c:v libx264 -preset ultrafast -bf 2 -g 25 -pix_fmt yuv420p";
 
 #[tokio::test]
-async fn streams_of_broadcast_keep_all_they_hold() {
-    let both = format!("{VIDEO} {SOUND}");
+async fn remux_keeps_tracks_of_mpeg_ts_ps_and_mxf() {
+    let both = format!("{VIDEO} {AUDIO}");
     check(MpegTs, &format!("{both} {H264} -c:a aac -f mpegts"), &[Mp4FromAdts, Matroska]).await;
-    let mixed = format!("{both} {SOUND} -map 0 -map 1 -map 2 {H264} -c:a:0 aac -c:a:1 ac3 -f mpegts");
+    let mixed = format!("{both} {AUDIO} -map 0 -map 1 -map 2 {H264} -c:a:0 aac -c:a:1 ac3 -f mpegts");
     check(MpegTs, &mixed, &[Matroska]).await;
     check(MpegTs, &format!("{both} -c:v mpeg2video -bf 2 -c:a mp2 -f mpegts"), &[Mp4, Matroska]).await;
     check(MpegPs, &format!("{both} -c:v mpeg2video -bf 2 -c:a ac3 -f vob"), &[Mp4, Matroska]).await;
@@ -157,35 +157,35 @@ async fn streams_of_broadcast_keep_all_they_hold() {
 }
 
 #[tokio::test]
-async fn files_of_the_desktop_keep_all_they_hold() {
-    let both = format!("{VIDEO} {SOUND}");
+async fn remux_keeps_tracks_of_avi_and_asf() {
+    let both = format!("{VIDEO} {AUDIO}");
     check(Avi, &format!("{both} -c:v mpeg4 -bf 2 -c:a mp3 -f avi"), &[Mp4, Matroska]).await;
     check(Avi, &format!("{both} -c:v mjpeg -pix_fmt yuvj420p -c:a pcm_s16le -f avi"), &[Matroska]).await;
     check(Asf, &format!("{both} -c:v wmv2 -c:a wmav2 -f asf"), &[Matroska]).await;
 }
 
 #[tokio::test]
-async fn files_of_the_web_keep_all_they_hold() {
-    let both = format!("{VIDEO} {SOUND}");
+async fn remux_keeps_tracks_of_flv_and_ogg() {
+    let both = format!("{VIDEO} {AUDIO}");
     check(Flv, &format!("{both} {H264} -c:a aac -f flv"), &[Mp4, Mp4FromAdts, Matroska]).await;
     check(Flv, &format!("{both} -c:v flv1 -ar 44100 -c:a mp3 -f flv"), &[Matroska]).await;
     check(Ogg, &format!("{both} -c:v libtheora -c:a libvorbis -f ogg"), &[Matroska]).await;
 }
 
 #[tokio::test]
-async fn sound_alone_is_kept() {
-    check(Ogg, &format!("{SOUND} -c:a libopus -f ogg"), &[Mp4, Matroska]).await;
-    check(Wav, &format!("{SOUND} -c:a pcm_s24le -f wav"), &[Matroska]).await;
-    check(Mp3, &format!("{SOUND} -c:a mp3 -f mp3"), &[Mp4, Matroska]).await;
-    check(Flac, &format!("{SOUND} -c:a flac -f flac"), &[Mp4, Matroska]).await;
-    check(Aac, &format!("{SOUND} -c:a aac -f adts"), &[Mp4FromAdts, Matroska]).await;
+async fn remux_keeps_audio_only_sources() {
+    check(Ogg, &format!("{AUDIO} -c:a libopus -f ogg"), &[Mp4, Matroska]).await;
+    check(Wav, &format!("{AUDIO} -c:a pcm_s24le -f wav"), &[Matroska]).await;
+    check(Mp3, &format!("{AUDIO} -c:a mp3 -f mp3"), &[Mp4, Matroska]).await;
+    check(Flac, &format!("{AUDIO} -c:a flac -f flac"), &[Mp4, Matroska]).await;
+    check(Aac, &format!("{AUDIO} -c:a aac -f adts"), &[Mp4FromAdts, Matroska]).await;
 }
 
 #[tokio::test]
-async fn languages_are_kept_and_titles_are_not() {
+async fn remux_preserves_language_and_removes_title() {
     let engine = engine().await;
     let folder =
-        source(&format!("{SOUND} -metadata title=secret -metadata:s:a:0 language=fra -c:a mp2 -f mpegts"));
+        source(&format!("{AUDIO} -metadata title=secret -metadata:s:a:0 language=fra -c:a mp2 -f mpegts"));
     for output in [Mp4, Matroska] {
         let bytes = remux(&engine, &folder, MpegTs, output).await.unwrap();
         assert!(ffprobe(&bytes, "stream_tags=language").contains("fra"), "{output:?}");
@@ -194,17 +194,17 @@ async fn languages_are_kept_and_titles_are_not() {
 }
 
 #[tokio::test]
-async fn our_own_containers_are_read_too() {
-    let both = format!("{VIDEO} {SOUND} {H264}");
+async fn matroska_and_mov_are_remuxed() {
+    let both = format!("{VIDEO} {AUDIO} {H264}");
     let all = [Mp4, Mp4FromAdts, Matroska];
     check(RemuxInput::Matroska, &format!("{both} -c:a aac -f matroska"), &all).await;
     check(Mov, &format!("{both} -c:a aac -movflags +faststart -f mov"), &all).await;
 }
 
 #[tokio::test]
-async fn an_index_at_the_end_is_found_in_a_file() {
+async fn moov_at_end_is_read_from_a_seekable_file() {
     let engine = engine().await;
-    let folder = source(&format!("{VIDEO} {SOUND} -c:v libx264 -bf 2 -c:a aac -f mov"));
+    let folder = source(&format!("{VIDEO} {AUDIO} -c:v libx264 -bf 2 -c:a aac -f mov"));
     let path = folder.path().join("source");
     for output in [Mp4, Matroska] {
         let bytes = all(engine.remux_file(spec(Mov, output, folder.path()), &path)).await.unwrap();
@@ -215,9 +215,9 @@ async fn an_index_at_the_end_is_found_in_a_file() {
 }
 
 #[tokio::test]
-async fn what_is_something_else_fails_and_leaves_nothing() {
+async fn wrong_container_fails_and_leaves_no_files() {
     let engine = engine().await;
-    let folder = source(&format!("{SOUND} -f wav"));
+    let folder = source(&format!("{AUDIO} -f wav"));
     for input in [MpegTs, MpegPs, Avi, Flv, Asf, Mxf, Ogg, Flac, RemuxInput::Matroska, Mov] {
         for output in [Mp4, Matroska] {
             let end = remux(&engine, &folder, input, output).await;
@@ -226,13 +226,13 @@ async fn what_is_something_else_fails_and_leaves_nothing() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     let relative = engine.remux_file(spec(Wav, Matroska, folder.path()), Path::new("source"));
-    assert!(matches!(all(relative).await, Err(EngineError::Impossible("the path of the source"))));
+    assert!(matches!(all(relative).await, Err(EngineError::InvalidSpec("the path of the source"))));
 }
 
 #[tokio::test]
-async fn an_output_that_grows_too_large_is_named_wherever_it_is_written() {
+async fn oversized_output_is_output_too_large_for_every_container() {
     let engine = engine().await;
-    let folder = source(&format!("{VIDEO} {SOUND} -c:v mpeg2video -q:v 1 -c:a ac3 -f vob"));
+    let folder = source(&format!("{VIDEO} {AUDIO} -c:v mpeg2video -q:v 1 -c:a ac3 -f vob"));
     let bytes = Bytes::from(std::fs::read(folder.path().join("source")).unwrap());
     for output in [Mp4, Matroska] {
         let mut spec = spec(MpegPs, output, folder.path());
@@ -247,11 +247,11 @@ async fn an_output_that_grows_too_large_is_named_wherever_it_is_written() {
 }
 
 #[tokio::test]
-async fn a_cover_picture_is_no_video() {
+async fn cover_art_is_not_a_video_track() {
     let engine = engine().await;
     let folder = TempDir::new().unwrap();
     assert!(ffmpeg(folder.path(), "-f lavfi -i testsrc2=s=64x64 -frames:v 1 cover.png").status.success());
-    let song = format!("{SOUND} -i cover.png -map 0 -map 1 -c:a mp3 -c:v copy -f mp3 source");
+    let song = format!("{AUDIO} -i cover.png -map 0 -map 1 -c:a mp3 -c:v copy -f mp3 source");
     assert!(ffmpeg(folder.path(), &song).status.success());
     for output in [Mp4, Matroska] {
         std::fs::write(folder.path().join("output"), remux(&engine, &folder, Mp3, output).await.unwrap())

@@ -1,8 +1,8 @@
-//! The rule which addresses may be reached. Pure: it resolves nothing and connects to nothing.
+//! Decides which IP addresses may be reached. Pure: it resolves no name and opens no connection.
 //!
-//! What is refused stands in [`table`], each range with the document it comes from.
+//! Forbidden ranges are in [`special_ranges`], each with its source document.
 
-mod table;
+mod special_ranges;
 #[cfg(test)]
 mod tests;
 
@@ -13,60 +13,59 @@ use url::{Host, Url};
 
 use crate::url_rules::{self, UrlProblem};
 
-/// Says of every address whether it may be reached.
+/// Decides for every IP address whether connections are allowed.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     allowed: Vec<IpNet>,
 }
 
-/// An address that must not be reached.
+/// A forbidden IP address.
 ///
-/// The text names the kind of the address, never the address itself: a client must not learn what a name
-/// means inside our network.
+/// The text states the kind of the address, never the address itself: a client must not learn how a name
+/// resolves inside our network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} ({source_text})")]
 pub struct Forbidden {
-    /// What the address is, such as `private network`.
+    /// The kind of address, such as `private network`.
     pub kind: &'static str,
-    /// The document that says so, such as `RFC 1918`.
+    /// The document that defines it, such as `RFC 1918`.
     pub source_text: &'static str,
 }
 
-/// Why a URL must not be requested.
+/// Why a URL is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// The URL is of a form we do not request.
+pub enum UrlRejected {
+    /// The URL has a form that is not allowed.
     #[error(transparent)]
     Url(#[from] UrlProblem),
-    /// Its host is the literal of an address that must not be reached.
+    /// Its host is a literal of a forbidden IP address.
     #[error(transparent)]
     Address(#[from] Forbidden),
 }
 
 impl Guard {
-    /// A guard that lets the public internet through, and what lies in `allowed`.
+    /// A guard that allows the public internet and the ranges in `allowed`.
     ///
-    /// A cloud's metadata address is opened only by a range of exactly that address (`/32`, `/128`): an
-    /// operator who opens a private network rarely means to hand out the machine's credentials.
+    /// A cloud metadata address is allowed only by a range of exactly that address (`/32`, `/128`): an
+    /// operator who allows a private network rarely intends to expose the credentials of the machine.
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self { allowed }
     }
 
-    /// Refuses an address that is not on the public internet, unless the operator opened it.
+    /// Rejects an address that is not on the public internet, unless the operator allowed it.
     pub fn check(&self, ip: IpAddr) -> Result<(), Forbidden> {
-        if self.opens(ip) {
+        if self.is_allowed(ip) {
             return Ok(());
         }
-        table::forbidden(ip).map_or(Ok(()), Err)
+        special_ranges::forbidden(ip).map_or(Ok(()), Err)
     }
 
-    /// Checks what can be known of a URL before its name is resolved: scheme, credentials, length, and a
-    /// literal address.
+    /// Checks a URL before its name is resolved: scheme, credentials, length, and a literal address.
     ///
-    /// To be called at every hop. The HTTP client asks no resolver for a literal, so this is where literals
-    /// are caught. `Url` has turned octal, hexadecimal, short and integer forms into an address already
-    /// (WHATWG URL, host parsing).
-    pub fn check_url(&self, url: &Url) -> Result<(), Refused> {
+    /// Must be called for every request, redirects included. The HTTP client does not resolve literals, so
+    /// this check is their only one. `Url` has already converted octal, hexadecimal, short and integer forms
+    /// to an address (WHATWG URL, host parsing).
+    pub fn check_url(&self, url: &Url) -> Result<(), UrlRejected> {
         url_rules::check(url)?;
         match url.host() {
             Some(Host::Ipv4(ip)) => Ok(self.check(ip.into())?),
@@ -76,8 +75,8 @@ impl Guard {
         }
     }
 
-    fn opens(&self, ip: IpAddr) -> bool {
-        let must_be_exact = table::is_metadata(ip);
+    fn is_allowed(&self, ip: IpAddr) -> bool {
+        let must_be_exact = special_ranges::is_metadata(ip);
         self.allowed
             .iter()
             .any(|net| net.contains(&ip) && (!must_be_exact || net.prefix_len() == net.max_prefix_len()))

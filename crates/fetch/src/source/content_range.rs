@@ -1,17 +1,16 @@
 //! The `Content-Range` field (RFC 9110, 14.4).
 
-/// Which bytes an answer holds.
+/// The range of bytes in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContentRange {
     /// These bytes; `end` is the first byte after them.
     Bytes { start: u64, end: u64, total: Option<u64> },
-    /// None: the range asked for lies outside of a source of this size.
+    /// No bytes: the requested range is outside of a source of this size.
     Unsatisfied { total: u64 },
 }
 
 impl ContentRange {
-    /// Reads the field. `None` for another unit, for what is malformed, and for ranges that contradict
-    /// themselves.
+    /// Parses the field. `None` for another unit, for malformed text, and for contradictory ranges.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (unit, rest) = text.trim().split_once(' ')?;
         if !unit.eq_ignore_ascii_case("bytes") {
@@ -24,12 +23,12 @@ impl ContentRange {
         let total = if total == "*" { None } else { Some(number(total)?) };
         let (first, last) = range.split_once('-')?;
         let (start, end) = (number(first)?, number(last)?.checked_add(1)?);
-        let is_sound = start < end && total.is_none_or(|total| end <= total);
-        is_sound.then_some(Self::Bytes { start, end, total })
+        let is_valid = start < end && total.is_none_or(|total| end <= total);
+        is_valid.then_some(Self::Bytes { start, end, total })
     }
 }
 
-/// Digits only: `parse` alone would take a sign.
+/// Digits only: `parse` alone would accept a sign.
 fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
@@ -50,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradictory_content_range_is_rejected() {
         check("", None);
         check("bytes", None);
         check("bytes 5-9", None);

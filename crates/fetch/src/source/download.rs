@@ -1,4 +1,4 @@
-//! A whole source, through cuts, restarts and busy servers.
+//! Downloads a whole source, with retries after interruptions, restarts and busy servers.
 
 use std::time::Duration;
 
@@ -7,59 +7,60 @@ use kinora_domain::Random;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-use super::{Fetcher, Start, StrongValidator};
-use crate::error::{FetchError, Phase};
+use super::{BodyStart, Fetcher, StrongValidator};
+use crate::error::{FetchError, TimeoutPhase};
 
-/// Takes the bytes of a source, in order.
+/// Receives the bytes of a source, in order.
 pub trait Sink: Send {
-    /// What stops a download from this side: a full disk, a source that is no media, a lost lease.
+    /// A reason of the sink to stop a download: a full disk, a source that is not media, a lost lease.
     type Error: Send;
 
-    /// Forgets everything written so far: the source begins again and may be another one. Called before the
-    /// `write` it is about, never at the very beginning.
+    /// Discards all bytes so far: the source restarts and may be another one. Called before the first
+    /// `write` of the restart, never at the very beginning.
     fn restart(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Takes the next bytes, never none.
+    /// Receives the next bytes; never empty.
     fn write(&mut self, bytes: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later. Returns
-    /// where that one begins. An error ends the download: a later one may go on with [`Pause::tries`].
+    /// Called when an attempt was interrupted: no bytes arrive until the next one begins, perhaps minutes
+    /// later. Returns where that one begins. An error ends the download: a later one may continue with
+    /// [`Pause::retry_budget`].
     fn pause(&mut self, pause: Pause) -> impl Future<Output = Result<NextAttempt, Self::Error>> + Send;
 
-    /// The pause is over and the next attempt begins when this returns.
+    /// Called at the end of the pause; the next attempt begins when this returns.
     fn resume(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Learns the size of the whole source once for each attempt, before its bytes; `None` if the server does
-    /// not say.
+    /// Receives the size of the whole source once for each attempt, before its bytes; `None` if the server
+    /// does not announce it.
     fn announce(&mut self, _total: Option<u64>) {}
 }
 
-/// What a download may still do.
+/// The remaining attempts and time of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tries {
-    /// Attempts that failed since one brought something: so many of
-    /// [`Limits::retry_delays`](crate::Limits::retry_delays) are used up.
+pub struct RetryBudget {
+    /// Failed attempts since the last progress: this number of
+    /// [`Limits::retry_delays`](crate::Limits::retry_delays) is used up.
     pub failures: usize,
-    /// What is left of [`Limits::total`](crate::Limits::total).
-    pub left: Duration,
+    /// The rest of [`Limits::total`](crate::Limits::total).
+    pub time_left: Duration,
 }
 
-/// An attempt broke off, and another one follows.
+/// An interrupted attempt before the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
-    /// How long it is until then.
+    /// Delay until the next attempt.
     pub wait: Duration,
-    /// What is left then.
-    pub tries: Tries,
-    /// Whether it can go on behind the bytes that the sink has. Otherwise they are of no use.
+    /// The remaining attempts and time after the delay.
+    pub retry_budget: RetryBudget,
+    /// Whether the next attempt can continue after the bytes of the sink. Otherwise they are useless.
     pub is_resumable: bool,
 }
 
-/// Where the next attempt begins.
+/// The start of the next attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextAttempt {
-    /// Behind the bytes of the sink, if [`Pause::is_resumable`].
-    Continue,
+    /// After the bytes of the sink, if [`Pause::is_resumable`].
+    Resume,
     /// At the first byte: the sink has dropped all bytes. [`Sink::restart`] is not called for that.
     FromStart,
 }
@@ -78,17 +79,17 @@ pub struct Downloaded {
 /// Why a download ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError<E> {
-    /// The outside: final, or the last of all attempts.
+    /// A fetch error: final, or the last of all attempts.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// The sink said so. Nothing was tried again.
+    /// An error of the sink. It is not retried.
     #[error("the sink ended the download")]
     Sink(E),
 }
 
-/// What is in the sink.
+/// The content of the sink.
 #[derive(Default)]
-struct Held {
+struct Received {
     bytes: u64,
     content_type: Option<String>,
     validator: Option<StrongValidator>,
@@ -97,51 +98,53 @@ struct Held {
 impl Fetcher {
     /// Reads all of `url` into `sink`.
     ///
-    /// After a cut it goes on where it was, provided the server proves by the strong validator that the
-    /// source is the same; otherwise the sink restarts. `Limits::retry_delays` says how often and when it
-    /// tries (± 20 % by `random`, or later if the server asks for it). An attempt that brought what is held
-    /// forward by at least `Limits::stall_bytes`, and can be resumed, begins a new series of attempts: a long
-    /// download over a bad line may be cut often. All of it ends with `Limits::total`.
+    /// After an interruption it resumes at the same offset, if the strong validator proves that the source
+    /// is the same; otherwise the sink restarts. `Limits::retry_delays` sets the number and times of
+    /// attempts (± 20 % by `random`, or later if the server requests it).
     ///
-    /// Dropping the future stops the download; it may be run again from the beginning with a fresh sink.
-    /// `tries` is what an earlier run left, or [`Fetcher::all_tries`].
+    /// An attempt that adds at least `Limits::stall_bytes` to the sink, and is resumable, starts a new
+    /// series of attempts: a long download over a bad connection may be interrupted often. `Limits::total`
+    /// bounds the sum.
+    ///
+    /// Dropping the future stops the download; it may run again from the beginning with a fresh sink.
+    /// `budget` is the rest of an earlier run, or [`Fetcher::full_retry_budget`].
     pub async fn download<S: Sink>(
         &self,
         url: &Url,
         sink: &mut S,
         random: &dyn Random,
-        tries: Tries,
+        budget: RetryBudget,
     ) -> Result<Downloaded, DownloadError<S::Error>> {
-        let deadline = Instant::now() + tries.left;
-        let mut held = Held::default();
-        let mut failures = tries.failures;
+        let deadline = Instant::now() + budget.time_left;
+        let mut received = Received::default();
+        let mut failures = budget.failures;
         let mut furthest = 0;
         loop {
-            let error = match self.attempt(url, sink, &mut held, deadline).await {
+            let error = match self.attempt(url, sink, &mut received, deadline).await {
                 Ok(()) => {
-                    let Held { bytes, content_type, validator } = held;
+                    let Received { bytes, content_type, validator } = received;
                     return Ok(Downloaded { bytes, content_type, validator });
                 }
                 Err(DownloadError::Fetch(error)) if !error.is_final() => error,
                 Err(error) => return Err(error),
             };
-            if held.validator.is_some() && furthest + self.limits.stall_bytes <= held.bytes {
+            if received.validator.is_some() && furthest + self.limits.stall_bytes <= received.bytes {
                 failures = 0;
             }
-            furthest = furthest.max(held.bytes);
+            furthest = furthest.max(received.bytes);
             if matches!(error, FetchError::Changed) {
-                held.validator = None; // the next attempt reads from the beginning
+                received.validator = None; // the next attempt reads from the beginning
             }
 
             let Some(delay) = self.limits.retry_delays.get(failures) else { return Err(error.into()) };
             failures += 1;
-            let asked = error.retry_after().unwrap_or_default().min(self.limits.retry_after_max);
-            let wait = jittered(*delay, random).max(asked);
-            let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(wait);
-            let is_resumable = held.bytes > 0 && held.validator.is_some();
-            let pause = Pause { wait, tries: Tries { failures, left }, is_resumable };
+            let retry_after = error.retry_after().unwrap_or_default().min(self.limits.retry_after_max);
+            let wait = jittered(*delay, random).max(retry_after);
+            let time_left = deadline.saturating_duration_since(Instant::now()).saturating_sub(wait);
+            let is_resumable = received.bytes > 0 && received.validator.is_some();
+            let pause = Pause { wait, retry_budget: RetryBudget { failures, time_left }, is_resumable };
             if sink.pause(pause).await.map_err(DownloadError::Sink)? == NextAttempt::FromStart {
-                held = Held::default(); // `furthest` stays: bytes that come again are no progress
+                received = Received::default(); // `furthest` stays: bytes that come again are no progress
             }
             let waiting = async {
                 sleep(wait).await;
@@ -152,27 +155,27 @@ impl Fetcher {
         }
     }
 
-    /// What a download may do that begins.
-    pub fn all_tries(&self) -> Tries {
-        Tries { failures: 0, left: self.limits.total }
+    /// The attempts and time of a new download.
+    pub fn full_retry_budget(&self) -> RetryBudget {
+        RetryBudget { failures: 0, time_left: self.limits.total }
     }
 
-    /// Asks once and writes what comes. `held` is right also after an error.
+    /// Sends one request and writes the received bytes. `received` is correct even after an error.
     async fn attempt<S: Sink>(
         &self,
         url: &Url,
         sink: &mut S,
-        held: &mut Held,
+        received: &mut Received,
         deadline: Instant,
     ) -> Result<(), DownloadError<S::Error>> {
-        let opening = self.open(url, held.bytes, held.validator.as_ref());
+        let opening = self.open(url, received.bytes, received.validator.as_ref());
         let mut response = within(deadline, opening).await?;
-        if response.start == Start::Beginning {
-            if 0 < held.bytes {
+        if response.start == BodyStart::Beginning {
+            if 0 < received.bytes {
                 sink.restart().await.map_err(DownloadError::Sink)?;
             }
             let (content_type, validator) = (response.content_type.take(), response.validator.take());
-            *held = Held { bytes: 0, content_type, validator };
+            *received = Received { bytes: 0, content_type, validator };
         }
         sink.announce(response.total);
         while let Some(bytes) = within(deadline, response.chunk()).await? {
@@ -181,21 +184,21 @@ impl Fetcher {
             }
             let length = u64::try_from(bytes.len()).expect("a length in memory fits in 64 bits");
             sink.write(bytes).await.map_err(DownloadError::Sink)?;
-            held.bytes += length;
+            received.bytes += length;
         }
         Ok(())
     }
 }
 
-/// Awaits work on the network until the whole download's time is over. The sink is never interrupted.
+/// Awaits network work until the timeout of the whole download. The sink is never interrupted.
 async fn within<T>(
     deadline: Instant,
     work: impl Future<Output = Result<T, FetchError>>,
 ) -> Result<T, FetchError> {
-    timeout_at(deadline, work).await.unwrap_or(Err(FetchError::Timeout(Phase::Total)))
+    timeout_at(deadline, work).await.unwrap_or(Err(FetchError::Timeout(TimeoutPhase::Total)))
 }
 
-/// 80 to 120 % of `delay`, so that the downloads a broken server has cut do not come back all at once.
+/// 80 to 120 % of `delay`, so that downloads interrupted by one server do not all retry at once.
 fn jittered(delay: Duration, random: &dyn Random) -> Duration {
     let mut byte = [0];
     random.fill(&mut byte);
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_moved_by_at_most_a_fifth() {
+    fn retry_delay_jitter_is_at_most_20_percent() {
         for (byte, expected) in [(0, 80), (127, 99), (255, 120)] {
             assert_eq!(jittered(Duration::from_secs(100), &Always(byte)), Duration::from_secs(expected));
         }

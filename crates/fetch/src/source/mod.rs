@@ -1,9 +1,9 @@
-//! Reading sources: [`open`](Fetcher::open) for one answer, [`download`](Fetcher::download) for a whole
-//! source with all that can happen on the way.
+//! Reads sources: [`open`](Fetcher::open) for one response, [`download`](Fetcher::download) for a whole
+//! source with retries.
 
-mod answer;
 mod content_range;
 mod download;
+mod response;
 mod stall;
 mod validator;
 
@@ -12,19 +12,19 @@ use reqwest::{Client, Response, StatusCode};
 use tokio::time::timeout;
 use url::Url;
 
-pub use answer::{SourceResponse, Start};
-pub use download::{DownloadError, Downloaded, NextAttempt, Pause, Sink, Tries};
+pub use download::{DownloadError, Downloaded, NextAttempt, Pause, RetryBudget, Sink};
+pub use response::{BodyStart, SourceResponse};
 pub use validator::StrongValidator;
 
 use crate::client;
-use crate::error::{FetchError, Phase, StartError};
+use crate::error::{ClientBuildError, FetchError, TimeoutPhase};
 use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::resolve::Network;
 use crate::retry_after;
 use crate::url_rules::UrlProblem;
 
-/// Reads sources. Cheap to clone; made once.
+/// Reads sources. Cheap to clone; created once.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     client: Client,
@@ -32,7 +32,7 @@ pub struct Fetcher {
     limits: Limits,
 }
 
-/// From where on a source is wanted, and what must not have changed since the bytes before.
+/// The offset of a request, and the validator that must still match.
 #[derive(Clone, Copy)]
 struct Resume<'a> {
     offset: u64,
@@ -40,22 +40,22 @@ struct Resume<'a> {
 }
 
 impl Fetcher {
-    /// A fetcher that sees the outside through `network`.
-    pub fn new(network: &Network, limits: Limits) -> Result<Self, StartError> {
-        // No connection is kept: every attempt resolves its name anew, and the next source is on another
-        // server anyway.
+    /// A fetcher that connects through `network`.
+    pub fn new(network: &Network, limits: Limits) -> Result<Self, ClientBuildError> {
+        // No connection is reused: every attempt resolves its name again, and the next source usually is on
+        // another server.
         let client = client::build(network, limits.connect, |builder| builder.pool_max_idle_per_host(0))?;
         Ok(Self { client, guard: network.guard.clone(), limits })
     }
 
-    /// Asks for a source once, following redirects, and hands back its answer with the body still to be read.
+    /// Requests a source once, follows redirects, and returns its response with the body unread.
     ///
-    /// With an `offset` above 0 and a `validator` it asks for the bytes from there on, provided the source is
-    /// still the same; [`SourceResponse::start`] says whether the server did so or begins again. Without a
-    /// validator it reads from the beginning: nothing else could prove that the bytes belong together.
+    /// With an `offset` above 0 and a `validator` it requests the bytes from there on, if the source is
+    /// still the same; [`SourceResponse::start`] reports whether the server did so or restarts. Without a
+    /// validator it reads from the beginning, because no other header proves that the bytes belong together.
     ///
-    /// A redirect from https to http is refused: who asked for https would get, without a word, bytes anyone
-    /// on the way could have replaced.
+    /// A redirect from https to http is rejected: the client chose https, and an attacker on the network
+    /// could replace the bytes unnoticed.
     pub async fn open(
         &self,
         url: &Url,
@@ -67,7 +67,7 @@ impl Fetcher {
         SourceResponse::accept(response, resume, &self.limits)
     }
 
-    /// Requests `url` and what it redirects to. The answer has any status but a redirect.
+    /// Requests `url` and follows its redirects. The response has any status except a redirect.
     async fn follow(&self, url: &Url, resume: Option<Resume<'_>>) -> Result<Response, FetchError> {
         let mut url = url.clone();
         for _ in 0..=self.limits.redirects_max {
@@ -85,15 +85,15 @@ impl Fetcher {
             request = request.header(RANGE, format!("bytes={offset}-")).header(IF_RANGE, validator.as_str());
         }
         match timeout(self.limits.headers, request.send()).await {
-            Ok(answer) => answer.map_err(|error| client::trouble(error).into()),
-            Err(_) => Err(FetchError::Timeout(Phase::Headers)),
+            Ok(answer) => answer.map_err(|error| client::transport_error(error).into()),
+            Err(_) => Err(FetchError::Timeout(TimeoutPhase::Headers)),
         }
     }
 }
 
-/// Where an answer sends us; `None` if it is not a redirect.
+/// The target of a redirect; `None` for another response.
 fn redirect(response: &Response, from: &Url) -> Result<Option<Url>, FetchError> {
-    // RFC 9110, 15.4: these five name one place to go to instead. 300 and 304 do not.
+    // RFC 9110, 15.4: these five have a single redirect target. 300 and 304 do not.
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
@@ -101,7 +101,7 @@ fn redirect(response: &Response, from: &Url) -> Result<Option<Url>, FetchError> 
     next_hop(from, &location).map(Some)
 }
 
-/// The URL a `Location` names, which may be relative. Its form and address are checked when it is requested.
+/// The URL of a `Location`, which may be relative. Its form and address are checked when it is requested.
 fn next_hop(from: &Url, location: &str) -> Result<Url, FetchError> {
     let next = from.join(location).map_err(|_| FetchError::Url(UrlProblem::Syntax))?;
     if from.scheme() == "https" && next.scheme() == "http" {
@@ -110,7 +110,7 @@ fn next_hop(from: &Url, location: &str) -> Result<Url, FetchError> {
     Ok(next)
 }
 
-/// Turns every status but 200, 206 and 416 into its error.
+/// Converts every status except 200, 206 and 416 to its error.
 fn refuse(status: StatusCode, headers: &HeaderMap) -> FetchError {
     let status = status.as_u16();
     match status {
@@ -125,7 +125,7 @@ fn refuse(status: StatusCode, headers: &HeaderMap) -> FetchError {
     }
 }
 
-/// The one value of a field. Bytes that are no UTF-8 become replacement characters.
+/// The single value of a field. Bytes that are not valid UTF-8 become replacement characters.
 fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_location_is_read_relative_to_where_it_came_from() {
+    fn redirect_location_resolves_against_its_base_url() {
         check("https://a.example/b/c?d", "e", Ok("https://a.example/b/e"));
         check("https://a.example/b/c?d", "/e?f", Ok("https://a.example/e?f"));
         check("https://a.example/b/c", "//b.example/", Ok("https://b.example/"));
@@ -149,15 +149,15 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_never_gives_up_the_secure_connection() {
-        let refusal = "the server of the source redirects too often or from https to http";
+    fn redirect_from_https_to_http_is_rejected() {
+        let refusal = "the source server redirects too often or from https to http; use the final URL";
         check("https://a.example/", "http://a.example/", Err(refusal));
         check("https://a.example/", "HTTP://b.example:443/", Err(refusal));
     }
 
     #[test]
-    fn a_location_that_is_no_url_is_refused() {
-        let refusal = "the address of the source, or one it redirects to, must be an absolute URL such as \
+    fn redirect_location_without_a_host_is_rejected() {
+        let refusal = "the source URL, or one it redirects to, must be an absolute URL such as \
                        https://example.com/video.mp4";
         check("https://a.example/", "https://", Err(refusal));
         check("https://a.example/", "http://[::1", Err(refusal));

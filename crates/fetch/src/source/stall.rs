@@ -1,17 +1,16 @@
-//! When a body is too slow.
+//! Detects bodies that are too slow.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::{Instant, timeout};
 
-use crate::error::{FetchError, Phase};
+use crate::error::{FetchError, TimeoutPhase};
 use crate::limits::Limits;
 
-/// Cuts a body that brings too little: at least `bytes` in every `window` of waiting.
+/// Aborts a slow body: at least `bytes` must arrive in every `window` of waiting.
 ///
-/// Only the time spent waiting for the network counts. A sink that is slow must not make a good server look
-/// bad.
+/// Only the wait for the network counts. A slow sink must not make a good server fail.
 #[derive(Debug)]
 pub(super) struct StallWatch {
     window: Duration,
@@ -25,14 +24,14 @@ impl StallWatch {
         Self { window: limits.stall, bytes: limits.stall_bytes, waited: Duration::ZERO, received: 0 }
     }
 
-    /// Awaits the next bytes, at most for what is left of the window.
+    /// Awaits the next bytes, at most for the rest of the window.
     pub(super) async fn wait(
         &mut self,
         next: impl Future<Output = Result<Option<Bytes>, FetchError>>,
     ) -> Result<Option<Bytes>, FetchError> {
         let began = Instant::now();
         let left = self.window.saturating_sub(self.waited);
-        let next = timeout(left, next).await.unwrap_or(Err(FetchError::Timeout(Phase::Stalled)))?;
+        let next = timeout(left, next).await.unwrap_or(Err(FetchError::Timeout(TimeoutPhase::Stalled)))?;
         self.waited = self.waited.saturating_add(began.elapsed());
         let length = next.as_ref().map_or(0, Bytes::len);
         self.received = self.received.saturating_add(length.try_into().unwrap_or(u64::MAX));
@@ -47,8 +46,8 @@ impl StallWatch {
 mod tests {
     use super::*;
 
-    /// Receives pieces of `length` bytes, each after `wait_s` on the network, and holds each for `hold_s`.
-    /// The seconds on the network after which the watch cut, or `None` if a thousand pieces came through.
+    /// Receives pieces of `length` bytes, each after `wait_s` on the network, with a pause of `hold_s` after
+    /// each. Returns the seconds on the network until the abort, or `None` if a thousand pieces arrived.
     async fn cut_after(length: usize, wait_s: u64, hold_s: u64) -> Option<u64> {
         let mut watch = StallWatch::new(&Limits::default());
         for piece in 0..1000 {
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_time_the_bytes_are_held_does_not_count() {
+    async fn time_in_the_sink_does_not_count_as_stall() {
         assert_eq!(cut_after(1100, 1, 1000).await, None);
         assert_eq!(cut_after(1, 1, 1000).await, Some(60));
     }

@@ -1,4 +1,4 @@
-//! Which bytes of two answers belong together.
+//! Strong validators: whether the bytes of two responses belong to the same source.
 
 use std::time::Duration;
 
@@ -8,29 +8,28 @@ use reqwest::header::{DATE, ETAG, HeaderMap, LAST_MODIFIED};
 use super::text;
 use crate::retry_after::http_date;
 
-/// Longest validator kept, in bytes. Real ones have some dozen; a longer one would only be sent back and
-/// forth.
+/// Longest stored validator in bytes. Real ones have some dozen; a longer one would only waste bandwidth.
 const VALIDATOR_BYTES_MAX: usize = 1024;
 
-/// How much older than the answer a source must be for its date to be a strong validator.
+/// Minimum age of a source, relative to its response, for its date to be a strong validator.
 ///
-/// RFC 9110, 8.8.2.2 asks for a second between two readings of one clock, and for more where the clocks may
-/// differ, as behind a cache or a balancer. 60 s is what its forerunner named (RFC 7232, 2.2.2).
+/// RFC 9110, 8.8.2.2 requires a second between two readings of one clock, and more where the clocks may
+/// differ, for example with a cache or a load balancer. 60 s comes from its predecessor (RFC 7232, 2.2.2).
 const LAST_MODIFIED_AGE_MIN: Duration = Duration::from_secs(60);
 
-/// A strong ETag or a strong modification date: as long as it is the same, so is every byte of the source.
+/// A strong ETag or a strong modification date: while it is equal, every byte of the source is equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrongValidator(String);
 
 impl StrongValidator {
-    /// The text as it was sent, and as it is sent in `If-Range`.
+    /// The text as received, and as sent in `If-Range`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The strong validator of an answer, if it has one.
+    /// The strong validator of a response, if it has one.
     ///
-    /// An answer with a weak ETag has none, whatever its date: `If-Range` must not carry a date then (RFC
+    /// A response with a weak ETag has none, with any date: `If-Range` must not contain a date then (RFC
     /// 9110, 13.1.5).
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
         let found = match text(headers, &ETAG) {
@@ -40,8 +39,8 @@ impl StrongValidator {
         found.filter(|text| text.len() <= VALIDATOR_BYTES_MAX).map(Self)
     }
 
-    /// Whether an answer contradicts this validator. One that names none does not: a partial answer may leave
-    /// it out.
+    /// Whether a response contradicts this validator. One without a validator does not: a partial response
+    /// may omit it.
     pub(super) fn is_contradicted_by(&self, headers: &HeaderMap) -> bool {
         let name = if self.0.starts_with('"') { ETAG } else { LAST_MODIFIED };
         text(headers, &name).is_some_and(|found| found != self.0)
@@ -77,14 +76,14 @@ mod tests {
     const JUST_NOW: (&str, &str) = ("last-modified", "Sun, 06 Nov 1994 08:48:38 GMT");
 
     #[test]
-    fn a_strong_etag_is_taken_before_a_date() {
+    fn strong_etag_precedes_last_modified() {
         check(&[("etag", "\"a\"")], Some("\"a\""));
         check(&[("etag", "\"\"")], Some("\"\""));
         check(&[("etag", "\"a\""), DATE, MINUTE_AGO], Some("\"a\""));
     }
 
     #[test]
-    fn a_date_is_strong_when_it_is_older_than_the_answer_by_a_minute() {
+    fn last_modified_is_strong_one_minute_before_date() {
         check(&[DATE, MINUTE_AGO], Some(MINUTE_AGO.1));
         check(&[DATE, JUST_NOW], None);
         check(&[MINUTE_AGO], None);
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_or_malformed_etag_leaves_no_validator() {
+    fn weak_or_malformed_etag_gives_no_validator() {
         check(&[], None);
         check(&[("etag", "W/\"a\"")], None);
         check(&[("etag", "W/\"a\""), DATE, MINUTE_AGO], None);
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_another_value_of_the_same_kind_contradicts() {
+    fn only_a_different_validator_of_same_kind_contradicts() {
         let etag = StrongValidator("\"a\"".into());
         assert!(!etag.is_contradicted_by(&headers(&[("etag", "\"a\"")])));
         assert!(!etag.is_contradicted_by(&headers(&[MINUTE_AGO])));

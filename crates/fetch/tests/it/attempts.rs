@@ -1,11 +1,12 @@
-//! How often and when a download is tried again, and when it is given up.
+//! Retries of a download: number, times, and the final failure.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kinora_fetch::{
-    DownloadError, FetchError, Fetcher, Guard, Limits, Network, Phase, Resolve, Resolving, Tries, Unreachable,
+    DownloadError, FetchError, Fetcher, Guard, Limits, Network, Resolve, ResolveFuture, RetryBudget,
+    TimeoutPhase, Unreachable,
 };
 use tokio::time::Instant;
 use url::Url;
@@ -17,71 +18,72 @@ use crate::recorder::{
 use crate::server::{Answer, Server, answer, cut, drip, hang, with_length};
 use crate::sources::unhurried_limits;
 
-/// A name that never resolves, and when it was asked for.
+/// A resolver that never finds a name, with the times of its lookups.
 #[derive(Clone)]
 struct NoSuchName {
     began: Instant,
-    asked: Arc<Mutex<Vec<Duration>>>,
+    lookup_times: Arc<Mutex<Vec<Duration>>>,
 }
 
 impl Resolve for NoSuchName {
-    fn resolve(&self, _host: &str) -> Resolving {
-        self.asked.lock().unwrap().push(self.began.elapsed());
+    fn resolve(&self, _host: &str) -> ResolveFuture {
+        self.lookup_times.lock().unwrap().push(self.began.elapsed());
         Box::pin(async { Err(io::Error::other("no such name")) })
     }
 }
 
-/// No socket is touched, so the clock jumps from wait to wait.
+/// No socket is used, so the clock jumps from wait to wait.
 #[tokio::test(start_paused = true)]
 async fn attempts_are_spread_over_minutes() {
-    let names = NoSuchName { began: Instant::now(), asked: Arc::default() };
+    let names = NoSuchName { began: Instant::now(), lookup_times: Arc::default() };
     let network = Network::with_resolver(Guard::default(), names.clone());
     let fetcher = Fetcher::new(&network, Limits::default()).unwrap();
     let url = Url::parse("https://media.example/a.mp4").unwrap();
-    let result = fetcher.download(&url, &mut Recorder::default(), &Zero, fetcher.all_tries()).await;
+    let result = fetcher.download(&url, &mut Recorder::default(), &Zero, fetcher.full_retry_budget()).await;
     assert!(matches!(
         result,
         Err(DownloadError::Fetch(FetchError::Unreachable { why: Unreachable::Name, .. }))
     ));
 
-    // The lowest jitter: 80 % of the five minutes in all. A timer fires up to a millisecond late.
-    let asked: Vec<u128> = names.asked.lock().unwrap().iter().map(|at| at.as_millis() / 100).collect();
-    assert_eq!(asked, [0, 8, 80, 320, 960, 2400]);
+    // The lowest jitter: 80 % of the five minutes. A timer fires up to a millisecond late.
+    let lookup_times: Vec<u128> =
+        names.lookup_times.lock().unwrap().iter().map(|at| at.as_millis() / 100).collect();
+    assert_eq!(lookup_times, [0, 8, 80, 320, 960, 2400]);
 }
 
-/// What a download leaves that ends in a pause is what a later one may still do.
+/// A later download continues with the retry budget of one that ended in a pause.
 #[tokio::test(start_paused = true)]
-async fn a_download_that_ends_in_a_pause_goes_on_later() {
-    let names = NoSuchName { began: Instant::now(), asked: Arc::default() };
+async fn parked_download_resumes_with_remaining_retries() {
+    let names = NoSuchName { began: Instant::now(), lookup_times: Arc::default() };
     let network = Network::with_resolver(Guard::default(), names.clone());
     let limits = Limits::default();
     let (retries, total) = (limits.retry_delays.len(), limits.total);
     let fetcher = Fetcher::new(&network, limits).unwrap();
     let url = Url::parse("https://media.example/a.mp4").unwrap();
-    let (mut tries, mut ended) = (fetcher.all_tries(), Vec::new());
+    let (mut tries, mut ended) = (fetcher.full_retry_budget(), Vec::new());
     for _ in 0..retries {
         let mut sink = Recorder { pauses_max: Some(0), ..Recorder::default() };
         let result = fetcher.download(&url, &mut sink, &Zero, tries).await;
         assert!(matches!(result, Err(DownloadError::Sink(Full))));
         let [pause] = sink.pauses[..] else { panic!("one pause: {:?}", sink.pauses) };
         assert!(!pause.is_resumable);
-        assert!(pause.tries.left <= tries.left - pause.wait);
-        tries = pause.tries;
+        assert!(pause.retry_budget.time_left <= tries.time_left - pause.wait);
+        tries = pause.retry_budget;
         ended.push((pause.wait.as_millis(), tries.failures));
     }
     assert_eq!(ended, [(800, 1), (7_200, 2), (24_000, 3), (64_000, 4), (144_000, 5)]);
-    assert_eq!(total.abs_diff(tries.left).as_secs(), 240);
+    assert_eq!(total.abs_diff(tries.time_left).as_secs(), 240);
     let result = fetcher.download(&url, &mut Recorder::default(), &Zero, tries).await;
     assert!(matches!(result, Err(DownloadError::Fetch(_))));
-    assert_eq!(names.asked.lock().unwrap().len(), retries + 1);
+    assert_eq!(names.lookup_times.lock().unwrap().len(), retries + 1);
 
-    let spent = Tries { left: Duration::ZERO, ..fetcher.all_tries() };
+    let spent = RetryBudget { time_left: Duration::ZERO, ..fetcher.full_retry_budget() };
     let result = fetcher.download(&url, &mut Recorder::default(), &Zero, spent).await;
-    assert!(matches!(result, Err(DownloadError::Fetch(FetchError::Timeout(Phase::Total)))));
+    assert!(matches!(result, Err(DownloadError::Fetch(FetchError::Timeout(TimeoutPhase::Total)))));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_begins_at_the_first_byte_when_the_sink_dropped_its_bytes() {
+async fn retry_begins_at_byte_zero_when_sink_dropped_bytes() {
     let server = Server::start(|number, request| match number {
         0 => cut_after(10, request),
         _ => cut_after(SOURCE.len(), request),
@@ -91,11 +93,11 @@ async fn an_attempt_begins_at_the_first_byte_when_the_sink_dropped_its_bytes() {
     let downloaded = download(&server, &mut sink).await.unwrap();
     assert!(sink.pauses[0].is_resumable);
     assert_eq!(downloaded.bytes, SOURCE.len() as u64);
-    assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
+    assert_eq!((sink.stored.as_str(), sink.restarts), (SOURCE, 0));
 }
 
 #[tokio::test]
-async fn a_busy_server_is_asked_again_when_it_says() {
+async fn retry_after_delays_next_attempt() {
     let server = Server::start(|number, _| match number {
         0 => answer(with_length("503 Busy", "retry-after: 3600\r\n", "")),
         1 => answer(with_length("429 Too Many", "retry-after: 0\r\n", "")),
@@ -114,23 +116,23 @@ async fn a_busy_server_is_asked_again_when_it_says() {
         }
         assert_eq!(server.connections(), 1);
         clock.advance(Duration::from_secs(1)).await;
-        // No time to wait is not less than the ordinary delay.
+        // A `Retry-After` of zero does not shorten the ordinary delay.
         until(&mut progress, |progress| progress.pauses == 2).await;
         assert_eq!(server.connections(), 2);
         clock.advance(limits.retry_delays[1]).await;
     };
     let (downloaded, ()) = tokio::join!(download_with(&server, &mut sink, limits.clone()), waiting);
     downloaded.unwrap();
-    assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
+    assert_eq!((sink.stored.as_str(), sink.restarts), (SOURCE, 0));
 }
 
 #[tokio::test]
-async fn a_server_that_stays_broken_gets_six_requests() {
+async fn permanent_server_error_gets_six_requests() {
     let busy = Server::always(with_length("500 Broken", "", "")).await;
     let (error, _) = download_fails(&busy).await;
     assert!(matches!(error, FetchError::Refused { status: 500, retry_after: None }), "{error:?}");
     assert_eq!(error.failure().code.as_str(), "source_unreachable");
-    assert_eq!(error.failure().message, "the server of the source answered 500");
+    assert_eq!(error.failure().message, "the source server responded with status 500");
     assert_eq!(busy.requests().len(), 6);
 
     let silent = Server::start(|_, _| cut("")).await;
@@ -140,7 +142,7 @@ async fn a_server_that_stays_broken_gets_six_requests() {
 }
 
 #[tokio::test]
-async fn a_final_answer_is_not_asked_for_twice() {
+async fn final_error_is_not_retried() {
     for status in [401, 403, 404, 410] {
         let server = Server::always(with_length(&format!("{status} No"), "", "")).await;
         let (error, sink) = download_fails(&server).await;
@@ -150,16 +152,16 @@ async fn a_final_answer_is_not_asked_for_twice() {
 }
 
 #[tokio::test]
-async fn a_long_download_may_be_cut_as_often_as_it_goes_forward() {
+async fn progress_resets_retry_count() {
     let server = Server::start(|_, request| cut_after(3, request)).await;
     let mut sink = Recorder::default();
     let done = download_with(&server, &mut sink, Limits { stall_bytes: 3, ..limits() }).await.unwrap();
-    assert_eq!((done.bytes, sink.held.as_str(), sink.restarts), (36, SOURCE, 0));
+    assert_eq!((done.bytes, sink.stored.as_str(), sink.restarts), (36, SOURCE, 0));
     assert_eq!(server.requests().len(), 12);
 }
 
 #[tokio::test]
-async fn going_forward_by_too_little_or_in_vain_is_no_progress() {
+async fn small_or_discarded_progress_keeps_retry_count() {
     let crumbs = Server::start(|_, request| cut_after(3, request)).await;
     let mut sink = Recorder::default();
     let result = download_with(&crumbs, &mut sink, Limits { stall_bytes: 4, ..limits() }).await;
@@ -167,9 +169,9 @@ async fn going_forward_by_too_little_or_in_vain_is_no_progress() {
         result,
         Err(DownloadError::Fetch(FetchError::Unreachable { why: Unreachable::Cut, .. }))
     ));
-    assert_eq!((crumbs.requests().len(), sink.held.as_str()), (6, &SOURCE[..18]));
+    assert_eq!((crumbs.requests().len(), sink.stored.as_str()), (6, &SOURCE[..18]));
 
-    // Without a validator nothing is kept, whether as much comes each time or more.
+    // Without a validator no bytes are reused, whether an attempt receives more than the last one or not.
     for growth in [0, 3] {
         let vain = Server::start(move |number, _| {
             let body = &SOURCE[..3 + growth * number];
@@ -198,8 +200,8 @@ async fn stalled_attempt_is_cut_and_resumed() {
     let mut progress = sink.progress();
     let clock = StillClock::stop();
     let stalling = async {
-        for (attempt, held) in [(1, 0), (2, 10)] {
-            until(&mut progress, |progress| (progress.answers, progress.held) == (attempt, held)).await;
+        for (attempt, stored) in [(1, 0), (2, 10)] {
+            until(&mut progress, |progress| (progress.answers, progress.stored) == (attempt, stored)).await;
             clock.advance(limits.stall).await;
             until(&mut progress, |progress| progress.pauses == attempt).await;
             clock.advance(limits.retry_delays[attempt - 1]).await;
@@ -207,11 +209,11 @@ async fn stalled_attempt_is_cut_and_resumed() {
     };
     let (downloaded, ()) = tokio::join!(download_with(&server, &mut sink, limits.clone()), stalling);
     downloaded.unwrap();
-    assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
+    assert_eq!((sink.stored.as_str(), sink.restarts), (SOURCE, 0));
     assert_eq!(server.fields("range"), [None, None, Some("bytes=10-".into())]);
 }
 
-/// A download ends at its total limit although what it waits for would have a day more.
+/// A download ends at its total limit although its current wait may take a day longer.
 async fn check_total_limit(
     answer: impl Fn() -> Answer + Send + Sync + 'static,
     is_waiting: impl Fn(&Progress) -> bool,
@@ -227,7 +229,7 @@ async fn check_total_limit(
     };
     let result = jumping_after(is_waiting, download_with(&server, &mut sink, limits)).await;
     let Err(DownloadError::Fetch(error)) = result else { panic!("{result:?}") };
-    assert!(matches!(error, FetchError::Timeout(Phase::Total)) && error.is_final(), "{error:?}");
+    assert!(matches!(error, FetchError::Timeout(TimeoutPhase::Total)) && error.is_final(), "{error:?}");
     assert_eq!(error.code().as_str(), "source_timeout");
     assert_eq!(server.connections(), 1);
 }
@@ -239,7 +241,7 @@ async fn total_limit_ends_a_body() {
 }
 
 #[tokio::test]
-async fn total_limit_ends_an_opening() {
+async fn total_limit_ends_connecting() {
     check_total_limit(|| hang(""), |_| true).await;
 }
 

@@ -1,11 +1,11 @@
-//! Tokio's clock in the hands of a test. A machine under load must not change a result, so no limit is short
-//! on the real clock.
+//! Control of tokio's clock in tests. A machine under load must not change a result, so no limit is short on
+//! the real clock.
 
 use std::time::Duration;
 
 use tokio::task::{JoinHandle, yield_now};
 
-/// No test that passes takes as long on the real clock.
+/// Longer than any passing test on the real clock.
 pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// Awaits `work` on a clock that jumps from timer to timer. The result must not depend on bytes in flight:

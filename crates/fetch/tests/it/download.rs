@@ -1,4 +1,4 @@
-//! Whole sources: cuts, changes and busy servers on the way.
+//! Downloads of whole sources, with interruptions, changes and busy servers.
 
 use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits};
 
@@ -6,38 +6,38 @@ use crate::recorder::{Full, Recorder, SOURCE, cut_after, download, download_fail
 use crate::server::{Server, answer, cut, with_length};
 
 #[tokio::test]
-async fn a_source_is_read_to_its_end() {
+async fn whole_source_is_read_over_one_connection() {
     let server =
         Server::always(with_length("200 OK", "content-type: video/mp4\r\netag: \"v1\"\r\n", SOURCE)).await;
     let mut sink = Recorder::default();
     let done = download(&server, &mut sink).await.unwrap();
     assert_eq!((done.bytes, done.content_type.as_deref()), (36, Some("video/mp4")));
     assert_eq!(done.validator.unwrap().as_str(), "\"v1\"");
-    assert_eq!((sink.held.as_str(), sink.restarts, sink.totals), (SOURCE, 0, vec![Some(36)]));
+    assert_eq!((sink.stored.as_str(), sink.restarts, sink.totals), (SOURCE, 0, vec![Some(36)]));
     assert_eq!(server.connections(), 1);
 }
 
 #[tokio::test]
-async fn an_empty_source_is_a_source() {
+async fn empty_source_is_valid() {
     let mut sink = Recorder::default();
     let done = download(&Server::always(with_length("200 OK", "", "")).await, &mut sink).await.unwrap();
     assert_eq!(done, Downloaded { bytes: 0, content_type: None, validator: None });
-    assert_eq!((sink.held.as_str(), sink.restarts), ("", 0));
+    assert_eq!((sink.stored.as_str(), sink.restarts), ("", 0));
 }
 
 #[tokio::test]
-async fn a_cut_is_resumed_where_it_was() {
+async fn cut_download_resumes_with_range_and_if_range() {
     let server = Server::start(|number, request| cut_after(if number == 0 { 10 } else { 99 }, request)).await;
     let mut sink = Recorder::default();
     let done = download(&server, &mut sink).await.unwrap();
-    assert_eq!((done.bytes, sink.held.as_str(), sink.restarts), (36, SOURCE, 0));
+    assert_eq!((done.bytes, sink.stored.as_str(), sink.restarts), (36, SOURCE, 0));
     assert_eq!(sink.totals, [Some(36), Some(36)]);
     assert_eq!(server.fields("range"), [None, Some("bytes=10-".into())]);
     assert_eq!(server.fields("if-range"), [None, Some("\"v1\"".into())]);
 }
 
 #[tokio::test]
-async fn a_cut_without_a_length_is_resumed_and_ends_also_at_its_very_end() {
+async fn chunked_body_cut_is_resumed() {
     let chunk = "HTTP/1.1 200 OK\r\netag: \"v1\"\r\ntransfer-encoding: chunked\r\n\r\n5\r\nmedia\r\n";
     let server = Server::start(move |number, _| match number {
         0 => cut(chunk),
@@ -46,12 +46,12 @@ async fn a_cut_without_a_length_is_resumed_and_ends_also_at_its_very_end() {
     .await;
     let mut sink = Recorder::default();
     let done = download(&server, &mut sink).await.unwrap();
-    assert_eq!((done.bytes, sink.held.as_str(), sink.restarts), (5, "media", 0));
+    assert_eq!((done.bytes, sink.stored.as_str(), sink.restarts), (5, "media", 0));
     assert_eq!(done.validator.unwrap().as_str(), "\"v1\"");
 }
 
 #[tokio::test]
-async fn a_strong_modification_date_resumes_as_well() {
+async fn strong_last_modified_resumes_with_if_range() {
     let dates = "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nlast-modified: Sun, 06 Nov 1994 07:00:00 GMT\r\n";
     let first = format!("HTTP/1.1 200 OK\r\n{dates}content-length: 10\r\n\r\n12345");
     let rest =
@@ -61,12 +61,12 @@ async fn a_strong_modification_date_resumes_as_well() {
             .await;
     let mut sink = Recorder::default();
     download(&server, &mut sink).await.unwrap();
-    assert_eq!((sink.held.as_str(), sink.restarts), ("1234567890", 0));
+    assert_eq!((sink.stored.as_str(), sink.restarts), ("1234567890", 0));
     assert_eq!(server.fields("if-range"), [None, Some("Sun, 06 Nov 1994 07:00:00 GMT".into())]);
 }
 
 #[tokio::test]
-async fn a_source_that_changed_begins_again() {
+async fn changed_etag_restarts_the_download() {
     let server = Server::start(|number, request| match number {
         0 => cut_after(10, request),
         _ => answer(with_length("200 OK", "etag: \"v2\"\r\ncontent-type: video/webm\r\n", "another source")),
@@ -76,11 +76,11 @@ async fn a_source_that_changed_begins_again() {
     let done = download(&server, &mut sink).await.unwrap();
     assert_eq!((done.bytes, done.content_type.as_deref()), (14, Some("video/webm")));
     assert_eq!(done.validator.unwrap().as_str(), "\"v2\"");
-    assert_eq!((sink.held.as_str(), sink.restarts), ("another source", 1));
+    assert_eq!((sink.stored.as_str(), sink.restarts), ("another source", 1));
 }
 
 #[tokio::test]
-async fn a_weak_validator_or_none_begins_again_without_a_range() {
+async fn weak_or_missing_validator_restarts_without_range() {
     for fields in ["etag: W/\"v1\"\r\n", ""] {
         let server = Server::start(move |number, _| match number {
             0 => cut(format!("HTTP/1.1 200 OK\r\n{fields}content-length: 36\r\n\r\n01234")),
@@ -89,13 +89,13 @@ async fn a_weak_validator_or_none_begins_again_without_a_range() {
         .await;
         let mut sink = Recorder::default();
         download(&server, &mut sink).await.unwrap();
-        assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 1));
+        assert_eq!((sink.stored.as_str(), sink.restarts), (SOURCE, 1));
         assert_eq!(server.fields("range"), [None, None]);
     }
 }
 
 #[tokio::test]
-async fn a_server_that_answers_ranges_wrongly_is_asked_for_the_whole() {
+async fn wrong_range_response_restarts_download() {
     for fields in
         ["content-range: bytes 9-35/36\r\n", "content-range: bytes 10-35/36\r\netag: \"v2\"\r\n", ""]
     {
@@ -107,13 +107,13 @@ async fn a_server_that_answers_ranges_wrongly_is_asked_for_the_whole() {
         .await;
         let mut sink = Recorder::default();
         download(&server, &mut sink).await.unwrap();
-        assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 1), "{fields}");
+        assert_eq!((sink.stored.as_str(), sink.restarts), (SOURCE, 1), "{fields}");
         assert_eq!(server.fields("range"), [None, Some("bytes=10-".into()), None], "{fields}");
     }
 }
 
 #[tokio::test]
-async fn a_source_that_vanishes_in_the_middle_is_not_found() {
+async fn resume_with_404_is_not_found() {
     let server = Server::start(|number, request| match number {
         0 => cut_after(10, request),
         _ => answer(with_length("404 Gone", "", "")),
@@ -121,11 +121,11 @@ async fn a_source_that_vanishes_in_the_middle_is_not_found() {
     .await;
     let (error, sink) = download_fails(&server).await;
     assert!(matches!(error, FetchError::NotFound { status: 404 }), "{error:?}");
-    assert_eq!((server.requests().len(), sink.held.as_str()), (2, &SOURCE[..10]));
+    assert_eq!((server.requests().len(), sink.stored.as_str()), (2, &SOURCE[..10]));
 }
 
 #[tokio::test]
-async fn a_sink_that_refuses_ends_the_download_at_once() {
+async fn sink_error_ends_download() {
     let server = Server::always(with_length("200 OK", "", SOURCE)).await;
     let mut sink = Recorder { bytes_max: Some(10), ..Recorder::default() };
     let result = download(&server, &mut sink).await;
@@ -134,7 +134,7 @@ async fn a_sink_that_refuses_ends_the_download_at_once() {
 }
 
 #[tokio::test]
-async fn a_source_above_the_limit_is_refused_and_not_tried_again() {
+async fn source_above_size_limit_is_rejected_without_retry() {
     let claimed = Server::always(with_length("200 OK", "", SOURCE)).await;
     let chunked = Server::always(format!(
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n24\r\n{SOURCE}\r\n0\r\n\r\n"
@@ -145,12 +145,12 @@ async fn a_source_above_the_limit_is_refused_and_not_tried_again() {
         let result = download_with(&server, &mut sink, Limits { bytes_max: 35, ..limits() }).await;
         let Err(DownloadError::Fetch(error)) = result else { panic!("{result:?}") };
         assert_eq!(error.code().as_str(), "source_too_large");
-        assert_eq!((server.requests().len(), sink.held.as_str()), (1, ""));
+        assert_eq!((server.requests().len(), sink.stored.as_str()), (1, ""));
     }
 }
 
 #[tokio::test]
-async fn a_download_may_run_on_any_thread() {
+async fn download_future_is_send() {
     let server = Server::always(with_length("200 OK", "", SOURCE)).await;
     let download =
         tokio::spawn(async move { download(&server, &mut Recorder::default()).await.map(|done| done.bytes) });

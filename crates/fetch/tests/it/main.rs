@@ -1,4 +1,4 @@
-//! Fetch seen from outside: real sockets on loopback, servers that do what they are told.
+//! Tests through the public API: real sockets on loopback, with scripted servers.
 #![allow(
     clippy::unwrap_used,
     reason = "everything here is a test, also what stands outside of a test function"
@@ -6,12 +6,12 @@
 
 mod attempts;
 mod clock;
+mod dns;
 mod download;
-mod names;
 mod open;
-mod posts;
 mod ranges;
 mod recorder;
 mod redirects;
 mod server;
 mod sources;
+mod webhooks;

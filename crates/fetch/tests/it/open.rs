@@ -1,6 +1,6 @@
-//! One answer: what is asked, what is taken and what is refused.
+//! Single responses: the request, accepted and rejected responses.
 
-use kinora_fetch::{FetchError, Limits, Phase, Start, StrongValidator, Unreachable};
+use kinora_fetch::{BodyStart, FetchError, Limits, StrongValidator, TimeoutPhase, Unreachable};
 use tokio::net::TcpListener;
 use url::Url;
 
@@ -9,12 +9,12 @@ use crate::server::{DRIP, Server, answer, cut, drip, hang, with_length};
 use crate::sources::{check_refused, fetcher, fetcher_with, is_broken, is_cut, open, read, unhurried_limits};
 
 #[tokio::test]
-async fn the_request_says_who_asks_and_accepts_no_coding() {
+async fn request_has_user_agent_and_identity_encoding() {
     let server =
         Server::always(with_length("200 OK", "content-type: video/mp4\r\netag: \"v1\"\r\n", "media")).await;
     let mut response = open(&server).await.unwrap();
 
-    assert_eq!(response.start, Start::Beginning);
+    assert_eq!(response.start, BodyStart::Beginning);
     assert_eq!(response.total, Some(5));
     assert_eq!(response.content_type.as_deref(), Some("video/mp4"));
     assert_eq!(response.validator.as_ref().map(StrongValidator::as_str), Some("\"v1\""));
@@ -29,7 +29,7 @@ async fn the_request_says_who_asks_and_accepts_no_coding() {
 }
 
 #[tokio::test]
-async fn every_attempt_makes_a_connection_of_its_own() {
+async fn every_attempt_opens_a_new_connection() {
     let server = Server::always(with_length("200 OK", "", "media")).await;
     let fetcher = fetcher();
     for connections in [1, 2] {
@@ -40,7 +40,7 @@ async fn every_attempt_makes_a_connection_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_body_without_a_length_is_read_to_its_end() {
+async fn body_without_content_length_is_read_to_its_end() {
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nmedia\r\n0\r\n\r\n";
     let mut response = open(&Server::always(chunked).await).await.unwrap();
     assert_eq!(response.total, None);
@@ -52,7 +52,7 @@ async fn a_body_without_a_length_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_shorter_than_announced_is_a_cut() {
+async fn body_shorter_than_announced_is_cut_and_retryable() {
     for bytes in [
         "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nmedia",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nmedia\r\n",
@@ -67,13 +67,13 @@ async fn a_body_that_is_shorter_than_announced_is_a_cut() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_longer_than_announced_ends_where_it_was_announced() {
+async fn body_is_cut_at_content_length() {
     let server = Server::always("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nmedia").await;
     assert!(matches!(read(&mut open(&server).await.unwrap()).await, (text, None) if text == "med"));
 }
 
 #[tokio::test]
-async fn statuses_say_whether_to_try_again() {
+async fn status_decides_whether_to_retry() {
     for status in [401, 403, 404, 410] {
         let is_it =
             |error: &FetchError| matches!(error, FetchError::NotFound { status: found } if *found == status);
@@ -97,7 +97,7 @@ async fn retry_after_is_read_as_seconds_and_as_a_date() {
 }
 
 #[tokio::test]
-async fn a_compressed_answer_is_refused() {
+async fn content_encoding_is_rejected() {
     let is_it = |error: &FetchError| matches!(error, FetchError::Encoded);
     for coding in ["gzip", "br", "deflate", "zstd", "identity, gzip", "GZIP"] {
         check_refused(with_length("200 OK", &format!("content-encoding: {coding}\r\n"), "x"), is_it, true)
@@ -111,7 +111,7 @@ async fn a_compressed_answer_is_refused() {
 }
 
 #[tokio::test]
-async fn answers_that_are_not_http_or_too_large_in_the_head_are_refused() {
+async fn invalid_http_or_oversized_response_head_is_rejected() {
     check_refused("", is_broken, false).await;
     check_refused("SSH-2.0-OpenSSH_9.2\r\n", is_broken, false).await;
     check_refused("HTTP/1.1 200 OK\r\ncontent-length: five\r\n\r\nmedia", is_broken, false).await;
@@ -122,7 +122,7 @@ async fn answers_that_are_not_http_or_too_large_in_the_head_are_refused() {
 }
 
 #[tokio::test]
-async fn a_source_that_claims_more_than_the_limit_is_refused_before_its_first_byte() {
+async fn content_length_above_limit_is_rejected_before_the_body() {
     let is_it =
         |error: &FetchError| matches!(error, FetchError::TooLarge { bytes_max } if *bytes_max == 1 << 40);
     check_refused(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", (1u64 << 40) + 1), is_it, true)
@@ -135,7 +135,7 @@ async fn a_source_that_claims_more_than_the_limit_is_refused_before_its_first_by
 }
 
 #[tokio::test]
-async fn a_source_of_unknown_size_is_cut_off_at_the_limit() {
+async fn chunked_source_is_too_large_at_the_limit() {
     let fetcher = fetcher_with(Limits { bytes_max: 7, ..unhurried_limits() });
     let server = Server::always(
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\n1234567\r\n1\r\n8\r\n0\r\n\r\n",
@@ -151,7 +151,10 @@ async fn headers_that_never_end_time_out() {
     for answer in [|| hang(""), || hang("HTTP/1.1 200 OK\r\n"), || drip("HTTP/1.1 200 OK\r\nx: ", "y")] {
         let server = Server::start(move |_, _| answer()).await;
         let error = jumping_after(server.answered(1), open(&server)).await.unwrap_err();
-        assert!(matches!(error, FetchError::Timeout(Phase::Headers)) && !error.is_final(), "{error:?}");
+        assert!(
+            matches!(error, FetchError::Timeout(TimeoutPhase::Headers)) && !error.is_final(),
+            "{error:?}"
+        );
     }
 }
 
@@ -160,12 +163,12 @@ async fn dripping_body_times_out_as_stalled() {
     let slow = Server::start(|_, _| drip("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", "x")).await;
     let mut response = open(&slow).await.unwrap();
     let error = jumping(read(&mut response)).await.1.unwrap();
-    assert!(matches!(error, FetchError::Timeout(Phase::Stalled)) && !error.is_final(), "{error:?}");
+    assert!(matches!(error, FetchError::Timeout(TimeoutPhase::Stalled)) && !error.is_final(), "{error:?}");
 }
 
 #[tokio::test]
 async fn body_just_fast_enough_never_stalls() {
-    // Two pieces are enough for a window in which ten come; the body lasts for three windows.
+    // Two pieces are enough for a window in which ten arrive; the body lasts for three windows.
     let limits = Limits { stall: 10 * DRIP, stall_bytes: 100, ..unhurried_limits() };
     let body = 3 * 10 * 50;
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {body}\r\n\r\n");
@@ -175,7 +178,7 @@ async fn body_just_fast_enough_never_stalls() {
     let clock = StillClock::stop();
     let mut received = 0;
     loop {
-        // The clock moves while the body is waited for: only such time counts.
+        // The clock advances during the wait for the body: only such time counts.
         let (chunk, ()) = tokio::join!(response.chunk(), clock.advance(DRIP));
         let Some(bytes) = chunk.unwrap() else { break };
         received += bytes.len();
@@ -193,11 +196,11 @@ async fn body_that_stops_in_the_middle_times_out_as_stalled() {
     }
     assert_eq!(received, b"media");
     let error = jumping(response.chunk()).await.unwrap_err();
-    assert!(matches!(error, FetchError::Timeout(Phase::Stalled)), "{error:?}");
+    assert!(matches!(error, FetchError::Timeout(TimeoutPhase::Stalled)), "{error:?}");
 }
 
 #[tokio::test]
-async fn nobody_at_the_port_and_no_tls_behind_it_are_told_apart() {
+async fn refused_connection_and_tls_error_differ() {
     let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let url = Url::parse(&format!("http://127.0.0.1:{port}/")).unwrap();
     let error = fetcher().open(&url, 0, None).await.unwrap_err();

@@ -1,11 +1,11 @@
-//! Going on after a cut: which parts belong to the bytes before.
+//! Resuming after an interruption: which partial responses continue the bytes before.
 
-use kinora_fetch::{FetchError, SourceResponse, Start, StrongValidator};
+use kinora_fetch::{BodyStart, FetchError, SourceResponse, StrongValidator};
 
 use crate::server::{Answer, Server, answer, cut, with_length};
 use crate::sources::{fetcher, is_broken, is_cut, read};
 
-/// Reads 5 of 10 bytes, then asks for the rest, which is answered by `rest`.
+/// Reads 5 of 10 bytes, then requests the rest, with `rest` as the response.
 async fn resumed(
     rest: impl Fn() -> Answer + Send + Sync + 'static,
 ) -> (Server, Result<SourceResponse, FetchError>) {
@@ -21,12 +21,12 @@ async fn resumed(
 }
 
 #[tokio::test]
-async fn the_rest_is_asked_for_only_if_the_source_is_the_same() {
+async fn resume_sends_if_range() {
     let rest =
         "HTTP/1.1 206 Partial Content\r\ncontent-range: bytes 5-9/10\r\ncontent-length: 5\r\n\r\n67890";
     let (server, response) = resumed(move || answer(rest)).await;
     let mut response = response.unwrap();
-    assert_eq!(response.start, Start::Resumed);
+    assert_eq!(response.start, BodyStart::Resumed);
     assert_eq!(response.total, Some(10));
     assert_eq!(response.validator.as_ref().map(StrongValidator::as_str), Some("\"v1\""));
     assert!(matches!(read(&mut response).await, (text, None) if text == "67890"));
@@ -35,26 +35,26 @@ async fn the_rest_is_asked_for_only_if_the_source_is_the_same() {
 }
 
 #[tokio::test]
-async fn without_a_validator_or_an_offset_the_whole_source_is_asked_for() {
+async fn no_range_without_validator_or_offset() {
     let server = Server::always(with_length("200 OK", "etag: \"v1\"\r\n", "media")).await;
     let first = fetcher().open(&server.url("/"), 3, None).await.unwrap();
     let second = fetcher().open(&server.url("/"), 0, first.validator.as_ref()).await.unwrap();
-    assert_eq!([first.start, second.start], [Start::Beginning, Start::Beginning]);
+    assert_eq!([first.start, second.start], [BodyStart::Beginning, BodyStart::Beginning]);
     assert_eq!(server.fields("range"), [None, None]);
     assert_eq!(server.fields("if-range"), [None, None]);
 }
 
 #[tokio::test]
-async fn a_whole_source_in_answer_to_a_range_begins_again() {
+async fn status_200_to_a_range_request_restarts() {
     let (_server, response) = resumed(|| answer(with_length("200 OK", "etag: \"v2\"\r\n", "other"))).await;
     let mut response = response.unwrap();
-    assert_eq!(response.start, Start::Beginning);
+    assert_eq!(response.start, BodyStart::Beginning);
     assert_eq!(response.validator.as_ref().map(StrongValidator::as_str), Some("\"v2\""));
     assert!(matches!(read(&mut response).await, (text, None) if text == "other"));
 }
 
 #[tokio::test]
-async fn a_part_that_does_not_fit_is_refused() {
+async fn partial_response_at_wrong_offset_is_rejected() {
     for (status, fields) in [
         ("206 Partial Content", ""),
         ("206 Partial Content", "content-range: bytes 4-8/10\r\n"),
@@ -81,7 +81,7 @@ async fn a_part_that_does_not_fit_is_refused() {
 }
 
 #[tokio::test]
-async fn a_part_without_a_length_must_have_the_bytes_it_announces() {
+async fn partial_response_ends_at_its_content_range() {
     let part = |body: &str| {
         format!(
             "HTTP/1.1 206 Partial Content\r\ncontent-range: bytes 5-9/10\r\ntransfer-encoding: chunked\r\n\r\n\
@@ -103,7 +103,7 @@ async fn a_part_without_a_length_must_have_the_bytes_it_announces() {
 }
 
 #[tokio::test]
-async fn a_shorter_part_than_asked_for_is_taken_and_then_a_cut() {
+async fn short_partial_response_counts_as_cut() {
     let (_server, response) =
         resumed(|| answer(with_length("206 Partial Content", "content-range: bytes 5-7/10\r\n", "678")))
             .await;
@@ -113,11 +113,11 @@ async fn a_shorter_part_than_asked_for_is_taken_and_then_a_cut() {
 }
 
 #[tokio::test]
-async fn a_source_that_ends_where_it_was_cut_is_whole() {
+async fn range_at_end_completes_download() {
     let (_server, response) =
         resumed(|| answer(with_length("416 Range Not Satisfiable", "content-range: bytes */5\r\n", "no")))
             .await;
     let mut response = response.unwrap();
-    assert_eq!((response.start, response.total), (Start::Resumed, Some(5)));
+    assert_eq!((response.start, response.total), (BodyStart::Resumed, Some(5)));
     assert!(matches!(read(&mut response).await, (text, None) if text.is_empty()));
 }

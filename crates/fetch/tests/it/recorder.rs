@@ -1,4 +1,4 @@
-//! What the tests of downloads share: a sink that remembers, and a server that cuts.
+//! Helpers of the download tests: a recording sink, and a server that interrupts.
 
 use bytes::Bytes;
 use kinora_domain::Random;
@@ -18,18 +18,18 @@ impl Random for Zero {
     }
 }
 
-/// Writes down what happens to it.
+/// A sink that records its calls.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    pub(crate) held: String,
+    pub(crate) stored: String,
     pub(crate) restarts: usize,
     pub(crate) totals: Vec<Option<u64>>,
     pub(crate) pauses: Vec<Pause>,
-    /// Refuses the pause that comes after so many.
+    /// Fails the pause after this number of pauses.
     pub(crate) pauses_max: Option<usize>,
     /// Drops its bytes in each pause.
     pub(crate) drops_bytes: bool,
-    /// Refuses the write that would make it hold more than this.
+    /// Fails the write that would exceed this size.
     pub(crate) bytes_max: Option<usize>,
     /// Lets a test wait while the download borrows the sink.
     pub(crate) progress: watch::Sender<Progress>,
@@ -39,10 +39,10 @@ pub(crate) struct Recorder {
 /// attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Answers whose body is being read.
+    /// Responses whose body is being read.
     pub(crate) answers: usize,
     /// Bytes in the sink.
-    pub(crate) held: usize,
+    pub(crate) stored: usize,
     /// Attempts that ended without success.
     pub(crate) pauses: usize,
 }
@@ -53,7 +53,7 @@ impl Recorder {
     }
 }
 
-/// Waits until the progress of a download meets `is_there`.
+/// Waits until the progress of a download satisfies `is_there`.
 pub(crate) async fn until(progress: &mut watch::Receiver<Progress>, is_there: impl Fn(&Progress) -> bool) {
     progress.wait_for(is_there).await.unwrap();
 }
@@ -65,19 +65,19 @@ impl Sink for Recorder {
     type Error = Full;
 
     async fn restart(&mut self) -> Result<(), Full> {
-        self.held.clear();
-        self.progress.send_modify(|progress| progress.held = 0);
+        self.stored.clear();
+        self.progress.send_modify(|progress| progress.stored = 0);
         self.restarts += 1;
         Ok(())
     }
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), Full> {
         assert!(!bytes.is_empty());
-        if self.bytes_max.is_some_and(|max| max < self.held.len() + bytes.len()) {
+        if self.bytes_max.is_some_and(|max| max < self.stored.len() + bytes.len()) {
             return Err(Full);
         }
-        self.held.push_str(std::str::from_utf8(&bytes).unwrap());
-        self.progress.send_modify(|progress| progress.held = self.held.len());
+        self.stored.push_str(std::str::from_utf8(&bytes).unwrap());
+        self.progress.send_modify(|progress| progress.stored = self.stored.len());
         Ok(())
     }
 
@@ -88,10 +88,10 @@ impl Sink for Recorder {
             return Err(Full);
         }
         if self.drops_bytes {
-            self.held.clear();
+            self.stored.clear();
             return Ok(NextAttempt::FromStart);
         }
-        Ok(NextAttempt::Continue)
+        Ok(NextAttempt::Resume)
     }
 
     async fn resume(&mut self) -> Result<(), Full> {
@@ -104,7 +104,7 @@ impl Sink for Recorder {
     }
 }
 
-/// The real shape of the retry delays, ten thousand times as fast.
+/// The real proportions of the retry delays, ten thousand times as fast.
 pub(crate) fn limits() -> Limits {
     let retry_delays = Limits::default().retry_delays.iter().map(|delay| *delay / 10_000).collect();
     Limits { retry_delays, ..unhurried_limits() }
@@ -116,7 +116,7 @@ pub(crate) async fn download_with(
     limits: Limits,
 ) -> Result<Downloaded, DownloadError<Full>> {
     let fetcher = fetcher_with(limits);
-    fetcher.download(&server.url("/a.mp4"), sink, &Zero, fetcher.all_tries()).await
+    fetcher.download(&server.url("/a.mp4"), sink, &Zero, fetcher.full_retry_budget()).await
 }
 
 pub(crate) async fn download(
@@ -134,13 +134,13 @@ pub(crate) async fn download_fails(server: &Server) -> (FetchError, Recorder) {
     }
 }
 
-/// Where the range of a request begins; 0 without one.
+/// Start of the range of a request; 0 without one.
 pub(crate) fn offset(request: &str) -> usize {
     let range = field(request, "range").and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-'));
     range.map_or(0, |offset| offset.parse().unwrap())
 }
 
-/// A well-behaved server's answer, but cut after `bytes` bytes of body.
+/// The response of a correct server, but interrupted after `bytes` bytes of body.
 pub(crate) fn cut_after(bytes: usize, request: &str) -> Answer {
     let (from, end) = (offset(request), SOURCE.len());
     let body = &SOURCE[from..end.min(from + bytes)];

@@ -1,4 +1,4 @@
-//! Redirects, and URLs that are refused before anything is sent.
+//! Redirects, and URLs that are rejected before any request.
 
 use kinora_fetch::{FetchError, UrlProblem};
 
@@ -6,7 +6,7 @@ use crate::server::{Server, answer, with_length};
 use crate::sources::{check_refused, fetcher, open, read};
 
 #[tokio::test]
-async fn redirects_are_followed_with_nothing_carried_along() {
+async fn redirects_drop_fragment_and_cookies() {
     let server = Server::start(|number, _| match number {
         0 => answer(with_length("302 Found", "location: b?c#d\r\nset-cookie: a=b\r\n", "moved")),
         1 => answer(with_length("308 Permanent Redirect", "location: /e\r\n", "")),
@@ -22,14 +22,14 @@ async fn redirects_are_followed_with_nothing_carried_along() {
     assert_eq!(server.requests(), ["/x/a", "/x/b?c", "/e"].map(|path| format!("GET {path} {rest}")));
 }
 
-/// Follows a redirect to `location` and hands back the error.
+/// Follows a redirect to `location` and returns the error.
 async fn redirected_to(location: &str) -> FetchError {
     let bytes = with_length("301 Moved", &format!("location: {location}\r\n"), "");
     open(&Server::always(bytes).await).await.unwrap_err()
 }
 
 #[tokio::test]
-async fn a_redirect_into_a_private_network_ends_without_a_connection() {
+async fn redirect_into_a_private_network_is_never_connected() {
     let (_, private) = Server::pair(with_length("200 OK", "", "secret")).await;
     let port = private.address.port();
     for location in [
@@ -53,7 +53,7 @@ async fn a_redirect_into_a_private_network_ends_without_a_connection() {
 }
 
 #[tokio::test]
-async fn a_redirect_of_a_form_we_do_not_request_is_refused() {
+async fn redirect_to_an_invalid_url_is_rejected() {
     for (location, expected) in [
         ("ftp://127.0.0.1/", UrlProblem::Scheme),
         ("file:///etc/passwd", UrlProblem::Scheme),
@@ -74,7 +74,7 @@ async fn a_redirect_of_a_form_we_do_not_request_is_refused() {
 }
 
 #[tokio::test]
-async fn a_redirect_loop_ends_after_five_redirects() {
+async fn redirect_loop_ends_after_five_redirects() {
     let server = Server::always(with_length("307 Again", "location: /\r\n", "")).await;
     let error = open(&server).await.unwrap_err();
     assert!(matches!(error, FetchError::Redirects) && error.is_final(), "{error:?}");
@@ -89,7 +89,7 @@ async fn a_redirect_loop_ends_after_five_redirects() {
 }
 
 #[tokio::test]
-async fn a_forbidden_or_malformed_url_is_refused_without_a_connection() {
+async fn forbidden_or_malformed_url_is_never_connected() {
     let (_, private) = Server::pair("").await;
     let error = fetcher().open(&private.url("/"), 0, None).await.unwrap_err();
     assert!(matches!(error, FetchError::ForbiddenAddress(_)), "{error:?}");

@@ -1,4 +1,4 @@
-//! A server that answers from a script, byte by byte, and counts who comes.
+//! A scripted server that controls every byte and counts its clients.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -10,28 +10,28 @@ use tokio::sync::watch;
 use tokio::task::{JoinSet, yield_now};
 use url::Url;
 
-/// The pause between two pieces of a drip. Tests move the clock.
+/// The pause between two pieces of a slow body. Tests advance the clock.
 pub(crate) const DRIP: Duration = Duration::from_secs(60);
 
-/// What a server does with one request: sends bytes, and then one thing more.
+/// The response to one request: bytes, then one further action.
 pub(crate) struct Answer {
     bytes: Vec<u8>,
     then: Then,
 }
 
 enum Then {
-    /// Takes the next request on this connection.
+    /// Reads the next request on this connection.
     Keep,
     Close,
-    /// Ends the connection with a reset: what is on its way to the client is lost.
+    /// Resets the connection: bytes in flight to the client are lost.
     Reset,
-    /// Sends nothing more and does not close.
+    /// Sends no more bytes and does not close.
     Hang,
-    /// Sends this again and again, with a pause of [`DRIP`] before each.
+    /// Sends this repeatedly, with a pause of [`DRIP`] before each.
     Drip(Vec<u8>),
 }
 
-/// A whole answer; the connection stays open.
+/// A complete response; the connection stays open.
 pub(crate) fn answer(bytes: impl Into<Vec<u8>>) -> Answer {
     Answer { bytes: bytes.into(), then: Then::Keep }
 }
@@ -46,17 +46,17 @@ pub(crate) fn reset(bytes: impl Into<Vec<u8>>) -> Answer {
     Answer { bytes: bytes.into(), then: Then::Reset }
 }
 
-/// These bytes, then nothing, for ever.
+/// These bytes, then none, without end.
 pub(crate) fn hang(bytes: impl Into<Vec<u8>>) -> Answer {
     Answer { bytes: bytes.into(), then: Then::Hang }
 }
 
-/// These bytes, then `piece` again and again.
+/// These bytes, then `piece` repeatedly.
 pub(crate) fn drip(bytes: impl Into<Vec<u8>>, piece: impl Into<Vec<u8>>) -> Answer {
     Answer { bytes: bytes.into(), then: Then::Drip(piece.into()) }
 }
 
-/// The text of an answer with its `Content-Length`. `fields` end in line breaks.
+/// The text of a response with its `Content-Length`. `fields` end in line breaks.
 pub(crate) fn with_length(status: &str, fields: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{fields}content-length: {}\r\n\r\n{body}", body.len())
 }
@@ -66,7 +66,7 @@ struct Seen {
     /// The client's address of each connection.
     clients: Vec<SocketAddr>,
     requests: Vec<String>,
-    /// How many answers were written, each up to its `then`.
+    /// Number of written responses, each up to its `then`.
     answered: watch::Sender<usize>,
 }
 
@@ -86,13 +86,14 @@ impl Server {
         Self::listen((Ipv4Addr::LOCALHOST, 0).into(), script).await.expect("a free port on loopback")
     }
 
-    /// The same answer to everyone.
+    /// A server with the same response to every request.
     pub(crate) async fn always(bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         Self::start(move |_, _| answer(bytes.clone())).await
     }
 
-    /// Two servers with one port, on `127.0.0.1` and `127.0.0.2`, both with the same answer to everyone.
+    /// Two servers with one port, on `127.0.0.1` and `127.0.0.2`, both with the same response to every
+    /// request.
     pub(crate) async fn pair(bytes: impl Into<Vec<u8>>) -> (Self, Self) {
         let bytes: Vec<u8> = bytes.into();
         loop {
@@ -131,22 +132,22 @@ impl Server {
         Url::parse(&format!("http://{name}:{}/", self.address.port())).unwrap()
     }
 
-    /// How many connections were accepted.
+    /// Number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.seen.lock().unwrap().clients.len()
     }
 
-    /// Waits until this many answers were written.
+    /// Waits until this many responses were written.
     pub(crate) async fn answered(&self, count: usize) {
         let mut answered = self.seen.lock().unwrap().answered.subscribe();
         answered.wait_for(|answered| count <= *answered).await.unwrap();
     }
 
-    /// Waits until the first answer was written and its client has read every byte of it.
+    /// Waits until the first response was written and its client has read every byte of it.
     pub(crate) async fn first_answer_is_read(&self) {
         self.answered(1).await;
         let (server, client) = (self.address.port(), self.seen.lock().unwrap().clients[0].port());
-        // In this order: what is acknowledged lies at the client until it is read.
+        // In this order: acknowledged bytes are in the client's queue until they are read.
         while queued(server, client).is_none_or(|queued| 0 < queued.sent)
             || queued(client, server).is_none_or(|queued| 0 < queued.received)
         {
@@ -154,8 +155,8 @@ impl Server {
         }
     }
 
-    /// The requests so far, heads and bodies, with `HOST` in place of this server's address and the fields in
-    /// order.
+    /// The requests so far, heads and bodies, with `HOST` instead of this server's address and the fields
+    /// sorted.
     pub(crate) fn requests(&self) -> Vec<String> {
         let address = self.address.to_string();
         self.seen
@@ -201,7 +202,7 @@ pub(crate) fn field<'a>(request: &'a str, name: &str) -> Option<&'a str> {
     lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
-/// The HTTP client sends its fields in no order of its own.
+/// The HTTP client sends its fields in no fixed order.
 fn in_order(request: &str) -> String {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let (line, fields) = head.split_once("\r\n").unwrap();

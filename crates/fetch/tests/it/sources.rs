@@ -1,14 +1,14 @@
-//! What the tests of sources share.
+//! Helpers of the source tests.
 
 use kinora_fetch::{FetchError, Fetcher, Guard, Limits, Network, SourceResponse, Unreachable};
 
 use crate::clock::HOUR;
 use crate::server::{Server, cut};
 
-/// Only this address is open, so that its neighbour `127.0.0.2` is a private address like any other.
+/// Only this address is allowed, so that its neighbour `127.0.0.2` is an ordinary private address.
 const OPEN: &str = "127.0.0.1/32";
 
-/// The default, without a time limit that a busy machine could reach.
+/// The default, without a timeout that a busy machine could reach.
 pub(crate) fn unhurried_limits() -> Limits {
     Limits { connect: HOUR, headers: HOUR, stall: HOUR, ..Limits::default() }
 }
@@ -38,7 +38,7 @@ pub(crate) async fn read(response: &mut SourceResponse) -> (String, Option<Fetch
     }
 }
 
-/// What is refused at the headers.
+/// Checks that a response is rejected at its headers.
 pub(crate) async fn check_refused(
     bytes: impl Into<Vec<u8>>,
     expected: impl Fn(&FetchError) -> bool,

@@ -1,4 +1,4 @@
-//! The colours of an encoded rendition: one description for all of its pictures, even if those of the source
+//! The colours of an encoded rendition: one description for all of its frames, even if those of the source
 //! change.
 
 use kinora_index::{
@@ -7,8 +7,8 @@ use kinora_index::{
 };
 use kinora_isobmff::read::decoded_colour;
 
-/// Players take pictures without a description for BT.709 from so many lines on, smaller ones for BT.601:
-/// Chromium (`media/base/video_frame.cc`) and Firefox (`gfx/2d/Types.h`).
+/// Players assume BT.709 for frames without a description from this many lines on, and BT.601 for smaller
+/// ones: Chromium (`media/base/video_frame.cc`) and Firefox (`gfx/2d/Types.h`).
 const LINES_BT709: u32 = 720;
 /// BT.601 of 525 lines. ISO/IEC 23091-2, tables 2 to 4.
 const BT601: u16 = 6;
@@ -16,32 +16,32 @@ const BT709: u16 = 1;
 /// Matrices that convert Y, Cb and Cr to RGB linearly: BT.709, FCC, both of BT.601, SMPTE 240M, BT.2020 with
 /// non-constant luminance; and *unspecified*.
 const MATRICES: [u16; 7] = [1, UNSPECIFIED, 4, 5, 6, 7, 9];
-/// The last code points that H.264 has for primaries and transfer. ISO/IEC 14496-10, tables E-3 and E-4.
+/// The highest code points of H.264 for primaries and transfer. ISO/IEC 14496-10, tables E-3 and E-4.
 const PRIMARIES_MAX: u16 = 12;
 const TRANSFER_MAX: u16 = 18;
 /// Reserved in all three tables, and never written.
 const RESERVED: [u16; 2] = [0, 3];
 
-/// The description of colours of encoded renditions of this video. `None` if only a decoder can tell what the
-/// source has: call [`colour_of_pictures`] with what it said.
+/// The colour description of encoded renditions of this video. `None` if only a decoder can determine that
+/// of the source: call [`colour_of_frames`] with the decoder's result.
 ///
-/// It equals the decoder's description of the first pictures, so those are not converted, even if the
-/// description is wrong. Only pictures with another description are.
+/// It equals the decoder's description of the first frames, so those are not converted, even if the
+/// description is wrong. Only frames with another description are converted.
 pub(super) fn colour_of_rungs(video: &VideoTrack) -> Option<Colour> {
     let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
-    decoded_colour(entry).map(|decoded| colour_of_pictures(video, decoded))
+    decoded_colour(entry).map(|decoded| colour_of_frames(video, decoded))
 }
 
-/// As `colour_of_rungs`, from what a decoder said of the pictures.
+/// As `colour_of_rungs`, from the decoder's description `declared` of the frames.
 ///
 /// The range is always that of studio video. A matrix that does not convert linearly to RGB is replaced.
-pub fn colour_of_pictures(video: &VideoTrack, said: Colour) -> Colour {
+pub fn colour_of_frames(video: &VideoTrack, declared: Colour) -> Colour {
     let guess = if video.display_size().1 < LINES_BT709 { BT601 } else { BT709 };
     let within = |point: u16, max| if RESERVED.contains(&point) || max < point { UNSPECIFIED } else { point };
     Colour {
-        primaries: within(said.primaries, PRIMARIES_MAX),
-        transfer: within(said.transfer, TRANSFER_MAX),
-        matrix: if MATRICES.contains(&said.matrix) { said.matrix } else { guess },
+        primaries: within(declared.primaries, PRIMARIES_MAX),
+        transfer: within(declared.transfer, TRANSFER_MAX),
+        matrix: if MATRICES.contains(&declared.matrix) { declared.matrix } else { guess },
         is_full_range: false,
     }
 }
@@ -52,12 +52,12 @@ mod tests {
     use crate::encode::ladder::tests::source;
 
     #[test]
-    fn what_h264_can_say_stays_and_all_else_becomes_what_players_take_for_granted() {
-        let check = |lines: u32, said: [u16; 3], expected: [u16; 3]| {
+    fn colour_not_in_h264_becomes_bt709() {
+        let check = |lines: u32, declared: [u16; 3], expected: [u16; 3]| {
             let index = source((lines * 16 / 9, lines), |_| {});
-            let [primaries, transfer, matrix] = said;
+            let [primaries, transfer, matrix] = declared;
             let said = Colour { primaries, transfer, matrix, is_full_range: true };
-            let found = colour_of_pictures(index.video().unwrap().1, said);
+            let found = colour_of_frames(index.video().unwrap().1, said);
             assert_eq!(
                 [found.primaries, found.transfer, found.matrix],
                 expected,

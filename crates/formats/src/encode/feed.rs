@@ -1,54 +1,54 @@
-//! What an encoder reads: a small file of exactly the samples of some segments, on a timeline of its own.
+//! The input of a video encoder: a small file of exactly the samples of some segments, on its own timeline.
 //!
-//! Times are exact: ticks of the source, no edit list, no negative offset, and some seconds in front so that
-//! none is negative. The matrix and the shape of the pixels stay with the track: the encoder turns and
-//! stretches the pictures. M-22.
+//! Times are exact: ticks of the source, no edit list, no negative offset, and some seconds of lead so that
+//! none is negative. The track of the feed has the rotation matrix and the pixel aspect of the source: the
+//! encoder rotates and scales the frames. M-22.
 
 use std::{ops::Range, sync::Arc};
 
 use kinora_index::{Index, SampleEntry, SampleTable, Timeline, Track, TrackMedia, plan::presented_at};
 use kinora_isobmff::write::{
-    ByteRange, Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, Payload, sample_entry, write_head,
-    write_init,
+    ByteRange, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, SamplePayload, TrunEntry, sample_entry,
+    write_head, write_init,
 };
-use kinora_matroska::{FedFrame, feed_frame, feed_header};
+use kinora_matroska::{FeedFrame, feed_frame, feed_header};
 
-use super::pictures::{LEAD_S_MIN, Run};
+use super::frame_times::{EncodeRun, LEAD_S_MIN};
 
-mod selected;
+mod single_frames;
 
-/// Bytes at which a chunk ends: small enough to begin soon, large enough to be worth a read.
+/// Bytes at which a chunk ends: small enough to begin soon, large enough for an efficient read.
 const CHUNK_LEN: u64 = 1 << 20;
-/// Samples at which a chunk ends: small ones make large heads.
+/// Samples at which a chunk ends: many small samples need large heads.
 const CHUNK_SAMPLES: usize = 4096;
-/// The largest sample that is fed: a picture of 8192 x 4320 in the heaviest ProRes has some 40 MB.
+/// Maximum size of a fed sample in bytes: a frame of 8192 x 4320 in the largest ProRes has about 40 MB.
 const SAMPLE_LEN_MAX: u32 = 64 << 20;
-/// Bytes in front of a frame in Matroska, about.
+/// Approximate bytes before a frame in Matroska.
 pub(super) const FRAME_HEAD_LEN: usize = 64;
-/// Segments in one run: more than a day of them. Bounds the memory of the times.
+/// Maximum number of segments in one run: more than a day. Limits the memory for times.
 const RUN_SEGMENTS_MAX: usize = 1 << 15;
 
 /// The samples of some segments of the video, as a file for an encoder.
 ///
-/// Cheap to clone, and tied to no borrowed index. Same index and same numbers, same bytes.
+/// Cheap to clone, and borrows no index. Same index and same numbers, same bytes.
 #[derive(Debug, Clone)]
 pub struct Feed {
-    run: Arc<Run>,
+    run: Arc<EncodeRun>,
     table: SampleTable,
     samples: Range<u32>,
-    /// Added to a presentation time of the source to get that on the common timeline.
+    /// Added to a presentation time of the source for that on the common timeline.
     track_shift: i64,
-    /// Added to a decode time of the source to get that of the feed.
+    /// Added to a decode time of the source for that of the feed.
     decode_shift: i64,
-    /// Added to a presentation time of the source to get that of the feed.
+    /// Added to a presentation time of the source for that of the feed.
     shown_shift: i64,
     header: Arc<[u8]>,
     format: FeedFormat,
-    /// Also in a Matroska, whose ticks are microseconds then.
-    tells_durations: bool,
+    /// Whether a Matroska feed contains durations too; ticks are microseconds then.
+    writes_durations: bool,
 }
 
-/// What a feed is packed in.
+/// The container of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedFormat {
     /// A fragmented MP4, times in ticks of the source.
@@ -57,34 +57,35 @@ pub enum FeedFormat {
     Matroska,
 }
 
-/// Some samples of a feed that are read and written together: up to 1 MiB, or one that is larger.
+/// Consecutive samples of a feed that are read and written together: up to 1 MiB, or one larger sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedChunk {
     /// Their numbers, in decode order.
     pub samples: Range<u32>,
-    /// Where they lie, adjacent ones joined. [`read_plan`](kinora_isobmff::write::read_plan) makes few reads
-    /// of them.
+    /// Their byte ranges, adjacent ones joined. [`read_plan`](kinora_isobmff::write::read_plan) merges them
+    /// into few reads.
     pub ranges: Vec<ByteRange>,
-    /// Length of all ranges.
+    /// Total length of all ranges in bytes.
     pub len: u64,
 }
 
-/// Why there is nothing to feed.
+/// Why a feed cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FeedError {
-    /// The plan lists no such segments, or none were asked for.
+    /// The plan has no such segments, or none were requested.
     #[error("the plan has no segments {numbers:?}")]
     NoSuchSegments {
-        /// The numbers asked for.
+        /// The requested numbers.
         numbers: Range<u32>,
     },
-    /// An edit list jumps between the segments, or another part begins: each side needs a decoder of its own.
+    /// An edit list jumps between the segments, or another configuration begins: each side needs its own
+    /// decoder.
     #[error("the segments {numbers:?} lie on both sides of an edit")]
-    AcrossJoint {
-        /// The numbers asked for.
+    AcrossEditPoint {
+        /// The requested numbers.
         numbers: Range<u32>,
     },
-    /// The index says not how the samples are decoded.
+    /// The index does not contain how the samples are decoded.
     #[error("the sample entry of the index is damaged")]
     SampleEntry,
     /// A sample is too large, or its times do not fit a file.
@@ -92,22 +93,22 @@ pub enum FeedError {
     Sample {
         /// Its number.
         number: u32,
-        /// What is wrong with it.
+        /// The reason.
         what: &'static str,
     },
-    /// Other bytes came than the chunk names.
+    /// The number of bytes differs from that of the chunk.
     #[error("{given} bytes came for a chunk of {expected}")]
     Bytes {
-        /// How many came.
+        /// Bytes given.
         given: usize,
-        /// How many the ranges have.
+        /// Bytes of the ranges.
         expected: u64,
     },
 }
 
 impl Feed {
     /// The feed of the segments with these numbers of the encoded plan, one of its
-    /// [runs](Index::encoded_runs). Looks at every sample of them once.
+    /// [runs](Index::encoded_runs). Reads every sample of them once.
     ///
     /// Errors: all but [`FeedError::Bytes`].
     pub fn begin(index: &Index, numbers: Range<u32>) -> Result<Self, FeedError> {
@@ -117,9 +118,9 @@ impl Feed {
         let segments = segments.filter(|segments| segments.len() <= RUN_SEGMENTS_MAX).ok_or_else(none)?;
         let (first, last) = segments.first().zip(segments.last()).ok_or_else(none)?;
         if 1 < index.encoded_runs(numbers.clone()).len() {
-            return Err(FeedError::AcrossJoint { numbers });
+            return Err(FeedError::AcrossEditPoint { numbers });
         }
-        // Segments that begin inside a GOP share samples with the one before.
+        // Segments that begin inside a GOP share samples with the previous one.
         let from = segments.iter().map(|segment| segment.samples.start).min().unwrap_or(0);
         let to = segments.iter().map(|segment| segment.samples.end).max().unwrap_or(0);
         let samples = from..to.min(track.samples.len());
@@ -128,7 +129,7 @@ impl Feed {
         }
 
         let mut times = Vec::with_capacity(samples.len());
-        // How long before its turn a picture would be shown, and when the first is decoded.
+        // The largest negative composition offset, and the first decode time.
         let (mut late, mut decoded_first) = (0, i64::MAX);
         for (number, sample) in samples.clone().zip(track.samples.range(samples.clone())) {
             if SAMPLE_LEN_MAX < sample.size {
@@ -145,8 +146,8 @@ impl Feed {
         let second = i64::from(track.timescale);
         let timeline = Timeline::of(index, track);
         let lead_s = LEAD_S_MIN.max(before.saturating_add(second - 1).div_euclid(second));
-        let run = Run { numbers, cuts, times, timescale: track.timescale, timeline, lead_s };
-        let shown_shift = run.fed_at(track.shift);
+        let run = EncodeRun { numbers, cuts, times, timescale: track.timescale, timeline, lead_s };
+        let shown_shift = run.feed_ticks(track.shift);
         let (format, header) = header(track, track.media_at(samples.start))?;
         Ok(Self {
             format,
@@ -157,12 +158,12 @@ impl Feed {
             decode_shift: shown_shift.saturating_sub(late),
             shown_shift,
             run: Arc::new(run),
-            // Encoders take the pictures as they come, and what they gave is not made otherwise.
-            tells_durations: false,
+            // Encoders do not need durations, and existing encoder output must not change.
+            writes_durations: false,
         })
     }
 
-    /// What the bytes are packed in.
+    /// The container of the bytes.
     pub fn format(&self) -> FeedFormat {
         self.format
     }
@@ -177,7 +178,7 @@ impl Feed {
         self.samples.clone()
     }
 
-    /// What comes in front of all chunks.
+    /// The bytes before all chunks.
     pub fn header(&self) -> Vec<u8> {
         self.header.to_vec()
     }
@@ -187,9 +188,9 @@ impl Feed {
         FeedChunks { table: self.table.clone(), rest: self.samples.clone() }
     }
 
-    /// The bytes of the feed for one of its chunks. `bytes` are those of its ranges, one behind the other.
+    /// The bytes of the feed for one of its chunks. `bytes` are the concatenated bytes of its ranges.
     ///
-    /// Errors: [`FeedError::Bytes`], and [`FeedError::Sample`] for times no file can say.
+    /// Errors: [`FeedError::Bytes`], and [`FeedError::Sample`] for times that no file can represent.
     pub fn wrap(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
         if u64::try_from(bytes.len()) != Ok(chunk.len) {
             return Err(FeedError::Bytes { given: bytes.len(), expected: chunk.len });
@@ -204,10 +205,10 @@ impl Feed {
         }
     }
 
-    /// Everything of a fragment in front of the bytes of its samples.
+    /// The bytes of a fragment before its sample data.
     fn fragment_head(&self, chunk: &FeedChunk) -> Result<Vec<u8>, FeedError> {
-        let mut entries: Vec<Entry> = Vec::with_capacity(chunk.samples.len());
-        let mut begun = None;
+        let mut entries: Vec<TrunEntry> = Vec::with_capacity(chunk.samples.len());
+        let mut decode_time = None;
         let mut before = 0;
         for (number, sample) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
             let timed = |what| FeedError::Sample { number, what };
@@ -220,16 +221,21 @@ impl Feed {
             let composition_offset = i32::try_from(shown.saturating_sub(decoded))
                 .map_err(|_| timed("it is shown hours after it is decoded"))?;
             let flags = if sample.is_sync { FLAGS_SYNC } else { FLAGS_NOT_SYNC };
-            entries.push(Entry { duration: sample.duration, size: sample.size, flags, composition_offset });
-            begun = begun.or(u64::try_from(decoded).ok());
+            entries.push(TrunEntry {
+                duration: sample.duration,
+                size: sample.size,
+                flags,
+                composition_offset,
+            });
+            decode_time = decode_time.or(u64::try_from(decoded).ok());
             before = decoded;
         }
         let begun =
-            begun.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
+            decode_time.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
         Ok(write_head(chunk.samples.start, begun, &entries, chunk.len))
     }
 
-    /// The samples of a chunk, each behind its time.
+    /// The samples of a chunk, each after its time.
     fn frames(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
         let mut fed = Vec::with_capacity(bytes.len() + FRAME_HEAD_LEN * chunk.samples.len());
         let mut rest = bytes;
@@ -241,39 +247,39 @@ impl Feed {
             let time_us = self.run.time_us(sample.pts.saturating_add(self.track_shift));
             let time_us = u64::try_from(time_us)
                 .map_err(|_| FeedError::Sample { number, what: "it is shown before all others" })?;
-            let duration_us = self.tells_durations.then(|| sample.duration.max(1).into());
-            feed_frame(&mut fed, FedFrame { time_us, duration_us, is_key: sample.is_sync, bytes: frame });
+            let duration_us = self.writes_durations.then(|| sample.duration.max(1).into());
+            feed_frame(&mut fed, FeedFrame { time_us, duration_us, is_key: sample.is_sync, bytes: frame });
         }
         Ok(fed)
     }
 
-    /// When something that is shown at `ticks` of the common timeline comes in the feed, in microseconds;
-    /// rounded down.
+    /// Converts a presentation time `ticks` of the common timeline to microseconds of the feed; rounded
+    /// down.
     pub fn time_us(&self, ticks: i64) -> i64 {
         self.run.time_us(ticks)
     }
 
-    /// The pictures that are encoded: those whose time in the feed lies in this range, in microseconds.
+    /// The range of feed times, in microseconds, whose frames are encoded.
     ///
-    /// The others are only decoded. No picture is near the ends of the range, so that rounding does no harm.
+    /// The others are only decoded. No frame is near the ends of the range, so rounding does no harm.
     pub fn window_us(&self) -> Range<i64> {
-        let ends = |cut: Option<&i64>| self.run.between_us(cut.copied().unwrap_or(0));
+        let ends = |cut: Option<&i64>| self.run.cut_us(cut.copied().unwrap_or(0));
         ends(self.run.cuts.first())..ends(self.run.cuts.last())
     }
 
-    /// Instants of the feed in microseconds: the first picture after each must become a keyframe. One for
-    /// each segment but the first.
+    /// Instants of the feed in microseconds: the first frame after each must become a keyframe. One for each
+    /// segment but the first.
     pub fn keyframes_us(&self) -> Vec<i64> {
         let inner = self.run.cuts.get(1..self.run.cuts.len() - 1).unwrap_or(&[]);
-        inner.iter().map(|cut| self.run.between_us(*cut)).collect()
+        inner.iter().map(|cut| self.run.cut_us(*cut)).collect()
     }
 
-    pub(super) fn run(&self) -> &Arc<Run> {
+    pub(super) fn run(&self) -> &Arc<EncodeRun> {
         &self.run
     }
 }
 
-/// What comes in front of samples of a track that are decoded like this.
+/// The bytes before the samples of a track with this configuration.
 pub(super) fn header(track: &Track, media: &TrackMedia) -> Result<(FeedFormat, Vec<u8>), FeedError> {
     if let SampleEntry::Matroska(entry) = media.sample_entry() {
         return Ok((FeedFormat::Matroska, feed_header(entry)));
@@ -306,7 +312,7 @@ impl Iterator for FeedChunks {
     type Item = FeedChunk;
 
     fn next(&mut self) -> Option<FeedChunk> {
-        let mut payload = Payload::default();
+        let mut payload = SamplePayload::default();
         let mut end = self.rest.start;
         for (count, sample) in self.table.range(self.rest.clone()).enumerate() {
             let is_full =

@@ -1,7 +1,7 @@
-//! Reads the fragmented MP4 that an encoder writes, while it comes.
+//! Reads the fragmented MP4 that an encoder writes, while it arrives.
 //!
-//! Believes nothing: the encoder worked on bytes from outside. Everything has a limit, and what makes no
-//! sense is an error.
+//! The output is untrusted: the encoder processed external bytes. Every size has a limit, and invalid input
+//! is an error.
 
 use std::ops::Range;
 
@@ -12,41 +12,41 @@ use kinora_index::{
     },
     plan::SEGMENT_SAMPLES_MAX,
 };
-use kinora_isobmff::boxes::{BoxRef, Fields, FourCc, children};
+use kinora_isobmff::boxes::{BoxRef, FieldReader, FourCc, children};
 
-use super::collect::CollectError;
+use super::segmenter::SegmenterError;
 
-/// Largest box that is no sample data. The head of 65,536 samples of 7 rungs has 7 MiB.
+/// Maximum length of a box without sample data. The head of 65,536 samples of 7 rungs has 7 MiB.
 const HEAD_LEN_MAX: u64 = 8 << 20;
-/// Most sample data of one fragment: a segment of all rungs. The heaviest, 8 s of 42 Mb/s, has 42 MB.
+/// Maximum sample data of one fragment: a segment of all rungs. The largest, 8 s of 42 Mb/s, has 42 MB.
 const DATA_LEN_MAX: u64 = 256 << 20;
-/// Tracks of one file: a rung each.
+/// Maximum number of tracks in one file: one per rung.
 const TRACKS_MAX: usize = 16;
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const VISUAL_FIELDS_LEN: usize = 78;
 /// The same of an audio sample entry. ISO/IEC 14496-12, 12.2.3.
 const AUDIO_FIELDS_LEN: usize = 28;
-/// The sample is none that decoding can begin at. ISO/IEC 14496-12, 8.8.3.1.
+/// The sample is no sync sample. ISO/IEC 14496-12, 8.8.3.1.
 const FLAG_NOT_SYNC: u32 = 0x0001_0000;
 
-/// What an encoder says of one track.
+/// The header of one track of an encoder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EncodedTrack<D> {
     id: u32,
-    /// Ticks a second; not 0.
+    /// Ticks per second; not 0.
     pub(super) timescale: u32,
-    /// Ticks that the edit list takes off each time.
+    /// Ticks that the edit list subtracts from each time.
     media_time: i64,
-    /// How its samples are decoded.
+    /// The decoder configuration.
     pub(super) description: D,
 }
 
-/// What is read of a sample entry.
-pub(super) trait Description: Sized {
-    /// What is wrong with a track that is another one.
-    const REFUSAL: &'static str;
+/// The parsed sample entry.
+pub(super) trait EntryDescription: Sized {
+    /// The error for a track with another codec.
+    const MISMATCH: &'static str;
 
-    /// `None` of another codec.
+    /// `None` for another codec.
     fn of_entry(entry: BoxRef<'_>) -> Option<Self>;
 }
 
@@ -55,19 +55,19 @@ pub(super) trait Description: Sized {
 pub(super) struct Avc {
     /// Body of the `avcC` box.
     pub(super) avcc: Vec<u8>,
-    /// What it says.
+    /// Its parsed form.
     pub(super) config: AvcConfig,
 }
 
 /// AAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Aac {
-    /// What its `esds` box says.
+    /// Its parsed `esds` box.
     pub(super) config: AudioConfig,
 }
 
-impl Description for Avc {
-    const REFUSAL: &'static str = "a track that is no H.264";
+impl EntryDescription for Avc {
+    const MISMATCH: &'static str = "a track that is no H.264";
 
     fn of_entry(entry: BoxRef<'_>) -> Option<Self> {
         let boxes = entry.body.get(VISUAL_FIELDS_LEN..).filter(|_| entry.kind == FourCc(*b"avc1"))?;
@@ -76,8 +76,8 @@ impl Description for Avc {
     }
 }
 
-impl Description for Aac {
-    const REFUSAL: &'static str = "a track that is no AAC";
+impl EntryDescription for Aac {
+    const MISMATCH: &'static str = "a track that is no AAC";
 
     fn of_entry(entry: BoxRef<'_>) -> Option<Self> {
         let boxes = entry.body.get(AUDIO_FIELDS_LEN..).filter(|_| entry.kind == FourCc(*b"mp4a"))?;
@@ -86,24 +86,24 @@ impl Description for Aac {
     }
 }
 
-/// One picture, or packet of sound, that an encoder made.
+/// One encoded frame, or audio packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Coded {
-    /// When it is shown, in ticks of its track.
-    pub(super) shown: i64,
-    /// Bytes.
+pub(super) struct CodedSample {
+    /// Presentation time, in ticks of its track.
+    pub(super) pts: i64,
+    /// Length in bytes.
     pub(super) size: u32,
     /// Decoding can begin here.
     pub(super) is_sync: bool,
 }
 
-/// Pictures or packets of one track that lie one behind the other, and their bytes.
+/// Consecutive samples of one track, and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CodedRun<'a> {
-    /// Which of the tracks.
+pub(super) struct CodedSamples<'a> {
+    /// Index of the track.
     pub(super) track: usize,
-    /// The pictures in decode order.
-    pub(super) pictures: &'a [Coded],
+    /// The samples in decode order.
+    pub(super) samples: &'a [CodedSample],
     /// The bytes of all of them.
     pub(super) bytes: &'a [u8],
 }
@@ -115,13 +115,13 @@ pub(super) struct FragmentReader<D> {
     /// Position of the first pending byte in the file.
     position: u64,
     tracks: Vec<EncodedTrack<D>>,
-    /// Of the fragment whose data comes next: the runs of pictures, and where in the file the bytes of each
-    /// lie.
-    runs: Vec<(usize, Vec<Coded>, Range<u64>)>,
+    /// The pending runs of the fragment whose data comes next: samples, and the position of their bytes in
+    /// the file.
+    runs: Vec<(usize, Vec<CodedSample>, Range<u64>)>,
 }
 
-/// A box whose bytes have all come.
-struct Whole {
+/// A complete box.
+struct CompleteBox {
     kind: [u8; 4],
     head_len: usize,
     len: usize,
@@ -133,40 +133,41 @@ impl<D> Default for FragmentReader<D> {
     }
 }
 
-impl<D: Description> FragmentReader<D> {
-    /// Takes more bytes and hands on every run of pictures that is whole.
+impl<D: EntryDescription> FragmentReader<D> {
+    /// Takes more bytes and passes on every complete run of samples.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
-        mut take: impl FnMut(&[EncodedTrack<D>], CodedRun<'_>) -> Result<(), CollectError>,
-    ) -> Result<(), CollectError> {
+        mut take: impl FnMut(&[EncodedTrack<D>], CodedSamples<'_>) -> Result<(), SegmenterError>,
+    ) -> Result<(), SegmenterError> {
         self.pending.extend_from_slice(bytes);
         let mut done = 0;
-        while let Some(whole) = next_box(&self.pending[done..])? {
-            let body = &self.pending[done + whole.head_len..done + whole.len];
+        while let Some(complete) = next_box(&self.pending[done..])? {
+            let body = &self.pending[done + complete.head_len..done + complete.len];
             let start = self.position + done as u64;
-            match &whole.kind {
+            match &complete.kind {
                 b"moov" if self.tracks.is_empty() => self.tracks = tracks(body)?,
-                b"moov" => return Err(CollectError::Malformed("a second moov")),
+                b"moov" => return Err(SegmenterError::Malformed("a second moov")),
                 b"moof" if self.tracks.is_empty() => {
-                    return Err(CollectError::Malformed("a moof before the moov"));
+                    return Err(SegmenterError::Malformed("a moof before the moov"));
                 }
                 b"moof" => self.runs = runs(body, start, &self.tracks)?,
                 b"mdat" => {
-                    let body_start = start + whole.head_len as u64;
-                    for (track, pictures, range) in self.runs.drain(..) {
-                        let place = |position: u64| usize::try_from(position.checked_sub(body_start)?).ok();
-                        let bytes = place(range.start)
-                            .zip(place(range.end))
+                    let body_start = start + complete.head_len as u64;
+                    for (track, samples, range) in self.runs.drain(..) {
+                        let index_of =
+                            |position: u64| usize::try_from(position.checked_sub(body_start)?).ok();
+                        let bytes = index_of(range.start)
+                            .zip(index_of(range.end))
                             .and_then(|(from, to)| body.get(from..to));
-                        let bytes = bytes.ok_or(CollectError::Malformed("samples outside their data"))?;
-                        take(&self.tracks, CodedRun { track, pictures: &pictures, bytes })?;
+                        let bytes = bytes.ok_or(SegmenterError::Malformed("samples outside their data"))?;
+                        take(&self.tracks, CodedSamples { track, samples: &samples, bytes })?;
                     }
                 }
                 // Brands, indexes and padding.
                 _ => {}
             }
-            done += whole.len;
+            done += complete.len;
         }
         self.pending.drain(..done);
         self.position += done as u64;
@@ -178,19 +179,19 @@ impl<D: Description> FragmentReader<D> {
         &self.tracks
     }
 
-    /// Ends the file. Errors where it stops inside a box, before its data, or has no tracks at all.
-    pub(super) fn finish(&self) -> Result<(), CollectError> {
+    /// Ends the file. Errors if it ends inside a box, before its data, or without tracks.
+    pub(super) fn finish(&self) -> Result<(), SegmenterError> {
         if self.pending.is_empty() && self.runs.is_empty() && !self.tracks.is_empty() {
             Ok(())
         } else {
-            Err(CollectError::CutShort)
+            Err(SegmenterError::Truncated)
         }
     }
 }
 
-/// The first box, if all of it is there.
-fn next_box(bytes: &[u8]) -> Result<Option<Whole>, CollectError> {
-    let mut fields = Fields::new(bytes);
+/// The first box, if it is complete.
+fn next_box(bytes: &[u8]) -> Result<Option<CompleteBox>, SegmenterError> {
+    let mut fields = FieldReader::new(bytes);
     let Some((size, kind)) = fields.u32().zip(fields.array::<4>()) else { return Ok(None) };
     let (size, head_len) = match size {
         1 => match fields.u64() {
@@ -200,32 +201,32 @@ fn next_box(bytes: &[u8]) -> Result<Option<Whole>, CollectError> {
         size => (u64::from(size), 8),
     };
     if size < head_len {
-        return Err(CollectError::Malformed("a box without an end"));
+        return Err(SegmenterError::Malformed("a box without an end"));
     }
     let limit = if &kind == b"mdat" { DATA_LEN_MAX } else { HEAD_LEN_MAX };
     if limit < size {
-        return Err(CollectError::TooLarge { what: "a box", bytes: size });
+        return Err(SegmenterError::TooLarge { what: "a box", bytes: size });
     }
-    let len = usize::try_from(size).map_err(|_| CollectError::TooLarge { what: "a box", bytes: size })?;
-    let whole = Whole { kind, head_len: head_len as usize, len };
-    Ok((len <= bytes.len()).then_some(whole))
+    let len = usize::try_from(size).map_err(|_| SegmenterError::TooLarge { what: "a box", bytes: size })?;
+    let found = CompleteBox { kind, head_len: head_len as usize, len };
+    Ok((len <= bytes.len()).then_some(found))
 }
 
 /// The tracks of a `moov`, in its order.
-fn tracks<D: Description>(moov: &[u8]) -> Result<Vec<EncodedTrack<D>>, CollectError> {
+fn tracks<D: EntryDescription>(moov: &[u8]) -> Result<Vec<EncodedTrack<D>>, SegmenterError> {
     let traks: Vec<BoxRef<'_>> =
         children(moov).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX + 1).collect();
     if traks.is_empty() || TRACKS_MAX < traks.len() {
-        return Err(CollectError::Malformed("no tracks, or too many"));
+        return Err(SegmenterError::Malformed("no tracks, or too many"));
     }
-    let read = |trak: &BoxRef<'_>| track(*trak).ok_or(CollectError::Malformed(D::REFUSAL));
+    let read = |trak: &BoxRef<'_>| track(*trak).ok_or(SegmenterError::Malformed(D::MISMATCH));
     traks.iter().map(read).collect()
 }
 
-fn track<D: Description>(trak: BoxRef<'_>) -> Option<EncodedTrack<D>> {
+fn track<D: EntryDescription>(trak: BoxRef<'_>) -> Option<EncodedTrack<D>> {
     // ISO/IEC 14496-12, 8.3.2 and 8.4.2: version 1 has times of 64 bits.
     let after_times = |full: BoxRef<'_>| {
-        let mut fields = Fields { rest: full.body };
+        let mut fields = FieldReader { rest: full.body };
         let (version, _) = fields.version_and_flags()?;
         fields.take(if version == 1 { 16 } else { 8 })?;
         fields.u32()
@@ -241,9 +242,9 @@ fn track<D: Description>(trak: BoxRef<'_>) -> Option<EncodedTrack<D>> {
     Some(EncodedTrack { id, timescale, media_time, description: D::of_entry(entry)? })
 }
 
-/// The start of the only edit. ISO/IEC 14496-12, 8.6.6. None of ours waits before it.
+/// The start of the only edit. ISO/IEC 14496-12, 8.6.6. Our files have no empty edit before it.
 fn media_time(list: &[u8]) -> Option<i64> {
-    let mut fields = Fields::new(list);
+    let mut fields = FieldReader::new(list);
     let (version, _) = fields.version_and_flags()?;
     if fields.u32()? != 1 {
         return None;
@@ -258,21 +259,21 @@ fn media_time(list: &[u8]) -> Option<i64> {
     (0 <= media_time).then_some(media_time)
 }
 
-type Runs = Vec<(usize, Vec<Coded>, Range<u64>)>;
+type Runs = Vec<(usize, Vec<CodedSample>, Range<u64>)>;
 
-/// The runs of pictures of a `moof` that begins at `start`.
-fn runs<D>(moof: &[u8], start: u64, tracks: &[EncodedTrack<D>]) -> Result<Runs, CollectError> {
+/// The runs of samples of a `moof` that begins at `start`.
+fn runs<D>(moof: &[u8], start: u64, tracks: &[EncodedTrack<D>]) -> Result<Runs, SegmenterError> {
     let mut all = Vec::new();
     let mut count = 0;
     for traf in children(moof).filter(|child| &child.kind.0 == b"traf") {
         traf_runs(traf, start, tracks, &mut count, &mut all)
-            .ok_or(CollectError::Malformed("the head of a fragment makes no sense"))?;
+            .ok_or(SegmenterError::Malformed("the head of a fragment makes no sense"))?;
     }
     Ok(all)
 }
 
-/// Adds the runs of one `traf`. ISO/IEC 14496-12, 8.8.7, 8.8.8 and 8.8.12. `count` is that of all pictures of
-/// the fragment.
+/// Adds the runs of one `traf`. ISO/IEC 14496-12, 8.8.7, 8.8.8 and 8.8.12. `count` is the number of all
+/// samples of the fragment.
 fn traf_runs<D>(
     traf: BoxRef<'_>,
     start: u64,
@@ -280,11 +281,11 @@ fn traf_runs<D>(
     count: &mut u64,
     all: &mut Runs,
 ) -> Option<()> {
-    let mut fields = Fields::new(traf.child(b"tfhd")?.body);
+    let mut fields = FieldReader::new(traf.child(b"tfhd")?.body);
     let (_, flags) = fields.version_and_flags()?;
     let id = fields.u32()?;
     let track = tracks.iter().position(|track| track.id == id)?;
-    // Offsets count from the moof, or we do not know them.
+    // Offsets must count from the moof.
     if flags & 0x01 != 0 || flags & 0x02_0000 == 0 {
         return None;
     }
@@ -292,13 +293,13 @@ fn traf_runs<D>(
     take_if(0x02)?; // sample description
     let (duration, size, sample_flags) = (take_if(0x08)?, take_if(0x10)?, take_if(0x20)?);
 
-    let mut fields = Fields::new(traf.child(b"tfdt")?.body);
+    let mut fields = FieldReader::new(traf.child(b"tfdt")?.body);
     let (version, _) = fields.version_and_flags()?;
-    // ffmpeg writes a time before 0 as the number it is.
+    // ffmpeg writes a negative time as a signed number.
     let mut decoded = if version == 1 { fields.i64()? } else { i64::from(fields.u32()?) };
 
     for trun in children(traf.body).filter(|child| &child.kind.0 == b"trun") {
-        let mut fields = Fields::new(trun.body);
+        let mut fields = FieldReader::new(trun.body);
         let (version, flags) = fields.version_and_flags()?;
         let samples = fields.u32()?;
         *count += u64::from(samples);
@@ -308,7 +309,7 @@ fn traf_runs<D>(
         let offset = if flags & 0x01 != 0 { fields.i32()? } else { return None };
         let from = start.checked_add_signed(i64::from(offset))?;
         let mut first_flags = if flags & 0x04 != 0 { Some(fields.u32()?) } else { None };
-        let mut pictures = Vec::new();
+        let mut coded = Vec::new();
         let mut to = from;
         for _ in 0..samples {
             let mut take_or = |flag: u32, default| if flags & flag == 0 { default } else { fields.u32() };
@@ -317,12 +318,12 @@ fn traf_runs<D>(
             let flags_of_sample = take_or(0x400, first_flags.take().or(sample_flags))?;
             let offset = take_or(0x800, Some(0))?;
             let offset = if version == 0 { i64::from(offset) } else { i64::from(offset.cast_signed()) };
-            let shown = decoded.checked_add(offset)?.checked_sub(tracks[track].media_time)?;
-            pictures.push(Coded { shown, size, is_sync: flags_of_sample & FLAG_NOT_SYNC == 0 });
+            let pts = decoded.checked_add(offset)?.checked_sub(tracks[track].media_time)?;
+            coded.push(CodedSample { pts, size, is_sync: flags_of_sample & FLAG_NOT_SYNC == 0 });
             decoded = decoded.checked_add(i64::from(duration))?;
             to = to.checked_add(u64::from(size))?;
         }
-        all.push((track, pictures, from..to));
+        all.push((track, coded, from..to));
     }
     Some(())
 }

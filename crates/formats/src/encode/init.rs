@@ -4,14 +4,14 @@ use kinora_index::{
     Index, Rung, Timeline,
     codec::{colour::Colour, h264::AvcConfig},
 };
-use kinora_isobmff::write::{Boxes, IDENTITY, InitKind, InitTrack, write_init};
+use kinora_isobmff::write::{BoxWriter, IDENTITY, InitKind, InitTrack, write_init};
 
 use super::{
-    collect::CollectError,
     fragments::{Avc, FragmentReader},
+    segmenter::SegmenterError,
 };
 
-/// 72 pixels an inch in 16.16: what every writer says. ISO/IEC 14496-12, 12.1.3.
+/// 72 pixels per inch in 16.16, the value of all writers. ISO/IEC 14496-12, 12.1.3.
 const RESOLUTION: u32 = 0x0048_0000;
 /// Colour with no transparency. ISO/IEC 14496-12, 12.1.3.
 const DEPTH: u16 = 0x0018;
@@ -22,7 +22,7 @@ pub enum InitError {
     /// The index has no video.
     #[error("the index has no video")]
     NoVideo,
-    /// The decoder's configuration makes no sense, or is not the rung's.
+    /// The decoder configuration is invalid, or differs from the rung.
     #[error("the avcC is not one of {rung}")]
     Configuration {
         /// The codec and size of the rung.
@@ -55,35 +55,35 @@ pub fn init_of_rung(index: &Index, rung: &Rung, avcc: &[u8]) -> Result<Vec<u8>, 
     }))
 }
 
-/// The init segment of a rung, as it is kept.
+/// The stored init segment of a rung.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RungInit {
     /// The body of its `avcC` box.
     pub avcc: Vec<u8>,
-    /// What all pictures of the rung say of their colours.
+    /// The colour description of all frames of the rung.
     pub colour: Colour,
 }
 
 impl RungInit {
     /// Reads an init segment, or a whole output of the encoder with one track.
     ///
-    /// Errors: [`CollectError`] where it is not what an encoder or [`init_of_rung`] writes.
-    pub fn parse(bytes: &[u8]) -> Result<Self, CollectError> {
+    /// Errors: [`SegmenterError`] if it is not the output of an encoder or of [`init_of_rung`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, SegmenterError> {
         let mut reader = FragmentReader::<Avc>::default();
         reader.push(bytes, |_, _| Ok(()))?;
         reader.finish()?;
         let [track] = reader.tracks() else {
-            return Err(CollectError::Tracks { found: reader.tracks().len(), expected: 1 });
+            return Err(SegmenterError::Tracks { found: reader.tracks().len(), expected: 1 });
         };
         let Avc { avcc, config } = &track.description;
-        let colour = config.parameter_sets.first().and_then(|sps| sps.colour).unwrap_or(Colour::OPEN);
+        let colour = config.parameter_sets.first().and_then(|sps| sps.colour).unwrap_or(Colour::UNSPECIFIED);
         Ok(Self { avcc: avcc.clone(), colour })
     }
 }
 
 /// An `avc1` box. ISO/IEC 14496-12, 12.1.3; ISO/IEC 14496-15, 5.4.2.1.
 pub(crate) fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Option<Colour>) -> Vec<u8> {
-    let mut boxes = Boxes::with_capacity(160 + avcc.len());
+    let mut boxes = BoxWriter::with_capacity(160 + avcc.len());
     boxes.boxed(b"avc1", |boxes| {
         boxes.zeros(6);
         boxes.u16(1); // data reference
@@ -93,12 +93,12 @@ pub(crate) fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Opt
         boxes.u32(RESOLUTION);
         boxes.u32(RESOLUTION);
         boxes.zeros(4);
-        boxes.u16(1); // pictures in a sample
+        boxes.u16(1); // frame_count: frames in a sample
         boxes.zeros(32); // no name of a compressor
         boxes.u16(DEPTH);
         boxes.u16(u16::MAX);
         boxes.boxed(b"avcC", |boxes| boxes.raw(avcc));
-        // What the pictures themselves say, and nothing else. ISO/IEC 14496-12, 12.1.5.
+        // The same description as in the bitstream. ISO/IEC 14496-12, 12.1.5.
         if let Some(colour) = colour {
             boxes.boxed(b"colr", |boxes| {
                 boxes.raw(b"nclx");

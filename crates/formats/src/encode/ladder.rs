@@ -1,16 +1,16 @@
-//! Which encoded renditions a source has. M-25, D-0038.
+//! The encoded renditions of a source. M-25, D-0038.
 
 use kinora_index::{
-    DECODED_PIXELS_MAX, Index, PictureSize, Rung, RungName, Timeline, ToneMap, Track, VideoTrack,
+    DECODED_PIXELS_MAX, FrameSize, Index, Rung, RungName, Timeline, ToneMap, Track, VideoTrack,
     codec::colour::Colour,
 };
 
 use super::{
     colour::colour_of_rungs,
-    level::{Demand, level},
+    level::{LevelDemand, level},
 };
 
-/// Bits a second of each name. M-25; those of the two largest are ours.
+/// Bits per second of each name. M-25; those of the two largest are our choice.
 const BITRATES: [(RungName, u32); 7] = [
     (RungName::P240, 400_000),
     (RungName::P360, 800_000),
@@ -20,43 +20,42 @@ const BITRATES: [(RungName, u32); 7] = [
     (RungName::P1440, 9_000_000),
     (RungName::P2160, 16_000_000),
 ];
-/// A rung has at most this part of the bitrate of a copy that every player decodes: players take what
-/// announces most for what looks best, and what a rung announces is up to twice its bitrate. D-0045.
+/// The bitrate of a rung is at most this part of that of a copy that every player decodes. Players prefer
+/// the highest announced bitrate, and a rung announces up to twice its bitrate. D-0045.
 const COPY_PARTS: u64 = 2;
-/// No rung has less.
+/// Minimum bitrate of a rung in bits per second.
 const BITRATE_MIN: u32 = 64_000;
-/// Tenths of the bitrate with which the decoder's buffer fills. M-25.
+/// The fill rate of the decoder's buffer, in tenths of the bitrate. M-25.
 const MAXRATE_TENTHS: u32 = 12;
-/// The quality where the rate allows it. M-24.
+/// The quality if the rate allows it. M-24.
 const CRF: u8 = 23;
-/// B-frames between two others, which the composition shift of an index leaves room for. M-11.
+/// Maximum number of consecutive B-frames; the composition shift of an index allows for them. M-11.
 const B_FRAMES: u8 = 3;
-/// Ticks of composition shift that reordering with a pyramid of B-frames needs: a picture is decoded at most
-/// two after its turn.
+/// Ticks of composition shift that reordering with a pyramid of B-frames needs: a frame is decoded at most
+/// two positions late.
 const B_FRAMES_SHIFT_MIN: i64 = 2;
-/// More pictures a second than this are halved. M-26.
+/// Higher frame rates are halved. M-26.
 const FRAME_RATE_MAX: u64 = 60;
 /// Hundredths by which a measured rate may exceed it.
 const FRAME_RATE_SLACK: u64 = 1;
-/// What a rate is taken for where it is unknown, to find the level.
+/// The assumed frame rate for the level, if it is unknown.
 const FRAME_RATE_UNKNOWN: (u32, u32) = (30, 1);
-/// The largest rung beside a copy that only some players decode: larger ones cost more than the few they
-/// serve. M-25.
+/// The largest rung if there is a copy that only some players decode: larger ones cost more than they bring
+/// to the few other players. M-25.
 const LINES_BESIDE_COPY_MAX: u32 = 1080;
-/// The largest rung of pictures of high dynamic range: bringing them to standard range while somebody waits
-/// is slow. M-27.
+/// The largest rung of HDR video: tone mapping is slow while a viewer waits. M-27.
 const LINES_TONE_MAPPED_MAX: u32 = 480;
 /// The rungs of a source, largest first; none without video.
 ///
-/// `max_p` is the largest p-number, of 240 at least. Beside a copy that every player decodes (H.264) the
-/// rungs lie below it; beside one that some decode (HEVC, AV1), and without one, the first rung is as large
-/// as the source and the caps allow. No rung is larger than the source.
+/// `max_p` is the largest p-number, at least 240. With a copy that every player decodes (H.264), all rungs
+/// are smaller than it. With a copy that some players decode (HEVC, AV1), and without a copy, the first rung
+/// is as large as the source and the limits allow. No rung is larger than the source.
 pub fn ladder(index: &Index, max_p: u32) -> Vec<Rung> {
     rungs(index, max_p, true)
 }
 
-/// As [`ladder`](fn@ladder), where the copy is not offered although there is one: because it does not decode,
-/// say.
+/// As [`ladder`](fn@ladder), if there is a copy that is not offered, for instance because it does not
+/// decode.
 pub fn ladder_without_copy(index: &Index, max_p: u32) -> Vec<Rung> {
     rungs(index, max_p, false)
 }
@@ -66,7 +65,7 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     if DECODED_PIXELS_MAX < u64::from(video.width) * u64::from(video.height) {
         return Vec::new();
     }
-    let size = PictureSize::of(video);
+    let size = FrameSize::of(video);
     let copied = is_copy_offered && video.not_copied.is_none() && size.is_within(max_p);
     let is_copied_for_all = copied && video.codec.starts_with("avc1.");
 
@@ -92,12 +91,12 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     let bitrate = |name| names.first().map_or(0, |largest| bitrate_below(copy, name, *largest));
     names
         .iter()
-        .map(|name| rung(index, track, video, (*name, bitrate(*name)), size.shown(*name), tone_map))
+        .map(|name| rung(index, track, video, (*name, bitrate(*name)), size.scaled_to(*name), tone_map))
         .collect()
 }
 
-/// The bitrate of a rung where `largest` is the largest, and the copy has `copy` bits a second; 0 where there
-/// is none or it is unknown.
+/// The bitrate of a rung if `largest` is the largest rung. `copy` is the bitrate of the copy in bits per
+/// second; 0 if there is none or it is unknown.
 fn bitrate_below(copy: u64, name: RungName, largest: RungName) -> u32 {
     let of = |name| BITRATES.iter().find(|row| row.0 == name).expect("every name is in the table").1;
     let (usual, of_largest) = (of(name), of(largest));
@@ -119,7 +118,7 @@ fn rung(
     let maxrate = bitrate / 10 * MAXRATE_TENTHS;
     let frame_step = video.frame_rate.map_or(1, frame_step);
     let frame_rate = video.frame_rate.map(|rate| divided(rate, frame_step));
-    let demand = Demand {
+    let demand = LevelDemand {
         width,
         height,
         frame_rate: frame_rate.unwrap_or(FRAME_RATE_UNKNOWN),
@@ -127,7 +126,7 @@ fn rung(
         bufsize: maxrate,
     };
     let level = level(demand);
-    let has_room = B_FRAMES_SHIFT_MIN <= Timeline::of(index, track).media_time;
+    let allows_b_frames = B_FRAMES_SHIFT_MIN <= Timeline::of(index, track).media_time;
     Rung {
         name,
         width,
@@ -137,31 +136,31 @@ fn rung(
         bufsize: maxrate,
         crf: CRF,
         level: format!("{}.{}", level / 10, level % 10),
-        bframes: if has_room { B_FRAMES } else { 0 },
+        bframes: if allows_b_frames { B_FRAMES } else { 0 },
         frame_step,
         frame_rate,
         // High profile, no constraints. ISO/IEC 14496-15, 5.3.3.1; RFC 6381, 3.3.
         codec: format!("avc1.6400{level:02x}"),
-        colour: if tone_map.is_some() { Some(Colour::USUAL) } else { colour_of_rungs(video) },
+        colour: if tone_map.is_some() { Some(Colour::BT709) } else { colour_of_rungs(video) },
         tone_map,
         deinterlace: video.is_interlaced,
     }
 }
 
-/// Of so many pictures one is kept: the least power of two that brings the rate to 60.
-fn frame_step((pictures, seconds): (u32, u32)) -> u32 {
+/// One of this many frames is encoded: the smallest power of two that reduces the rate to 60.
+fn frame_step((frames, seconds): (u32, u32)) -> u32 {
     let holds = |step: &u32| {
         let limit = u64::from(seconds) * FRAME_RATE_MAX * u64::from(*step);
-        u64::from(pictures) * 100 <= limit * (100 + FRAME_RATE_SLACK)
+        u64::from(frames) * 100 <= limit * (100 + FRAME_RATE_SLACK)
     };
     (0..31).map(|power| 1 << power).find(holds).unwrap_or(1)
 }
 
-fn divided((pictures, seconds): (u32, u32), step: u32) -> (u32, u32) {
+fn divided((frames, seconds): (u32, u32), step: u32) -> (u32, u32) {
     match seconds.checked_mul(step) {
-        _ if pictures.is_multiple_of(step) => (pictures / step, seconds),
-        Some(seconds) => (pictures, seconds),
-        None => (pictures / step, seconds),
+        _ if frames.is_multiple_of(step) => (frames / step, seconds),
+        Some(seconds) => (frames, seconds),
+        None => (frames / step, seconds),
     }
 }
 

@@ -1,30 +1,30 @@
-//! Encoded renditions: which there are, what an encoder is given, and what becomes of its answer. `audio/` is
-//! about sound, all else about the video.
+//! Encoded renditions: the ladder, the input of an encoder, and segments from its output. `audio/` is about
+//! audio, all else about the video.
 //!
-//! Pure: knows no process and no command line. Begin with [`ladder`], which says what is wanted. [`Feed`]
-//! makes the bytes an encoder reads, exactly the samples of some segments; [`Collector`] takes the bytes it
-//! writes and makes segments of them that last as planned; [`init_of_rung`] makes their init segment.
+//! Pure: knows no process and no command line. Begin with [`ladder`](mod@ladder), which lists the
+//! renditions. [`Feed`] builds the input of an encoder: exactly the samples of some segments. [`Segmenter`]
+//! builds segments with the planned times from its output; [`init_of_rung`] builds their init segment.
 
 mod audio;
-mod collect;
 mod colour;
 mod feed;
 mod fragments;
+mod frame_times;
+mod freeze_frame;
 mod init;
 mod ladder;
 mod level;
-mod pictures;
-mod still;
+mod segmenter;
 
 pub use audio::{
-    AudioCollector, AudioFeed, EncodedAudio, encoded_audio_init, encoded_audio_len, encoded_audio_segments,
-    encoded_audio_times, silent_segment,
+    AudioFeed, AudioSegmenter, EncodedAudioSegment, encoded_audio_init, encoded_audio_len,
+    encoded_audio_segments, encoded_audio_times, silent_segment,
 };
 pub(crate) use audio::{encoded_sample_entry, segment as frames_segment};
-pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
-pub use colour::colour_of_pictures;
+pub use colour::colour_of_frames;
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
+pub use freeze_frame::{FreezeFrame, FreezeFrameFeed, LastFrame};
 pub(crate) use init::sample_entry as avc_sample_entry;
 pub use init::{InitError, RungInit, init_of_rung};
 pub use ladder::{ladder, ladder_without_copy};
-pub use still::{Last, Still, StillFeed};
+pub use segmenter::{ENCODED_LEN_MAX, EncodedSegment, SegmentError, Segmenter, SegmenterError};

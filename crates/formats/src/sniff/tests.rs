@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn first_bytes_tell_the_kind() {
+fn sniff_detects_file_kind_from_first_bytes() {
     let mut ts = vec![0; 188 * 4];
     ts.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
     let mut m2ts = vec![0; 192 * 4];
@@ -119,7 +119,7 @@ fn first_bytes_tell_the_kind() {
 }
 
 #[test]
-fn only_files_with_samples_are_media() {
+fn iso_brands_without_samples_are_not_media() {
     assert_eq!(FileKind::Media(Container::Mp4).family(), Family::Media(Container::Mp4));
     assert_eq!(FileKind::Media(Container::WebM).family(), Family::Media(Container::WebM));
     assert_eq!(FileKind::RealMedia.family(), Family::Unsupported);
@@ -131,14 +131,14 @@ fn only_files_with_samples_are_media() {
 
 proptest! {
     #[test]
-    fn what_lies_behind_the_head_changes_nothing(mut bytes in prop::collection::vec(any::<u8>(), HEAD_LEN..HEAD_LEN + 100)) {
+    fn sniff_ignores_bytes_after_head(mut bytes in prop::collection::vec(any::<u8>(), HEAD_LEN..HEAD_LEN + 100)) {
         let kind = sniff(&bytes);
         bytes.truncate(HEAD_LEN);
         prop_assert_eq!(sniff(&bytes), kind);
     }
 
     #[test]
-    fn a_byte_order_mark_and_white_space_hide_no_playlist(space in "[ \t\r\n]{0,50}", mark: bool, rest: Vec<u8>) {
+    fn playlist_is_detected_after_bom_and_white_space(space in "[ \t\r\n]{0,50}", mark: bool, rest: Vec<u8>) {
         let mark: &[u8] = if mark { b"\xef\xbb\xbf" } else { b"" };
         let bytes = [mark, space.as_bytes(), b"#EXTM3U", &rest].concat();
         prop_assert_eq!(sniff(&bytes), FileKind::HlsPlaylist);
@@ -146,7 +146,7 @@ proptest! {
 }
 
 #[test]
-fn sound_without_a_container_is_told_by_a_whole_frame() {
+fn raw_audio_is_detected_by_a_complete_frame() {
     for (expected, frame, len) in [
         (FileKind::Media(Container::Ac3), &b"\x0b\x77\x12\x34\x14\x40\x43"[..], 768),
         (FileKind::Media(Container::Eac3), b"\x0b\x77\x01\x7f\x34\x87", 768),
@@ -160,7 +160,7 @@ fn sound_without_a_container_is_told_by_a_whole_frame() {
 }
 
 #[test]
-fn a_second_frame_must_follow_the_first_where_the_head_goes_so_far() {
+fn raw_audio_needs_a_second_frame_header() {
     let with = |len: usize, next: &[u8]| {
         let mut file = b"\x0b\x77\x12\x34\x14\x40\x43".to_vec();
         file.resize(len, 0xaa);
@@ -172,7 +172,7 @@ fn a_second_frame_must_follow_the_first_where_the_head_goes_so_far() {
 }
 
 #[test]
-fn streams_that_begin_inside_a_packet_are_told_by_those_that_follow() {
+fn mpeg_ts_starting_mid_packet_is_detected() {
     let mut ts = vec![0x10; 188 * 12];
     ts.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
     assert_eq!(sniff(&ts[100..]), FileKind::Media(Container::MpegTs));
@@ -186,7 +186,7 @@ fn streams_that_begin_inside_a_packet_are_told_by_those_that_follow() {
     assert_eq!(sniff(&stream[1000..]), FileKind::Media(Container::MpegPs));
     assert_eq!(sniff(&[&[0xaa; 50][..], b"\0\0\x01\xba", &[0xaa; 50]].concat()), FileKind::Unknown);
 
-    // Writers may leave out packs for a while.
+    // Writers may omit packs for a while.
     let packet = [&b"\0\0\x01\xe0\x07\xd0"[..], &[0xaa; 2000]].concat();
     let stream = [&packet[..], &packet].concat();
     assert_eq!(sniff(&stream[1000..]), FileKind::Unknown, "its packet has no end here");

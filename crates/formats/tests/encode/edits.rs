@@ -1,4 +1,5 @@
-//! Edit lists that cut between keyframes: exactly the pictures that they present come out, each at its time.
+//! Edit lists that cut between keyframes: the output contains exactly the presented frames, each at its
+//! time.
 
 use kinora_formats::{
     Scanner,
@@ -9,12 +10,12 @@ use kinora_index::{Index, NotCopied, NotCopiedReason};
 use crate::{
     boxes::fragment,
     encoder::{ffmpeg, made, shown_us},
-    surgery::{changed, words},
+    patch_boxes::{changed, words},
 };
 
-/// The clip: three groups of 15 pictures, 15 a second, with B-frames. Ticks of a picture, and what they are
-/// delayed by.
-const PICTURE: i64 = 1024;
+/// The clip: three GOPs of 15 frames, 15 per second, with B-frames. Ticks of a frame, and the decode
+/// delay in ticks.
+const FRAME_TICKS: i64 = 1024;
 const DELAY: i64 = 2048;
 const PIXELS: usize = 96 * 54;
 
@@ -22,13 +23,13 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// The clip with an edit list that presents these pictures, from and to, counted in the order they are shown.
-fn edited(pieces: &[(i64, i64)]) -> Vec<u8> {
-    let rows = pieces.iter().flat_map(|(from, to)| {
+/// The clip with an edit list that presents these frames, from and to, in presentation order.
+fn edited(ranges: &[(i64, i64)]) -> Vec<u8> {
+    let rows = ranges.iter().flat_map(|(from, to)| {
         let ms = (to - from) * 1000 / 15;
-        [ms as u32, (DELAY + from * PICTURE) as u32, 0x0001_0000]
+        [ms as u32, (DELAY + from * FRAME_TICKS) as u32, 0x0001_0000]
     });
-    let list: Vec<u32> = [0, pieces.len() as u32].into_iter().chain(rows).collect();
+    let list: Vec<u32> = [0, ranges.len() as u32].into_iter().chain(rows).collect();
     changed(&fixture("moov_at_end.mp4"), &["moov", "trak", "edts", "elst"], &|_| words(&list))
 }
 
@@ -38,20 +39,21 @@ fn read(bytes: &[u8]) -> Index {
     scanner.finish().unwrap().into_index().unwrap()
 }
 
-/// The pictures of a file in shades of grey.
-fn pictures(file: Vec<u8>) -> Vec<Vec<u8>> {
+/// The frames of a file in grey scale.
+fn frames(file: Vec<u8>) -> Vec<Vec<u8>> {
     let grey = ffmpeg("-f mp4 -i pipe:0 -map 0:v -fps_mode passthrough -pix_fmt gray -f rawvideo -", file);
     grey.chunks(PIXELS).map(<[u8]>::to_vec).collect()
 }
 
-/// How far a picture that was encoded again is from one of the clip.
-fn distance(picture: &[u8], of_clip: &[u8]) -> u64 {
-    picture.iter().zip(of_clip).map(|(one, other)| u64::from(one.abs_diff(*other)).pow(2)).sum()
+/// Squared distance between an encoded frame and one of the clip.
+fn distance(frame: &[u8], of_clip: &[u8]) -> u64 {
+    frame.iter().zip(of_clip).map(|(one, other)| u64::from(one.abs_diff(*other)).pow(2)).sum()
 }
 
-/// Encodes what the edit list presents, in runs of up to so many segments, and looks at the result.
-fn check(name: &str, pieces: &[(i64, i64)], runs_of: usize) {
-    let source = edited(pieces);
+/// Encodes the frames that the edit list presents, in runs of up to `runs_of` segments, and checks the
+/// result.
+fn check(name: &str, ranges: &[(i64, i64)], runs_of: usize) {
+    let source = edited(ranges);
     let index = read(&source);
     let (track, video) = index.video().unwrap();
     let edits = NotCopied::new(NotCopiedReason::Edits, "edits between keyframes");
@@ -82,28 +84,28 @@ fn check(name: &str, pieces: &[(i64, i64)], runs_of: usize) {
     }
     assert_eq!(end as i64, track.end, "{name}");
 
-    let wanted: Vec<i64> = pieces.iter().flat_map(|(from, to)| *from..*to).collect();
-    let clip = pictures(fixture("faststart.mp4"));
+    let expected_frames: Vec<i64> = ranges.iter().flat_map(|(from, to)| *from..*to).collect();
+    let clip = frames(fixture("faststart.mp4"));
     assert_eq!(clip.len(), 45);
-    let found = pictures(file.clone());
-    assert_eq!(found.len(), wanted.len(), "{name}");
-    for (picture, wanted) in found.iter().zip(&wanted) {
-        // Neighbours differ little in a clip of so few bytes.
-        let closest = clip.iter().map(|of_clip| distance(picture, of_clip)).min().unwrap();
-        let own = distance(picture, &clip[*wanted as usize]);
+    let found = frames(file.clone());
+    assert_eq!(found.len(), expected_frames.len(), "{name}");
+    for (frame, expected_frame) in found.iter().zip(&expected_frames) {
+        // Neighbouring frames differ little in a clip of so few bytes.
+        let closest = clip.iter().map(|of_clip| distance(frame, of_clip)).min().unwrap();
+        let own = distance(frame, &clip[*expected_frame as usize]);
         assert!(
             own * 4 <= closest * 5,
-            "{name}: picture {wanted} differs by {own}, another one by {closest}"
+            "{name}: picture {expected_frame} differs by {own}, another one by {closest}"
         );
     }
-    let times: Vec<i64> = (0..wanted.len() as i64).map(|n| n * 1_000_000 / 15).collect();
+    let times: Vec<i64> = (0..expected_frames.len() as i64).map(|n| n * 1_000_000 / 15).collect();
     for (found, expected) in shown_us(file).iter().zip(&times) {
         assert!((found - expected).abs() <= 1000, "{name}: {found} us, not {expected}");
     }
 }
 
 #[test]
-fn exactly_what_edits_between_keyframes_present_comes_out() {
+fn edits_inside_gops_encode_exactly_their_frames() {
     check("one edit inside a group", &[(6, 45)], 9);
     check("one edit that ends inside a group", &[(6, 30)], 9);
     check("one that ends between B-frames", &[(9, 26)], 1);
@@ -115,16 +117,16 @@ fn exactly_what_edits_between_keyframes_present_comes_out() {
 }
 
 #[test]
-fn one_run_never_crosses_an_edit() {
+fn encode_run_never_crosses_an_edit_point() {
     let source = edited(&[(21, 36), (3, 15), (18, 45)]);
     let index = read(&source);
     let starts: Vec<i64> = index.plan.encoded_video.iter().map(|segment| segment.start).collect();
-    assert_eq!(starts, [0, 15, 27].map(|pictures| pictures * PICTURE));
+    assert_eq!(starts, [0, 15, 27].map(|frames| frames * FRAME_TICKS));
     assert_eq!(index.encoded_runs(0..3), [0..1, 1..2, 2..3]);
     assert_eq!(index.encoded_runs(1..2).len(), 1);
     assert_eq!(index.encoded_runs(2..2), []);
     let error = Feed::begin(&index, 0..2).unwrap_err();
-    assert_eq!(error, FeedError::AcrossJoint { numbers: 0..2 });
+    assert_eq!(error, FeedError::AcrossEditPoint { numbers: 0..2 });
 
     let fed: Vec<_> =
         (0..3).map(|number| Feed::begin(&index, number..number + 1).unwrap().samples()).collect();
@@ -134,15 +136,15 @@ fn one_run_never_crosses_an_edit() {
 }
 
 #[test]
-fn a_file_that_ends_too_early_is_cut_at_what_it_presents() {
-    // What is presented first lies last in the file.
-    let whole = changed(&edited(&[(33, 45), (3, 24)]), &["moov"], &<[u8]>::to_vec);
-    let at = whole.windows(4).position(|window| window == b"mdat").unwrap() - 4;
-    let moov = whole.windows(4).position(|window| window == b"moov").unwrap() - 4;
-    // The moov in front: all offsets grow by its length.
-    let grown = (whole.len() - moov) as u32;
-    let mut front = whole[..at].to_vec();
-    let mut moved = whole[moov..].to_vec();
+fn truncated_edited_source_ends_at_its_last_frame() {
+    // The part that is presented first is last in the file.
+    let complete = changed(&edited(&[(33, 45), (3, 24)]), &["moov"], &<[u8]>::to_vec);
+    let at = complete.windows(4).position(|window| window == b"mdat").unwrap() - 4;
+    let moov = complete.windows(4).position(|window| window == b"moov").unwrap() - 4;
+    // The moov moves to the front: all offsets grow by its length.
+    let grown = (complete.len() - moov) as u32;
+    let mut front = complete[..at].to_vec();
+    let mut moved = complete[moov..].to_vec();
     let mut from = 0;
     while let Some(stco) = moved[from..].windows(4).position(|window| window == b"stco") {
         let count_at = from + stco + 8;
@@ -155,8 +157,8 @@ fn a_file_that_ends_too_early_is_cut_at_what_it_presents() {
         from = count_at;
     }
     front.extend(&moved);
-    front.extend(&whole[at..moov]);
-    let expected = read(&whole);
+    front.extend(&complete[at..moov]);
+    let expected = read(&complete);
     assert_eq!(read(&front).plan, expected.plan);
     for cut in (front.len() - 4000..front.len()).step_by(97) {
         let mut scanner = Scanner::new(None);

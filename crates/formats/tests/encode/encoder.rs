@@ -1,4 +1,4 @@
-//! An ffmpeg that does what is ordered.
+//! An ffmpeg with the ordered settings.
 
 use std::{
     io::{Read as _, Write as _},
@@ -6,10 +6,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use kinora_formats::encode::{CollectError, Collector, Encoded, Feed, FeedFormat};
+use kinora_formats::encode::{EncodedSegment, Feed, FeedFormat, Segmenter, SegmenterError};
 use kinora_index::{Index, Rung};
 
-/// Runs ffmpeg with arguments that hold no spaces, and gives it these bytes.
+/// Runs ffmpeg with arguments without spaces in them, and writes these bytes to its input.
 #[allow(clippy::disallowed_methods, reason = "the tests ask ffmpeg, the code under test does not")]
 pub(crate) fn ffmpeg(arguments: &str, input: Vec<u8>) -> Vec<u8> {
     let mut child = Command::new("ffmpeg")
@@ -21,7 +21,7 @@ pub(crate) fn ffmpeg(arguments: &str, input: Vec<u8>) -> Vec<u8> {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // Whoever reads enough closes the pipe early.
+    // A process that has read enough closes the pipe early.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let mut output = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut output).unwrap();
@@ -30,7 +30,7 @@ pub(crate) fn ffmpeg(arguments: &str, input: Vec<u8>) -> Vec<u8> {
     output
 }
 
-/// The bytes an encoder reads for these segments.
+/// The input of an encoder for these segments.
 pub(crate) fn fed(feed: &Feed, source: &[u8]) -> Vec<u8> {
     let mut fed = feed.header();
     for chunk in feed.chunks() {
@@ -45,7 +45,7 @@ pub(crate) fn fed(feed: &Feed, source: &[u8]) -> Vec<u8> {
     fed
 }
 
-/// What ffmpeg makes of a feed: one file with a track for each rung.
+/// The output of ffmpeg for a feed: one file with a track for each rung.
 pub(crate) fn encoded(feed: &Feed, source: &[u8], rungs: &[Rung]) -> Vec<u8> {
     let seconds = |us: i64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
     let window = feed.window_us();
@@ -101,20 +101,20 @@ pub(crate) fn encoded(feed: &Feed, source: &[u8], rungs: &[Rung]) -> Vec<u8> {
 
 /// The segments of a run, and the `avcC` of each rung.
 pub(crate) struct Made {
-    pub(crate) segments: Vec<Encoded>,
+    pub(crate) segments: Vec<EncodedSegment>,
     pub(crate) avcc: Vec<Vec<u8>>,
 }
 
-/// Collects what an encoder wrote, handed over in pieces of this length.
+/// Collects the output of an encoder, pushed in pieces of this length.
 pub(crate) fn collected(
     feed: &Feed,
     rungs: &[Rung],
     output: &[u8],
-    piece: usize,
-) -> Result<Made, CollectError> {
-    let mut collector = Collector::new(feed, rungs);
+    piece_len: usize,
+) -> Result<Made, SegmenterError> {
+    let mut collector = Segmenter::new(feed, rungs);
     let mut segments = Vec::new();
-    for piece in output.chunks(piece) {
+    for piece in output.chunks(piece_len) {
         segments.extend(collector.push(piece)?);
     }
     segments.extend(collector.finish()?);
@@ -128,7 +128,7 @@ pub(crate) fn made(index: &Index, source: &[u8], rungs: &[Rung], numbers: Range<
     collected(&feed, rungs, &encoded(&feed, source, rungs), 10_007).unwrap()
 }
 
-/// When each picture of a file is shown, in microseconds, by ffmpeg.
+/// Presentation times of the frames of a file, in microseconds, by ffmpeg.
 pub(crate) fn shown_us(file: Vec<u8>) -> Vec<i64> {
     let text = ffmpeg(
         "-copyts -f mp4 -i pipe:0 -map 0:v:0 -fps_mode passthrough -enc_time_base 1:1000000 -f framecrc -",

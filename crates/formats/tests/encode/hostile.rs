@@ -1,8 +1,10 @@
-//! What an encoder writes is not believed.
+//! The output of an encoder is untrusted.
 
 use std::sync::OnceLock;
 
-use kinora_formats::encode::{CollectError, Collector, Encoded, Feed, SegmentError, ladder_without_copy};
+use kinora_formats::encode::{
+    EncodedSegment, Feed, SegmentError, Segmenter, SegmenterError, ladder_without_copy,
+};
 use kinora_index::Rung;
 use proptest::prelude::*;
 
@@ -11,7 +13,7 @@ use crate::{
     encoder::{collected, encoded},
 };
 
-/// A feed of three segments, its rungs, and what an encoder made of it.
+/// A feed of three segments, its rungs, and an encoder's output for it.
 struct Real {
     feed: Feed,
     rungs: Vec<Rung>,
@@ -32,7 +34,7 @@ fn real() -> &'static Real {
     })
 }
 
-fn collect(output: &[u8]) -> Result<Vec<Encoded>, CollectError> {
+fn collect(output: &[u8]) -> Result<Vec<EncodedSegment>, SegmenterError> {
     let Real { feed, rungs, .. } = real();
     collected(feed, rungs, output, 4096).map(|made| made.segments)
 }
@@ -51,29 +53,29 @@ fn boxes() -> Vec<&'static [u8]> {
 }
 
 #[test]
-fn segments_are_the_same_however_the_bytes_are_cut() {
+fn segmenter_output_ignores_chunk_boundaries() {
     let Real { feed, rungs, output } = real();
-    let whole = collected(feed, rungs, output, output.len()).unwrap().segments;
-    let numbers: Vec<_> = whole.iter().map(|made| (made.rung.lines(), made.number)).collect();
+    let expected = collected(feed, rungs, output, output.len()).unwrap().segments;
+    let numbers: Vec<_> = expected.iter().map(|made| (made.rung.lines(), made.number)).collect();
     assert_eq!(numbers, [(360, 0), (240, 0), (360, 1), (240, 1), (360, 2), (240, 2)]);
-    assert!(whole.iter().all(|made| made.outcome.is_ok()));
+    assert!(expected.iter().all(|made| made.outcome.is_ok()));
     for piece in [1, 7, 1000] {
-        assert_eq!(collected(feed, rungs, output, piece).unwrap().segments, whole, "pieces of {piece}");
+        assert_eq!(collected(feed, rungs, output, piece).unwrap().segments, expected, "pieces of {piece}");
     }
 }
 
 #[test]
-fn output_that_ends_early_is_no_segment() {
+fn truncated_encoder_output_is_rejected() {
     let Real { feed, rungs, output } = real();
     for end in (0..output.len()).step_by(997).chain([output.len() - 1]) {
-        let mut collector = Collector::new(feed, rungs);
+        let mut collector = Segmenter::new(feed, rungs);
         let made = collector.push(&output[..end]).unwrap();
         assert!(made.len() < 6);
         match collector.finish() {
-            Err(CollectError::CutShort) => {}
-            // The end of a fragment looks like the end of all: what did not come has no pictures.
+            Err(SegmenterError::Truncated) => {}
+            // The end of a fragment looks like the end of the file: missing segments have no frames.
             Ok(rest) => {
-                assert!(rest.iter().any(|made| made.outcome == Err(SegmentError::NoPictures)), "at {end}")
+                assert!(rest.iter().any(|made| made.outcome == Err(SegmentError::NoFrames)), "at {end}")
             }
             Err(error) => panic!("{error} at {end}"),
         }
@@ -81,7 +83,7 @@ fn output_that_ends_early_is_no_segment() {
 }
 
 #[test]
-fn a_fragment_that_lacks_leaves_its_neighbours() {
+fn missing_encoder_fragment_fails_one_segment() {
     let boxes = boxes();
     assert_eq!(boxes.len(), 2 + 3 * 2);
     let output = [&boxes[..4], &boxes[6..]].concat().concat();
@@ -91,45 +93,48 @@ fn a_fragment_that_lacks_leaves_its_neighbours() {
 }
 
 #[test]
-fn pictures_that_come_again_or_elsewhere_are_refused() {
+fn duplicate_or_unexpected_frames_are_rejected() {
     let boxes = boxes();
     let twice = [&boxes[..4], &boxes[2..]].concat().concat();
-    assert!(matches!(collect(&twice), Err(CollectError::Twice { .. })), "{:?}", collect(&twice));
+    assert!(matches!(collect(&twice), Err(SegmenterError::DuplicateFrame { .. })), "{:?}", collect(&twice));
     let back = [&boxes[..6], &boxes[2..]].concat().concat();
-    assert!(matches!(collect(&back), Err(CollectError::NotCut { .. })), "{:?}", collect(&back));
-    // A header twice.
+    assert!(matches!(collect(&back), Err(SegmenterError::NoKeyframeAtCut { .. })), "{:?}", collect(&back));
+    // A repeated header.
     let headers = [&boxes[..2], &boxes[1..]].concat().concat();
-    assert_eq!(collect(&headers), Err(CollectError::Malformed("a second moov")));
-    assert_eq!(collect(&boxes[2..].concat()), Err(CollectError::Malformed("a moof before the moov")));
+    assert_eq!(collect(&headers), Err(SegmenterError::Malformed("a second moov")));
+    assert_eq!(collect(&boxes[2..].concat()), Err(SegmenterError::Malformed("a moof before the moov")));
 }
 
 #[test]
-fn output_of_another_order_is_refused() {
+fn encoder_output_of_other_settings_is_rejected() {
     let Real { feed, rungs, output } = real();
     let ordered = |rungs: &[Rung]| collected(feed, rungs, output, 4096).map(|made| made.segments.len());
-    assert_eq!(ordered(&rungs[..1]), Err(CollectError::Tracks { found: 2, expected: 1 }));
+    assert_eq!(ordered(&rungs[..1]), Err(SegmenterError::Tracks { found: 2, expected: 1 }));
     let turned = [rungs[1].clone(), rungs[0].clone()];
-    assert!(matches!(ordered(&turned), Err(CollectError::Codec { .. })));
+    assert!(matches!(ordered(&turned), Err(SegmenterError::Codec { .. })));
     let mut other = rungs.clone();
     other[1].codec = "avc1.640028".to_owned();
     let found = format!("{} of 320x240", rungs[1].codec);
-    assert_eq!(ordered(&other), Err(CollectError::Codec { rung: rungs[1].name, found }));
+    assert_eq!(ordered(&other), Err(SegmenterError::Codec { rung: rungs[1].name, found }));
 }
 
 #[test]
-fn endless_boxes_are_refused_when_they_are_announced() {
+fn oversized_encoder_box_is_rejected_by_its_header() {
     let Real { feed, rungs, .. } = real();
     for (head, expected) in [
-        (&b"\xff\xff\xff\xffmdat"[..], CollectError::TooLarge { what: "a box", bytes: u64::from(u32::MAX) }),
+        (
+            &b"\xff\xff\xff\xffmdat"[..],
+            SegmenterError::TooLarge { what: "a box", bytes: u64::from(u32::MAX) },
+        ),
         (
             b"\0\0\0\x01mdat\xff\xff\xff\xff\xff\xff\xff\xff",
-            CollectError::TooLarge { what: "a box", bytes: u64::MAX },
+            SegmenterError::TooLarge { what: "a box", bytes: u64::MAX },
         ),
-        (b"\x01\0\0\0moof", CollectError::TooLarge { what: "a box", bytes: 1 << 24 }),
-        (b"\0\0\0\0mdat", CollectError::Malformed("a box without an end")),
-        (b"\0\0\0\x07free", CollectError::Malformed("a box without an end")),
+        (b"\x01\0\0\0moof", SegmenterError::TooLarge { what: "a box", bytes: 1 << 24 }),
+        (b"\0\0\0\0mdat", SegmenterError::Malformed("a box without an end")),
+        (b"\0\0\0\x07free", SegmenterError::Malformed("a box without an end")),
     ] {
-        let mut collector = Collector::new(feed, rungs);
+        let mut collector = Segmenter::new(feed, rungs);
         assert_eq!(collector.push(head), Err(expected.clone()));
         assert_eq!(collector.push(b""), Err(expected.clone()), "it stays so");
         assert_eq!(collector.finish(), Err(expected));
@@ -140,10 +145,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn damaged_output_ends_in_an_answer(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+    fn damaged_encoder_output_never_panics(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
         let mut output = real().output.clone();
         for (place, value) in &changes {
-            // Half of them in the heads, which are few bytes among many.
+            // Half of them in the heads, which are only few of the bytes.
             let len = if value % 2 == 0 { output.len() } else { 4000 };
             output[place.index(len)] = *value;
         }
@@ -151,9 +156,9 @@ proptest! {
     }
 
     #[test]
-    fn garbage_ends_in_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn random_encoder_output_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let Real { feed, rungs, .. } = real();
-        let mut collector = Collector::new(feed, rungs);
+        let mut collector = Segmenter::new(feed, rungs);
         let _ = collector.push(&bytes);
         let _ = collector.finish();
     }

@@ -1,4 +1,4 @@
-//! Rungs are what they announce.
+//! Rungs match their announcement.
 
 use kinora_formats::encode::{Feed, init_of_rung, ladder_without_copy};
 use kinora_index::{RungName, codec::h264::AvcConfig};
@@ -9,7 +9,7 @@ use crate::{
     encoder::{collected, encoded},
 };
 
-/// Encodes a few pictures of all rungs; a collector refuses codecs and sizes that were not announced.
+/// Encodes a few frames of all rungs; a collector rejects codecs and sizes that were not announced.
 fn check(size: &str, rate: u32, expected: &[(RungName, &str)]) {
     let clip = Clip::made_by(&format!(
         "-f lavfi -i testsrc2=s={size}:r={rate} -frames:v 6 -c:v libx264 -preset ultrafast -pix_fmt yuv420p"
@@ -34,7 +34,7 @@ fn check(size: &str, rate: u32, expected: &[(RungName, &str)]) {
 }
 
 #[test]
-fn the_codec_of_every_rung_is_known_before_it_is_encoded() {
+fn rung_codec_string_matches_encoder_output() {
     check(
         "3840x2160",
         30,

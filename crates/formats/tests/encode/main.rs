@@ -1,5 +1,5 @@
-//! Feeds real encoders with runs of segments, collects what they write, and looks at the result with ffmpeg
-//! and with a parser that shares no code with the writer.
+//! Feeds real encoders with runs of segments and collects their output. Checks the result with ffmpeg, and
+//! with a parser that shares no code with the writer.
 
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
@@ -11,15 +11,15 @@ mod encoder;
 mod hostile;
 mod ladder;
 mod noise;
-mod seams;
 #[allow(dead_code, reason = "the tests of reading use more of it")]
-#[path = "../read/surgery.rs"]
-mod surgery;
+#[path = "../read/patch_boxes.rs"]
+mod patch_boxes;
+mod segment_boundaries;
 
 use kinora_formats::Scanner;
 use kinora_index::Index;
 
-/// A source: its bytes and what we know of them.
+/// A source: its bytes and its index.
 struct Clip {
     bytes: Vec<u8>,
     index: Index,

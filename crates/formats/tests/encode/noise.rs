@@ -1,7 +1,7 @@
-//! What a rung announces to take of a line is not exceeded, by no picture.
+//! No segment of a rung exceeds its announced bandwidth, even for noise.
 
 use kinora_formats::encode::ladder_without_copy;
-use kinora_hls::{Rate, rate_of_rung};
+use kinora_hls::{Bandwidth, bandwidth_of_rung};
 use kinora_index::Index;
 
 use crate::{
@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// The highest rate of any segment, and that of all together.
-fn measured(index: &Index, lens: &[usize]) -> Rate {
+fn measured(index: &Index, lens: &[usize]) -> Bandwidth {
     let timescale = f64::from(index.video().unwrap().0.timescale);
     let seconds: Vec<f64> =
         index.plan.encoded_video.iter().map(|segment| segment.duration() as f64 / timescale).collect();
     let rates = lens.iter().zip(&seconds).map(|(len, seconds)| *len as f64 * 8.0 / seconds);
     let bits = 8.0 * lens.iter().sum::<usize>() as f64;
-    Rate {
+    Bandwidth {
         peak: rates.fold(0.0, f64::max).ceil() as u64,
         average: (bits / seconds.iter().sum::<f64>()).ceil() as u64,
     }
@@ -34,13 +34,13 @@ fn check(name: &str, source: &str) {
         let own = made.segments.iter().filter(|segment| segment.rung == rung.name);
         let lens: Vec<usize> = own.map(|segment| segment.outcome.as_ref().unwrap().len()).collect();
         assert_eq!(lens.len() as u32, count);
-        let (announced, measured) = (rate_of_rung(&clip.index, rung), measured(&clip.index, &lens));
+        let (announced, measured) = (bandwidth_of_rung(&clip.index, rung), measured(&clip.index, &lens));
         assert!(measured.peak <= announced.peak, "{name} {}: {measured:?} of {announced:?}", rung.name);
     }
 }
 
 #[test]
-fn a_clip_of_noise_stays_below_the_announced_peak() {
+fn noise_stays_below_announced_peak_bandwidth() {
     check("strong noise", "-f lavfi -i color=gray:s=640x360:r=30:d=5 -vf noise=alls=100:allf=t+u");
     check("film grain", "-f lavfi -i testsrc2=s=640x360:r=30:d=5 -vf noise=alls=30:allf=t");
     check(
@@ -49,7 +49,7 @@ fn a_clip_of_noise_stays_below_the_announced_peak() {
     );
 }
 
-/// Frames of AAC in ADTS: their lengths. ISO/IEC 13818-7, 6.2.
+/// The lengths of AAC frames in ADTS. ISO/IEC 13818-7, 6.2.
 fn frames_of_adts(mut bytes: &[u8]) -> Vec<usize> {
     let mut lens = Vec::new();
     while let [0xff, _, _, high, middle, low, ..] = bytes {
@@ -61,7 +61,7 @@ fn frames_of_adts(mut bytes: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn encoded_audio_of_noise_stays_below_what_is_announced_for_it() {
+fn encoded_audio_noise_stays_below_announced_bandwidth() {
     const FRAMES_A_SECOND: usize = 47;
     for noise in ["white", "pink", "brown"] {
         let arguments = format!(
@@ -72,8 +72,8 @@ fn encoded_audio_of_noise_stays_below_what_is_announced_for_it() {
         // With 16 bytes of container for each frame.
         let bits = |lens: &[usize]| lens.iter().map(|len| 8 * (len + 16) as u64).sum::<u64>();
         let peak = lens.windows(FRAMES_A_SECOND).map(bits).max().unwrap();
-        assert!(peak <= Rate::ENCODED_AUDIO.peak, "{noise}: {peak}");
+        assert!(peak <= Bandwidth::ENCODED_AUDIO.peak, "{noise}: {peak}");
         let average = bits(&lens) * FRAMES_A_SECOND as u64 / lens.len() as u64;
-        assert!(average <= Rate::ENCODED_AUDIO.average * 105 / 100, "{noise}: {average}");
+        assert!(average <= Bandwidth::ENCODED_AUDIO.average * 105 / 100, "{noise}: {average}");
     }
 }

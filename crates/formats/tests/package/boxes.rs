@@ -1,8 +1,8 @@
-//! A small reader of boxes, for what a player would see.
+//! A small parser of boxes, from the view of a player.
 
 use std::fmt::Write as _;
 
-/// One box: its type, its bytes without the header, and where it begins.
+/// One box: its type, its bytes without the header, and its position.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mp4Box<'a> {
     pub(crate) kind: &'a str,
@@ -20,8 +20,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// The boxes of `bytes`, which must fill it exactly. An `mdat` may announce more than is there: its samples
-/// follow.
+/// The boxes of `bytes`, which must fill it exactly. An `mdat` may announce more than is available: its
+/// samples follow.
 pub(crate) fn parse(bytes: &[u8]) -> Vec<Mp4Box<'_>> {
     let mut boxes = Vec::new();
     let mut start = 0;
@@ -49,7 +49,7 @@ pub(crate) fn find<'a>(bytes: &'a [u8], path: &str) -> Mp4Box<'a> {
     rest.map_or(found, |rest| find(found.body, rest))
 }
 
-/// All boxes, a line each, indented; leaves with their bytes.
+/// All boxes, one per line, indented; leaves with their bytes.
 pub(crate) fn tree(bytes: &[u8]) -> String {
     fn lines(bytes: &[u8], depth: usize, text: &mut String) {
         for found in parse(bytes) {
@@ -71,7 +71,7 @@ pub(crate) fn tree(bytes: &[u8]) -> String {
     text
 }
 
-/// One sample of a fragment as a player sees it.
+/// One sample of a fragment from the view of a player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FragmentSample {
     pub(crate) duration: u32,
@@ -80,7 +80,7 @@ pub(crate) struct FragmentSample {
     pub(crate) composition_offset: i32,
 }
 
-/// What a `moof` says.
+/// The fields of a `moof`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub(crate) sequence: u32,
@@ -174,7 +174,7 @@ pub(crate) fn media_time(init: &[u8]) -> i64 {
     i64::from(u32_at(elst, 12).cast_signed())
 }
 
-/// Ticks a second of the track of an init segment.
+/// Ticks per second of the track of an init segment.
 pub(crate) fn timescale(init: &[u8]) -> u32 {
     u32_at(find(init, "moov/trak/mdia/mdhd").body, 12)
 }

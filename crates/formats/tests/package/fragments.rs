@@ -1,4 +1,4 @@
-//! Media segments: what follows what, what lies where, what is shown when.
+//! Media segments: their order, their byte positions, their presentation times.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use kinora_isobmff::write::{
 use crate::assert_golden;
 use crate::boxes::{Fragment, find, fragment, media_time, timescale, tree};
 use crate::source::{
-    AUDIO_TIMESCALE, DELAY, PACKET, PICTURE, Source, VIDEO_TIMESCALE, audio_only, audio_track, clip,
-    laid_out, packets, pictures, table, video_only, video_track,
+    AUDIO_TIMESCALE, DELAY, FRAME_TICKS, PACKET, Source, VIDEO_TIMESCALE, audio_only, audio_track, clip,
+    laid_out, packets, table, video_only, video_samples, video_track,
 };
 
 fn planned<'a>(source: &'a Source, track: &Track) -> &'a [Segment] {
@@ -22,7 +22,7 @@ fn planned<'a>(source: &'a Source, track: &Track) -> &'a [Segment] {
     }
 }
 
-/// All fragments of a track, each checked against its head, its bytes and the one before it.
+/// All fragments of a track, each checked against its head, its bytes and the previous one.
 fn fragments(source: &Source, track: &Track) -> Vec<Fragment> {
     let mut fragments: Vec<Fragment> = Vec::new();
     for (number, segment) in (0..).zip(planned(source, track)) {
@@ -42,7 +42,7 @@ fn fragments(source: &Source, track: &Track) -> Vec<Fragment> {
     fragments
 }
 
-/// One line a segment and one a sample, for the golden texts.
+/// One line per segment and one per sample, for the golden texts.
 fn table_of(fragments: &[Fragment]) -> String {
     let mut text = String::new();
     for fragment in fragments {
@@ -70,7 +70,7 @@ fn segments_of_a_clip_follow_one_another_without_gap() {
 }
 
 #[test]
-fn the_head_of_a_segment_is_this_tree() {
+fn segment_head_matches_golden_box_tree() {
     let clip = clip();
     let head = |track, number| segment_head(&clip.index, track, number).unwrap();
     let last = clip.index.plan.video.len() as u32 - 1;
@@ -80,16 +80,16 @@ fn the_head_of_a_segment_is_this_tree() {
 }
 
 #[test]
-fn every_picture_is_shown_when_the_source_shows_it() {
+fn frames_keep_source_presentation_times() {
     let clip = clip();
     let shown: Vec<i64> = fragments(&clip, clip.video()).iter().flat_map(Fragment::presentation).collect();
-    // The source delays by as much as the edit list takes off.
-    let expected: Vec<i64> = pictures(331).iter().map(|sample| sample.pts).collect();
+    // The source delays by the same time that the edit list removes.
+    let expected: Vec<i64> = video_samples(331).iter().map(|sample| sample.pts).collect();
     assert_eq!(shown, expected);
 }
 
 #[test]
-fn the_bytes_of_a_segment_are_those_of_its_samples_in_order() {
+fn segment_payload_is_its_samples_in_order() {
     let clip = clip();
     for track in [clip.video(), clip.audio()] {
         for (number, segment) in (0..).zip(planned(&clip, track)) {
@@ -108,26 +108,26 @@ fn the_bytes_of_a_segment_are_those_of_its_samples_in_order() {
 }
 
 #[test]
-fn any_part_of_a_segment_is_the_same_part_of_its_bytes() {
+fn any_byte_range_of_segment_matches_the_whole() {
     let clip = clip();
     let head = segment_head(&clip.index, clip.video(), 1).unwrap();
-    let whole = clip.segment(&head);
-    let len = whole.len() as u64;
+    let segment = clip.segment(&head);
+    let len = segment.len() as u64;
     let start = head.bytes.len() as u64;
     for (from, to) in
         [(0, len), (0, 1), (3, start), (start - 1, start + 1), (start, len), (start + 777, start + 1500)]
     {
         let (from_head, ranges) = head.part(from..to);
         let part = SegmentHead { bytes: head.bytes[from_head].to_vec(), ranges, total_len: to - from };
-        assert_eq!(clip.segment(&part), whole[from as usize..to as usize], "{from}..{to}");
+        assert_eq!(clip.segment(&part), segment[from as usize..to as usize], "{from}..{to}");
     }
     assert_eq!(head.part(len..len + 5), (start as usize..start as usize, Vec::new()));
 }
 
 #[test]
-fn an_edit_inside_a_gop_hides_what_comes_before_it_in_the_first_instant() {
-    // The edit begins 10 pictures into the second GOP.
-    let skipped = 70 * PICTURE;
+fn edit_inside_gop_hides_earlier_frames_in_first_tick() {
+    // The edit begins 10 frames into the second GOP.
+    let skipped = 70 * FRAME_TICKS;
     let edited = video_only(|track, _| {
         track.shift -= skipped;
         track.end -= skipped;
@@ -143,16 +143,16 @@ fn an_edit_inside_a_gop_hides_what_comes_before_it_in_the_first_instant() {
     let mut shown: Vec<i64> =
         fragments.iter().flat_map(Fragment::presentation).map(|at| at - media_time).collect();
     shown.sort_unstable();
-    // Ten pictures of one tick, then the picture of the edit at once, then all others at their own times.
+    // Ten frames of one tick, then the frame of the edit at once, then all others at their own times.
     assert_eq!(shown[..11], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    let expected: Vec<i64> = (1..331 - 70).map(|number| number * PICTURE * factor).collect();
+    let expected: Vec<i64> = (1..331 - 70).map(|number| number * FRAME_TICKS * factor).collect();
     assert_eq!(shown[11..], expected);
 }
 
 #[test]
-fn a_trailing_edit_keeps_the_pictures_that_others_refer_to_and_ends_on_time() {
-    // Ends after two pictures of a GOP: the P shown after them was decoded before.
-    let end = 62 * PICTURE;
+fn trailing_edit_keeps_reference_frames_and_end_time() {
+    // Ends after two frames of a GOP: the P shown after them was decoded before.
+    let end = 62 * FRAME_TICKS;
     let trimmed = video_only(|track, _| track.end = end);
     let fragments = fragments(&trimmed, trimmed.video());
     let last = fragments.last().unwrap();
@@ -161,13 +161,13 @@ fn a_trailing_edit_keeps_the_pictures_that_others_refer_to_and_ends_on_time() {
 }
 
 #[test]
-fn late_video_shows_its_first_picture_from_the_start() {
+fn late_video_shows_first_frame_from_zero() {
     let late = video_only(|track, _| {
-        track.shift += 3 * PICTURE;
-        track.end += 3 * PICTURE;
+        track.shift += 3 * FRAME_TICKS;
+        track.end += 3 * FRAME_TICKS;
     });
     let first = &fragments(&late, late.video())[0];
-    assert_eq!((first.decode_time, first.samples[0].duration), (0, 4 * PICTURE as u32));
+    assert_eq!((first.decode_time, first.samples[0].duration), (0, 4 * FRAME_TICKS as u32));
     assert_eq!(first.presentation()[0], DELAY);
 }
 
@@ -180,7 +180,7 @@ fn with_audio(mut samples: Vec<Sample>, change: impl FnOnce(&mut Track)) -> Sour
 
 #[test]
 fn late_audio_is_silent_until_it_begins() {
-    let mut samples = [pictures(331), packets(300)];
+    let mut samples = [video_samples(331), packets(300)];
     let bytes = laid_out(&mut samples, &[VIDEO_TIMESCALE, AUDIO_TIMESCALE]);
     let mut late = audio_track(&samples[1]);
     late.shift = 5 * 48_000;
@@ -190,8 +190,8 @@ fn late_audio_is_silent_until_it_begins() {
 
     let fragments = fragments(&late, late.audio());
     let counts: Vec<_> = fragments.iter().map(|fragment| fragment.samples.len()).collect();
-    // 2 s hold 93 packets and a part, which the last one lasts longer; 1 s of silence before the first packet
-    // holds 46.
+    // 2 s contain 93 packets and a part, by which the last one lasts longer; 1 s of silence before the first
+    // packet contains 46.
     assert_eq!(counts, [93, 93, 46 + 141, 159]);
     assert_eq!(fragments[0].decode_time, 0);
     assert_eq!(
@@ -205,8 +205,8 @@ fn late_audio_is_silent_until_it_begins() {
 }
 
 #[test]
-fn pictures_that_end_before_a_packet_would_leave_no_segment_without_samples() {
-    let mut samples = [pictures(1), packets(300)];
+fn short_video_leaves_no_empty_audio_segment() {
+    let mut samples = [video_samples(1), packets(300)];
     let bytes = laid_out(&mut samples, &[VIDEO_TIMESCALE, AUDIO_TIMESCALE]);
     let mut short = video_track(&samples[0]);
     short.end = 100;
@@ -218,7 +218,7 @@ fn pictures_that_end_before_a_packet_would_leave_no_segment_without_samples() {
 }
 
 #[test]
-fn late_audio_of_an_unknown_layout_starts_at_its_own_time() {
+fn late_audio_of_unknown_layout_starts_without_silence() {
     let late = with_audio(packets(200), |track| {
         let TrackMedia::Audio(audio) = &mut track.media else { unreachable!("made so") };
         audio.channels = 7;
@@ -230,19 +230,19 @@ fn late_audio_of_an_unknown_layout_starts_at_its_own_time() {
 }
 
 #[test]
-fn audio_from_the_middle_of_a_source_starts_with_the_packets_its_decoder_needs() {
+fn trimmed_audio_starts_with_its_decoder_preroll_packets() {
     let cut = with_audio(packets(200), |track| {
         track.shift = -50 * PACKET - 500;
         track.end += track.shift;
     });
     let fragments = fragments(&cut, cut.audio());
     assert_eq!(fragments[0].decode_time, 0);
-    // The packet that sounds at 0 began 500 ticks before; two more stand in front of it.
+    // The packet that is audible at 0 began 500 ticks before; two more precede it.
     assert_eq!(media_time(&init_segment(&cut.index, cut.audio(), 0).unwrap()), 2 * PACKET + 500);
 }
 
 #[test]
-fn a_packet_under_another_is_left_out_and_the_one_before_lasts_until_the_next() {
+fn overlapping_audio_packet_is_dropped() {
     let mut samples = packets(100);
     samples[40].duration = 1;
     for packet in &mut samples[41..] {
@@ -261,8 +261,8 @@ fn a_packet_under_another_is_left_out_and_the_one_before_lasts_until_the_next() 
 }
 
 #[test]
-fn more_than_four_gibibytes_take_a_64_bit_size() {
-    let samples: Vec<Sample> = pictures(60)
+fn mdat_over_4_gib_uses_64_bit_size() {
+    let samples: Vec<Sample> = video_samples(60)
         .into_iter()
         .enumerate()
         .map(|(number, sample)| Sample { offset: number as u64 * 0x1_0000_0000, size: 0x0800_0000, ..sample })
@@ -279,7 +279,7 @@ fn more_than_four_gibibytes_take_a_64_bit_size() {
 }
 
 #[test]
-fn a_segment_that_is_not_planned_is_refused() {
+fn unknown_segment_number_is_rejected() {
     let audio = audio_only();
     let beyond = audio.index.plan.audio[0].len() as u32;
     assert_eq!(
@@ -292,14 +292,14 @@ fn a_segment_that_is_not_planned_is_refused() {
 }
 
 #[test]
-fn a_composition_shift_that_is_too_small_is_an_error() {
+fn too_small_composition_shift_is_a_timing_error() {
     let source = video_only(|_, video| video.composition_shift = -1);
     let result = segment_head(&source.index, source.video(), 0);
     assert!(matches!(result, Err(WriteError::Timing { number: 0, .. })), "{result:?}");
 }
 
 #[test]
-fn a_plain_source_keeps_its_own_clock() {
+fn source_timescale_is_preserved_without_edits() {
     let clip = clip();
     assert_eq!(
         Timeline::of(&clip.index, clip.video()),
@@ -321,7 +321,7 @@ fn fixture(name: &str) -> Source {
 
 /// Real files, as ffmpeg muxes them, through the reader.
 #[test]
-fn segments_of_real_files_follow_one_another_and_hold_all_their_samples() {
+fn segments_of_real_files_are_contiguous_and_complete() {
     for name in [
         "audio_only.m4a",
         "cmaf.mp4",
@@ -375,13 +375,14 @@ fn sent(source: &Source, track: &Track) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_form_of_fragments_sends_all_samples_it_was_made_of() {
-    let whole = fixture("faststart.mp4");
+fn fragmented_sources_lose_no_samples() {
+    let original = fixture("faststart.mp4");
     let made_of = |track: &Track| -> Vec<Vec<u8>> {
-        let bytes = |sample: Sample| whole.bytes[sample.offset as usize..][..sample.size as usize].to_vec();
+        let bytes =
+            |sample: Sample| original.bytes[sample.offset as usize..][..sample.size as usize].to_vec();
         track.samples.iter().map(bytes).collect()
     };
-    let expected = [made_of(whole.video()), made_of(whole.audio())];
+    let expected = [made_of(original.video()), made_of(original.audio())];
     assert_eq!(expected.each_ref().map(Vec::len), [45, 142]);
     for name in [
         "cmaf.mp4",
@@ -404,14 +405,14 @@ fn every_form_of_fragments_sends_all_samples_it_was_made_of() {
 }
 
 #[test]
-fn a_fragment_of_every_packet_sends_them_one_after_the_other() {
+fn one_packet_fragments_keep_packet_order() {
     let source = fixture("every_packet.mp4");
     let durations: Vec<u32> = fragments(&source, source.audio())
         .iter()
         .flat_map(|fragment| &fragment.samples)
         .map(|sample| sample.duration)
         .collect();
-    // ffmpeg makes the first packet last until the pictures begin to be shown, and cuts the last one short.
+    // ffmpeg extends the first packet to the start of the video, and cuts the last one short.
     assert_eq!((durations[0], durations[141]), (6400, 640));
     assert_eq!(durations[1..141], [1024; 140]);
 }

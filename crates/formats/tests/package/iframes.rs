@@ -4,7 +4,9 @@ use kinora_index::{TrackMedia, plan::presented_at};
 use kinora_isobmff::write::{WriteError, iframe_head, iframes};
 
 use crate::boxes::fragment;
-use crate::source::{DELAY, PICTURE, VIDEO_TIMESCALE, audio_only, clip, pictures, video_only, video_track};
+use crate::source::{
+    DELAY, FRAME_TICKS, VIDEO_TIMESCALE, audio_only, clip, video_only, video_samples, video_track,
+};
 
 #[test]
 fn every_keyframe_is_a_segment_that_lasts_until_the_next() {
@@ -30,8 +32,8 @@ fn every_keyframe_is_a_segment_that_lasts_until_the_next() {
 }
 
 #[test]
-fn of_pictures_that_are_all_keyframes_two_a_second_are_listed() {
-    let mut samples = pictures(300);
+fn iframe_playlist_lists_two_keyframes_per_second() {
+    let mut samples = video_samples(300);
     samples.iter_mut().for_each(|sample| (sample.is_sync, sample.pts) = (true, sample.dts + DELAY));
     let mut source = video_only(|_, _| {});
     let mut track = video_track(&samples);
@@ -40,11 +42,11 @@ fn of_pictures_that_are_all_keyframes_two_a_second_are_listed() {
     source = crate::source::Source::new(vec![track], source.bytes);
     let listed = iframes(&source.index);
     assert_eq!(listed.len(), 20);
-    assert!(listed.iter().all(|iframe| iframe.end - iframe.start == 15 * PICTURE));
+    assert!(listed.iter().all(|iframe| iframe.end - iframe.start == 15 * FRAME_TICKS));
 }
 
 #[test]
-fn what_is_not_copied_has_none() {
+fn video_not_copied_has_no_iframe_playlist() {
     assert_eq!(iframes(&audio_only().index), []);
     let mut clip = clip();
     clip.index.plan.video.clear();

@@ -8,19 +8,19 @@ use crate::source::{Source, audio_only, clip, video_only};
 use crate::{assert_golden, source};
 
 #[test]
-fn a_video_init_segment_is_this_tree() {
+fn video_init_segment_matches_golden_box_tree() {
     let clip = clip();
     assert_golden("init_video", &tree(&init_segment(&clip.index, clip.video(), 0).unwrap()));
 }
 
 #[test]
-fn an_audio_init_segment_is_this_tree() {
+fn audio_init_segment_matches_golden_box_tree() {
     let clip = clip();
     assert_golden("init_audio", &tree(&init_segment(&clip.index, clip.audio(), 0).unwrap()));
 }
 
 #[test]
-fn a_rotated_picture_of_wide_pixels_keeps_its_matrix_and_stretches_its_width() {
+fn init_segment_keeps_rotation_matrix_and_pixel_aspect() {
     let turned = video_only(|_, video| {
         video.matrix = [0, 0x1_0000, 0, -0x1_0000, 0, 0, 720 << 16, 0, 0x4000_0000];
         video.rotation = 90;
@@ -35,7 +35,7 @@ fn a_rotated_picture_of_wide_pixels_keeps_its_matrix_and_stretches_its_width() {
 }
 
 #[test]
-fn a_damaged_sample_entry_is_refused() {
+fn damaged_sample_entry_is_rejected() {
     for damaged in [Vec::new(), vec![0, 0, 0], vec![0, 0, 0, 9, b'm', b'p', b'4', b'a']] {
         let Source { mut index, .. } = audio_only();
         let TrackMedia::Audio(audio) = &mut index.tracks[0].media else { unreachable!("made so") };
@@ -45,7 +45,7 @@ fn a_damaged_sample_entry_is_refused() {
 }
 
 #[test]
-fn the_edit_list_hides_the_delay_of_video_and_the_priming_of_audio() {
+fn edit_list_hides_video_delay_and_audio_priming() {
     let clip = clip();
     assert_eq!(media_time(&init_segment(&clip.index, clip.video(), 0).unwrap()), source::DELAY);
     assert_eq!(media_time(&init_segment(&clip.index, clip.audio(), 0).unwrap()), source::PACKET);

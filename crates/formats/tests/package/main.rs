@@ -1,21 +1,21 @@
-//! Packages hand-made sources and reads the result with a parser that shares no code with the writer.
+//! Packages handmade sources and reads the result with a parser that shares no code with the writer.
 
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod boxes;
-mod decoded;
-mod files;
 mod fragments;
+mod frames_match_source;
 mod iframes;
 mod inits;
 mod manifests;
-mod many;
+mod many_keyframes;
+mod multivariant;
 mod not_copied;
-mod offers;
-mod source;
 #[allow(dead_code, reason = "the tests of reading use more of it")]
-#[path = "../read/surgery.rs"]
-mod surgery;
+#[path = "../read/patch_boxes.rs"]
+mod patch_boxes;
+mod progressive_mp4;
+mod source;
 
 /// Compares a whole text with the one in `tests/golden`.
 fn assert_golden(name: &str, text: &str) {

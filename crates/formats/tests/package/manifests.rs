@@ -1,4 +1,4 @@
-//! Playlists as whole texts, and read by another's parser.
+//! Playlists as whole texts, and parsed by a third-party parser.
 
 use kinora_hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
 use kinora_index::{Index, Segment, Track, TrackLabel, TrackMedia};
@@ -20,7 +20,8 @@ fn multivariant(source: &Source) -> String {
 }
 
 fn media(track: &Track, segments: &[Segment]) -> String {
-    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "init.mp4", breaks: &[] };
+    let playlist =
+        MediaPlaylist { timescale: track.timescale, segments, init_uri: "init.mp4", discontinuities: &[] };
     playlist.render(|text, number| {
         text.push_str("segment-");
         text.push_str(&number.to_string());
@@ -34,17 +35,17 @@ fn video_with_audio_is_one_variant_and_one_group() {
 }
 
 #[test]
-fn audio_alone_is_the_variant() {
+fn audio_only_is_the_variant() {
     assert_golden("multivariant_audio_only", &multivariant(&audio_only()));
 }
 
 #[test]
-fn video_alone_names_no_audio() {
+fn video_only_variant_has_no_audio_group() {
     assert_golden("multivariant_video_only", &multivariant(&video_only(|_, _| {})));
 }
 
 #[test]
-fn rotated_wide_pixels_of_high_dynamic_range_are_said_as_they_are_seen() {
+fn manifest_has_display_size_and_video_range_of_rotated_hdr() {
     let source = video_only(|_, video| {
         video.rotation = 270;
         video.pixel_aspect = (4, 3);
@@ -54,11 +55,11 @@ fn rotated_wide_pixels_of_high_dynamic_range_are_said_as_they_are_seen() {
     assert_golden("multivariant_rotated_pq", &multivariant(&source));
 }
 
-/// A clip with four audio tracks: the first is disabled, the third describes the pictures, the last is named
-/// as the second.
+/// A clip with four audio tracks: the first is disabled, the third is an audio description, the last has the
+/// name of the second.
 fn clip_of_four() -> Source {
     let source = clip();
-    let offer = |number: u32, language: &str, label: TrackLabel, codec: &str| {
+    let audio_track = |number: u32, language: &str, label: TrackLabel, codec: &str| {
         let mut track = source.audio().clone();
         let TrackMedia::Audio(audio) = &mut track.media else { unreachable!("it is audio") };
         codec.clone_into(&mut audio.codec);
@@ -72,10 +73,10 @@ fn clip_of_four() -> Source {
         describes_video,
     };
     let tracks = [
-        offer(1, "deu", label(None, false, false), "mp4a.40.2"),
-        offer(2, "en-GB", label(Some("Main"), true, false), "mp4a.40.2"),
-        offer(3, "en-GB", label(Some("He said \"no\""), true, true), "opus"),
-        offer(4, "en-GB", label(Some("Main"), true, false), "mp4a.40.2"),
+        audio_track(1, "deu", label(None, false, false), "mp4a.40.2"),
+        audio_track(2, "en-GB", label(Some("Main"), true, false), "mp4a.40.2"),
+        audio_track(3, "en-GB", label(Some("He said \"no\""), true, true), "opus"),
+        audio_track(4, "en-GB", label(Some("Main"), true, false), "mp4a.40.2"),
     ];
     let video = source.video().clone();
     Source::new([vec![video], tracks.into()].concat(), source.bytes)
@@ -87,21 +88,21 @@ fn several_audio_tracks_are_one_group_with_one_default() {
 }
 
 #[test]
-fn several_audio_tracks_alone_are_a_variant_and_its_group() {
+fn several_audio_only_tracks_are_variant_and_group() {
     let mut source = clip_of_four();
     source.index.tracks.remove(0);
     assert_golden("multivariant_several_audio_only", &multivariant(&source));
 }
 
 #[test]
-fn media_playlists_are_these_texts() {
+fn media_playlists_match_golden() {
     let clip = clip();
     assert_golden("media_video", &media(clip.video(), &clip.index.plan.video));
     assert_golden("media_audio", &media(clip.audio(), &clip.index.plan.audio[0]));
 }
 
 #[test]
-fn another_parser_reads_the_segments_and_their_durations() {
+fn independent_parser_reads_playlist_segments() {
     let clip = clip();
     for (track, segments) in
         [(clip.video(), &clip.index.plan.video), (clip.audio(), &clip.index.plan.audio[0])]
@@ -121,7 +122,7 @@ fn another_parser_reads_the_segments_and_their_durations() {
 }
 
 #[test]
-fn no_segment_has_more_bits_a_second_than_announced() {
+fn segment_bitrate_never_exceeds_announced_bandwidth() {
     let clip = clip();
     let playlist = playlist(&clip.index);
     let peak = |track: &Track, segments: &[Segment]| {

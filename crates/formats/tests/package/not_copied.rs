@@ -1,5 +1,5 @@
-//! What is not copied reaches a decoder all the same: ffmpeg decodes the samples behind the sample entry of
-//! the index to what it decodes of the file. The clips are made by ffmpeg as the tests run.
+//! Tracks that are not copied reach a decoder unchanged: ffmpeg decodes the samples with the sample entry of
+//! the index to the same output as the file. ffmpeg generates the clips while the tests run.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -10,8 +10,8 @@ use kinora_isobmff::write::{init_segment, segment_head};
 
 use crate::source::Source;
 
-const PICTURES: [&str; 4] = ["-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1"];
-const SOUND: [&str; 4] = ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1"];
+const VIDEO_INPUT: [&str; 4] = ["-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1"];
+const AUDIO_INPUT: [&str; 4] = ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1"];
 
 #[expect(clippy::disallowed_methods, reason = "makes the clips and judges what is made of them")]
 fn ffmpeg(args: &[&str]) -> Vec<u8> {
@@ -25,7 +25,7 @@ fn ffmpeg(args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// A clip of one track: how it is made, in a file whose name ends so.
+/// A clip of one track: its input, the arguments of ffmpeg, and the ending of the file name.
 fn clip(input: &[&str], how: &str, ending: &str) -> Vec<u8> {
     let file = tempfile::Builder::new().suffix(ending).tempfile().unwrap();
     let how: Vec<&str> = how.split_whitespace().collect();
@@ -33,7 +33,7 @@ fn clip(input: &[&str], how: &str, ending: &str) -> Vec<u8> {
     std::fs::read(file.path()).unwrap()
 }
 
-/// What a decoder makes of a file: pictures with their times, or samples of sound.
+/// The output of a decoder for a file: video frames with their times, or audio samples.
 fn decoded(file: &[u8], is_video: bool) -> Vec<u8> {
     let mut source = tempfile::NamedTempFile::new().unwrap();
     source.write_all(file).unwrap();
@@ -57,7 +57,7 @@ fn decoded(file: &[u8], is_video: bool) -> Vec<u8> {
     }
 }
 
-/// The lines of a hash of frames without the clock and the sizes: time in units of the first distance, and
+/// The lines of a frame hash list without the clock and the sizes: time in units of the first distance, and
 /// hash.
 fn hashes(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8(text.to_vec()).unwrap();
@@ -65,16 +65,16 @@ fn hashes(text: &[u8]) -> Vec<String> {
     lines.map(|line| line.rsplit(',').next().unwrap().trim().to_owned()).collect()
 }
 
-/// The samples of a track behind its sample entry, as one file.
+/// The samples of a track with its sample entry, as one file.
 fn fed(bytes: Vec<u8>) -> (Track, Vec<u8>) {
     let mut scanner = Scanner::new(None);
     scanner.push(&bytes).unwrap();
     let mut index = scanner.finish().unwrap().into_index().unwrap();
     let track = index.tracks[0].clone();
-    let whole = vec![Segment { samples: 0..track.samples.len(), start: 0, end: track.end }];
+    let single = vec![Segment { samples: 0..track.samples.len(), start: 0, end: track.end }];
     match track.media {
-        TrackMedia::Video(_) => index.plan.video = whole,
-        TrackMedia::Audio(_) => index.plan.audio[0] = whole,
+        TrackMedia::Video(_) => index.plan.video = single,
+        TrackMedia::Audio(_) => index.plan.audio[0] = single,
     }
     let source = Source { index, bytes };
     let init = init_segment(&source.index, &track, 0).unwrap();
@@ -83,10 +83,10 @@ fn fed(bytes: Vec<u8>) -> (Track, Vec<u8>) {
 }
 
 fn check_video(how: &str, ending: &str, detail: &str) {
-    check_pictures(&PICTURES, how, ending, NotCopied::new(NotCopiedReason::Codec, detail));
+    check_video_input(&VIDEO_INPUT, how, ending, NotCopied::new(NotCopiedReason::Codec, detail));
 }
 
-fn check_pictures(input: &[&str], how: &str, ending: &str, reason: NotCopied) -> Track {
+fn check_video_input(input: &[&str], how: &str, ending: &str, reason: NotCopied) -> Track {
     let file = clip(input, how, ending);
     let expected = hashes(&decoded(&file, true));
     let (track, feed) = fed(file);
@@ -97,14 +97,14 @@ fn check_pictures(input: &[&str], how: &str, ending: &str, reason: NotCopied) ->
     track
 }
 
-fn check_sound(how: &str, ending: &str, detail: &str) {
-    let file = clip(&SOUND, how, ending);
+fn check_audio(how: &str, ending: &str, detail: &str) {
+    let file = clip(&AUDIO_INPUT, how, ending);
     let expected = decoded(&file, false);
     let (track, feed) = fed(file);
     let reason = NotCopied::new(NotCopiedReason::Codec, detail);
     assert_eq!(track.media.not_copied(), Some(&reason), "{how}");
     let found = decoded(&feed, false);
-    // Where an edit list skips the priming, or the end is cut, the feed has a little more.
+    // If an edit list skips the priming, or the end is cut, the feed has slightly more.
     let is_there = found
         .windows(expected.len().min(found.len()).max(1))
         .step_by(2)
@@ -119,7 +119,7 @@ fn check_sound(how: &str, ending: &str, detail: &str) {
 }
 
 #[test]
-fn pictures_of_other_codecs_are_decoded_from_a_feed() {
+fn feed_of_other_video_codecs_decodes() {
     for (how, ending, detail) in [
         ("-c:v prores_ks -profile:v 2", ".mov", "ProRes 422"),
         ("-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le", ".mov", "ProRes 4444"),
@@ -146,10 +146,10 @@ fn pictures_of_other_codecs_are_decoded_from_a_feed() {
 }
 
 #[test]
-fn pictures_of_known_codecs_that_are_not_copied_are_decoded_from_a_feed() {
+fn feed_of_video_not_copied_decodes() {
     use NotCopiedReason::{Interlaced, LongGop, OpenGop, PixelFormat};
     let check = |how: &str, reason, detail: &str| {
-        check_pictures(&PICTURES, how, ".mp4", NotCopied::new(reason, detail))
+        check_video_input(&VIDEO_INPUT, how, ".mp4", NotCopied::new(reason, detail))
     };
     check("-c:v libx264 -pix_fmt yuv422p", PixelFormat, "H.264 High 4:2:2");
     check("-c:v libx264 -pix_fmt yuv444p", PixelFormat, "H.264 High 4:4:4 Predictive");
@@ -167,12 +167,12 @@ fn pictures_of_known_codecs_that_are_not_copied_are_decoded_from_a_feed() {
     );
     let slides = ["-f", "lavfi", "-i", "testsrc2=s=128x96:r=1/30:d=120"];
     let long = NotCopied::new(LongGop, "120 s without a keyframe, from second 0 on");
-    let slides = check_pictures(&slides, "-c:v libx264 -pix_fmt yuv420p -bf 0", ".mp4", long);
+    let slides = check_video_input(&slides, "-c:v libx264 -pix_fmt yuv420p -bf 0", ".mp4", long);
     assert_eq!(slides.samples.len(), 4);
 }
 
 #[test]
-fn sound_of_other_codecs_is_decoded_from_a_feed() {
+fn feed_of_other_audio_codecs_decodes() {
     for (how, ending, detail) in [
         ("-c:a pcm_s16le", ".mov", "PCM"),
         ("-c:a pcm_s16be -ac 2", ".mov", "PCM"),
@@ -192,6 +192,6 @@ fn sound_of_other_codecs_is_decoded_from_a_feed() {
         ("-c:a mp2", ".mp4", "MPEG audio"),
         ("-c:a flac -strict -2", ".mp4", "FLAC"),
     ] {
-        check_sound(how, ending, detail);
+        check_audio(how, ending, detail);
     }
 }

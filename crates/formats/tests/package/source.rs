@@ -1,4 +1,4 @@
-//! Hand-made sources: an index, and bytes that tell which sample they belong to.
+//! Handmade sources: an index, and bytes that identify their sample.
 
 use kinora_index::{
     AudioTrack, Container, Index, Sample, SampleEntry, SampleObject, SampleTableBuilder, Track, TrackLabel,
@@ -8,12 +8,12 @@ use kinora_isobmff::write::SegmentHead;
 
 pub(crate) const VIDEO_TIMESCALE: u32 = 15_360;
 pub(crate) const AUDIO_TIMESCALE: u32 = 48_000;
-/// Ticks of one picture: 30 a second.
-pub(crate) const PICTURE: i64 = 512;
+/// Ticks of one frame: 30 per second.
+pub(crate) const FRAME_TICKS: i64 = 512;
 /// Ticks of one packet.
 pub(crate) const PACKET: i64 = 1024;
-/// Two pictures: what x264 delays by with B-frames.
-pub(crate) const DELAY: i64 = 2 * PICTURE;
+/// Two frames: the delay of x264 with B-frames.
+pub(crate) const DELAY: i64 = 2 * FRAME_TICKS;
 const GOP: i64 = 60;
 
 const IDENTITY: [i32; 9] = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000];
@@ -25,7 +25,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Plans and finishes an index; the samples' offsets say where in `bytes` they lie.
+    /// Plans and finishes an index; the samples' offsets are their positions in `bytes`.
     pub(crate) fn new(mut tracks: Vec<Track>, bytes: Vec<u8>) -> Self {
         tracks.sort_by_key(|track| matches!(track.media, TrackMedia::Audio(_)));
         let plan = plan(&mut tracks).unwrap();
@@ -44,7 +44,7 @@ impl Source {
         Self { index, bytes }
     }
 
-    /// The bytes a player gets for a head.
+    /// The bytes that a player gets for a head.
     pub(crate) fn segment(&self, head: &SegmentHead) -> Vec<u8> {
         let mut segment = head.bytes.clone();
         for range in &head.ranges {
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-/// Lays samples of several tracks out by time, each filled with bytes of its own.
+/// Interleaves samples of several tracks by time, each filled with its own byte value.
 pub(crate) fn laid_out(tracks: &mut [Vec<Sample>], timescales: &[u32]) -> Vec<u8> {
     let mut order: Vec<(usize, usize)> = tracks
         .iter()
@@ -89,23 +89,23 @@ pub(crate) fn table(samples: &[Sample]) -> kinora_index::SampleTable {
     builder.finish()
 }
 
-/// Pictures of closed GOPs of 2 s: I, then P B B again and again.
-pub(crate) fn pictures(count: i64) -> Vec<Sample> {
+/// Frames of closed GOPs of 2 s: I, then P B B repeated.
+pub(crate) fn video_samples(count: i64) -> Vec<Sample> {
     (0..count)
         .map(|number| {
             let in_gop = number % GOP;
-            // Display place inside the GOP: the P of each group of three is shown last.
-            let place = match in_gop {
+            // Presentation position inside the GOP: the P of each group of three is presented last.
+            let position = match in_gop {
                 0 => 0,
                 in_gop if in_gop % 3 == 1 => (in_gop + 2).min(GOP - 1),
                 in_gop => in_gop - 1,
             };
-            // The last group of the GOP has two pictures only.
-            let place = if in_gop == GOP - 1 { GOP - 2 } else { place };
+            // The last group of the GOP has only two frames.
+            let place = if in_gop == GOP - 1 { GOP - 2 } else { position };
             Sample {
-                dts: number * PICTURE,
-                pts: (number - in_gop + place) * PICTURE + DELAY,
-                duration: PICTURE as u32,
+                dts: number * FRAME_TICKS,
+                pts: (number - in_gop + place) * FRAME_TICKS + DELAY,
+                duration: FRAME_TICKS as u32,
                 object: 0,
                 offset: 0,
                 size: if in_gop == 0 { 400 } else { 20 + (number % 7) as u32 },
@@ -152,7 +152,7 @@ pub(crate) fn video_track(samples: &[Sample]) -> Track {
         }),
         samples: table(samples),
         configurations: Vec::new(),
-        joints: Vec::new(),
+        edit_points: Vec::new(),
         shift: -DELAY,
         end: end - DELAY,
         bitrate_average: 0,
@@ -177,7 +177,7 @@ pub(crate) fn audio_track(samples: &[Sample]) -> Track {
         }),
         samples: table(samples),
         configurations: Vec::new(),
-        joints: Vec::new(),
+        edit_points: Vec::new(),
         shift: -PACKET,
         end: end - PACKET,
         bitrate_average: 0,
@@ -185,9 +185,9 @@ pub(crate) fn audio_track(samples: &[Sample]) -> Track {
     }
 }
 
-/// 11 s of video and a little less of audio, as ffmpeg muxes them.
+/// 11 s of video and slightly less audio, as ffmpeg muxes them.
 pub(crate) fn clip() -> Source {
-    let mut samples = [pictures(331), packets(513)];
+    let mut samples = [video_samples(331), packets(513)];
     let bytes = laid_out(&mut samples, &[VIDEO_TIMESCALE, AUDIO_TIMESCALE]);
     Source::new(vec![video_track(&samples[0]), audio_track(&samples[1])], bytes)
 }
@@ -198,9 +198,9 @@ pub(crate) fn audio_only() -> Source {
     Source::new(vec![audio_track(&samples[0])], bytes)
 }
 
-/// The pictures of [`clip`] after a change of their track.
+/// The video of [`clip`] after a change of its track.
 pub(crate) fn video_only(change: impl FnOnce(&mut Track, &mut VideoTrack)) -> Source {
-    let mut samples = [pictures(331)];
+    let mut samples = [video_samples(331)];
     let bytes = laid_out(&mut samples, &[VIDEO_TIMESCALE]);
     let mut track = video_track(&samples[0]);
     let TrackMedia::Video(mut video) = track.media.clone() else { unreachable!("made above") };

@@ -1,16 +1,17 @@
-//! Files that are played, whole summaries against golden files.
+//! Files that are accepted: whole summaries against golden files.
 
 use std::fmt::Write;
 
 use kinora_index::{Index, SampleEntry, Segment, Track, TrackMedia};
 
 use crate::{
-    fixture, read,
-    surgery::{changed, table, words},
+    fixture,
+    patch_boxes::{changed, table, words},
+    read,
 };
 
 #[test]
-fn files_are_read_as_the_golden_files_say() {
+fn index_matches_golden() {
     for name in [
         "audio_only.m4a",
         "av1_hlg.mp4",
@@ -45,7 +46,7 @@ pub(crate) fn check_golden(name: &str) {
 }
 
 #[test]
-fn an_index_comes_back_from_its_bytes() {
+fn index_round_trips_through_bytes() {
     for name in [
         "faststart.mp4",
         "quicktime.mov",
@@ -64,7 +65,7 @@ fn an_index_comes_back_from_its_bytes() {
 }
 
 #[test]
-fn index_of_an_unreleased_layout_is_rejected_by_its_head() {
+fn unreleased_index_layout_is_rejected_by_its_header() {
     for layout in 1..=3 {
         let bytes = fixture(&format!("unreleased.index{layout}"));
         let error = Index::from_bytes(&bytes).unwrap_err();
@@ -79,7 +80,7 @@ fn index_of_an_unreleased_layout_is_rejected_by_its_head() {
 }
 
 #[test]
-fn place_of_the_moov_and_width_of_numbers_change_no_sample() {
+fn moov_position_and_offset_width_do_not_matter() {
     let file = fixture("moov_at_end.mp4");
     let expected = read(&file).unwrap();
 
@@ -89,11 +90,11 @@ fn place_of_the_moov_and_width_of_numbers_change_no_sample() {
         let (narrow, rest) = stbl[at + 12..].split_at(count as usize * 4);
         let wide = narrow.chunks(4).flat_map(|offset| [&[0; 4], offset].concat());
         let wide: Vec<u8> = words(&[0, count]).into_iter().chain(wide).collect();
-        [&stbl[..at - 4], &crate::surgery::boxed("co64", &wide), rest].concat()
+        [&stbl[..at - 4], &crate::patch_boxes::boxed("co64", &wide), rest].concat()
     });
     assert_eq!(read(&wide_offsets).unwrap().tracks, expected.tracks);
 
-    // ffmpeg leaves eight bytes in front of `mdat` for a 64-bit size.
+    // ffmpeg leaves eight bytes before `mdat` for a 64-bit size.
     let at = file.windows(8).position(|window| window == b"\0\0\0\x08free").unwrap();
     let size = u32::from_be_bytes(file[at + 8..at + 12].try_into().unwrap());
     let mut wide_size = file.clone();
@@ -111,7 +112,7 @@ fn place_of_the_moov_and_width_of_numbers_change_no_sample() {
 }
 
 #[test]
-fn junk_behind_the_last_box_is_no_harm() {
+fn junk_after_last_box_is_ignored() {
     let file = fixture("moov_at_end.mp4");
     let expected = read(&file).unwrap().tracks;
     for junk in [&[0; 7][..], &[0, 0, 0, 3, 1, 2, 3, 4, 5], b"\0\0\0\0mdat rest", b"\0\0\x10\0mdat cut"] {
@@ -120,7 +121,7 @@ fn junk_behind_the_last_box_is_no_harm() {
 }
 
 #[test]
-fn samples_without_bytes_are_left_out_and_equal_times_moved_apart() {
+fn empty_samples_are_dropped_and_equal_times_separated() {
     let file = fixture("moov_at_end.mp4");
     let before: Vec<_> = read(&file).unwrap().tracks[0].samples.iter().collect();
 
@@ -133,7 +134,7 @@ fn samples_without_bytes_are_left_out_and_equal_times_moved_apart() {
     assert_eq!(after.len(), before.len() - 1);
     assert_eq!((after[4].duration, after[5].dts), (before[4].duration * 2, before[6].dts));
 
-    // All deltas 0: nothing lasts, but decode times still rise.
+    // All deltas 0: no sample has a duration, but decode times still rise.
     let stopped = changed(&file, &table("stts"), &|_| words(&[0, 1, 45, 0]));
     let stopped = changed(&stopped, &table("ctts"), &|_| words(&[0, 0]));
     let stopped = changed(&stopped, &["moov", "trak", "edts", "elst"], &|_| words(&[0, 0]));
@@ -143,7 +144,7 @@ fn samples_without_bytes_are_left_out_and_equal_times_moved_apart() {
 }
 
 #[test]
-fn tracks_in_other_sizes_of_fields_are_read_the_same() {
+fn version_1_boxes_give_the_same_index() {
     let file = fixture("moov_at_end.mp4");
     let expected = read(&file).unwrap();
     let widened = changed(&file, &["moov", "trak", "mdia", "mdhd"], &|mdhd| {

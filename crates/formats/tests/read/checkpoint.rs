@@ -1,4 +1,4 @@
-//! A scanner that is put away as bytes and goes on from them, as if nothing had been.
+//! A scanner that is stored as bytes and continues from them with the same result.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use sha2::{Digest, Sha256};
 use crate::{
     fixture,
     matroska::{block, file, group, opus, video},
-    surgery::{boxed, changed, words},
+    patch_boxes::{boxed, changed, words},
 };
 
-/// Where the body of a checkpoint begins: behind magic, version and checksum.
+/// Start of the body of a checkpoint: after magic, version and checksum.
 const BODY_AT: usize = 8 + 4 + 8;
-/// More than what is kept before anything is known of a source.
+/// More bytes than are buffered for format detection.
 const BEHIND_HEAD: usize = 6000;
 
-/// Sources below this length are put away behind every single byte.
+/// Sources below this length get a checkpoint after every single byte.
 const SMALL_MAX: usize = 8 << 10;
 
-/// In how many places of a source all of the state is compared.
+/// Number of positions in a source at which the whole state is compared.
 const PLACES: usize = 50;
 
-/// Every kind of source: all files of `tests/fixtures`, containers that are not read here, and what is no
-/// media.
+/// Every kind of source: all files of `tests/fixtures`, containers that are not read here, and files that
+/// are no media.
 fn sources() -> Vec<(String, Vec<u8>)> {
     let folder = std::fs::read_dir(format!("{}/tests/fixtures", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut names: Vec<_> = folder
@@ -43,7 +43,7 @@ fn is_media(name: &str) -> bool {
     [".mp4", ".m4a", ".mov", ".mkv", ".mka", ".webm"].iter().any(|extension| name.ends_with(extension))
 }
 
-/// Small sources of the other kinds, all longer than what is kept of any.
+/// Small sources of the other kinds, all longer than the buffer for format detection.
 fn made() -> Vec<(&'static str, Vec<u8>)> {
     let piece = |head: &[u8], len: usize| [head, &vec![0x55; len]].concat();
     let many = |piece: Vec<u8>| piece.repeat(BEHIND_HEAD.div_ceil(piece.len()));
@@ -54,11 +54,11 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
     let asf_object = [&asf_object.concat()[..], &(24 + 500u64).to_le_bytes()].concat();
     let ogg_page = [&b"OggS"[..], &[0; 22], &[3, 255, 255, 7]].concat();
     let frame = piece(&[0xff, 0xfb, 0x90, 0x64], 413);
-    // Frames, bytes, table and quality; then what encoder, its delay and padding.
+    // Frames, bytes, table and quality; then the encoder, its delay and padding.
     let xing = [&b"Info\0\0\0\x0f\0\0\0\x28\0\0\x40\0"[..], &[0; 104], b"LAME3.100", &[0; 12], &[0x24, 4, 0]];
     let frame_without_sound = [&frame[..4], &[0; 32], &xing.concat()].concat();
     let box_of = |kind: &[u8], len: u32| piece(&[&(len + 8).to_be_bytes()[..], kind].concat(), len as usize);
-    // What refers to another, how long it lasts, and nothing.
+    // A reference, a duration, and an empty element.
     let refers = [0xfb, 0x81, 0xd8, 0x9b, 0x82, 3, 0xe8, 0xec, 0x81, 0];
     let groups: Vec<_> =
         (0..150).map(|n| group(n * 40, b"picture", if n % 9 == 0 { &[] } else { &refers })).collect();
@@ -96,14 +96,13 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A file with this edit list, and bytes behind its `moov`.
+/// A file with this edit list, and bytes after its `moov`.
 fn edited(list: &[u32]) -> Vec<u8> {
     let elst = ["moov", "trak", "edts", "elst"];
     [changed(&fixture("video_only.mp4"), &elst, &|_| words(list)), boxed("free", &[0; 100])].concat()
 }
 
-/// A file in fragments whose first picture begins with a parameter set of another size than the sample entry
-/// says.
+/// A fragmented file whose first frame begins with a parameter set of another size than the sample entry.
 fn resized() -> Vec<u8> {
     /// Baseline, 320 by 192.
     const PARAMETER_SET: [u8; 8] = [0x67, 0x42, 0xc0, 0x1e, 0xda, 0x05, 0x06, 0x64];
@@ -116,14 +115,14 @@ fn resized() -> Vec<u8> {
     bytes
 }
 
-/// Where a scanner ends up that takes all at once.
+/// The result of a scanner that takes all bytes at once.
 fn in_one_go(bytes: &[u8], hint: Option<u64>) -> Result<Scanned, ReadError> {
     let mut scanner = Scanner::new(hint);
     scanner.push(bytes)?;
     scanner.finish()
 }
 
-/// The scanner that goes on for this one, somewhere else.
+/// The scanner that is restored from the checkpoint of this one.
 fn moved(scanner: &mut Scanner) -> Scanner {
     let other = Scanner::from_checkpoint(&scanner.to_checkpoint()).unwrap();
     let (len, has_tables) = (scanner.checkpoint_len(), scanner.has_sample_tables());
@@ -131,8 +130,7 @@ fn moved(scanner: &mut Scanner) -> Scanner {
     other
 }
 
-/// Where a scanner ends up that is moved behind every piece. One that has failed says so again wherever it
-/// is.
+/// The result of a scanner that is moved after every piece. A failed one returns its error again everywhere.
 fn in_pieces<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     hint: Option<u64>,
@@ -151,13 +149,13 @@ fn in_pieces<'a>(
 }
 
 #[test]
-fn the_sources_are_of_every_kind() {
+fn checkpoint_sources_cover_every_kind() {
     let mut kinds = BTreeMap::new();
     for (name, bytes) in sources() {
         let kind = match in_one_go(&bytes, None) {
             Ok(Scanned::Index(index)) => format!("read as {}", index.container.name()),
-            Ok(Scanned::Foreign { container, refusal, facts, .. }) => {
-                let heard = facts.heard.map_or("", |_| ", partly heard");
+            Ok(Scanned::NeedsRemux { container, refusal, facts, .. }) => {
+                let heard = facts.audible.map_or("", |_| ", partly heard");
                 format!("{} that is not read{heard}: {}", container.name(), refusal.unwrap_or_default())
             }
             Err(error) => format!("{:?}: {error}", error.code()),
@@ -177,10 +175,10 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
-fn a_scanner_goes_on_from_any_byte() {
+fn checkpoint_resumes_at_any_byte() {
     for (name, bytes) in sources() {
         let expected = in_one_go(&bytes, None);
-        // Where most of a file passes by, every place is like the one before.
+        // If most of a file is skipped, all positions are alike.
         let step = if bytes.len() < SMALL_MAX { 1 } else { 11 };
         assert_eq!(in_pieces(bytes.chunks(step), None), expected, "{name}");
     }
@@ -190,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_cuts_of_any_source_end_alike(
+    fn checkpoints_and_chunks_do_not_change_the_result(
         source in prop::sample::select(sources()),
         lens in prop::collection::vec(prop_oneof![0..40usize, 0..3000usize], 1..40),
         kept in prop::option::of(any::<prop::sample::Index>()),
@@ -209,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_are_refused(
+    fn damaged_checkpoint_is_rejected(
         source in prop::sample::select(sources()),
         until: prop::sample::Index,
         at: prop::sample::Index,
@@ -230,7 +228,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn changed_bytes_with_a_checksum_give_an_error_or_some_scanner(
+    fn changed_checkpoint_with_valid_checksum_never_panics(
         source in prop::sample::select(sources()),
         until: prop::sample::Index,
         changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![any::<u8>(), Just(0xff), Just(0x80)]), 1..4),
@@ -251,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_with_a_checksum_give_an_error_or_some_scanner(body in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn random_checkpoint_with_valid_checksum_never_panics(body in prop::collection::vec(any::<u8>(), 0..400)) {
         prop_assert!(Scanner::from_checkpoint(&body).is_err());
         if let Ok(scanner) = Scanner::from_checkpoint(&with_head(&body)) {
             let _ = scanner.finish();
@@ -259,27 +257,27 @@ proptest! {
     }
 }
 
-/// The checkpoint of a scanner that has taken so many of these bytes, and may have failed on them.
+/// The checkpoint of a scanner that has taken part of these bytes, and may have failed on them.
 fn checkpoint_at(bytes: &[u8], until: prop::sample::Index) -> Vec<u8> {
     let mut scanner = Scanner::new(None);
     let _ = scanner.push(&bytes[..until.index(bytes.len() + 1)]);
     scanner.to_checkpoint()
 }
 
-/// A body with the head that belongs to it: nothing random would ever have it.
+/// A body with its matching head: no random bytes would have a valid one.
 fn with_head(body: &[u8]) -> Vec<u8> {
     let head = &Scanner::new(None).to_checkpoint()[..BODY_AT - 8];
     [head, &Sha256::digest(body)[..8], body].concat()
 }
 
 #[test]
-fn all_of_a_state_comes_back() {
+fn checkpoint_round_trips() {
     for (name, bytes) in sources() {
         let mut scanner = Scanner::new(Some(bytes.len() as u64));
         for (number, piece) in bytes.chunks(bytes.len() / PLACES + 1).enumerate() {
             let result = scanner.push(piece);
             let mut other = moved(&mut scanner);
-            // Each field, whether or not the end of this source is told by it.
+            // Compares each field, also those that do not affect the end of this source.
             assert_eq!(format!("{other:?}"), format!("{scanner:?}"), "{name} behind piece {number}");
             assert!(other.to_checkpoint() == scanner.to_checkpoint(), "{name} behind piece {number}");
             if result.is_err() {
@@ -290,7 +288,7 @@ fn all_of_a_state_comes_back() {
 }
 
 #[test]
-fn bytes_of_another_form_say_so() {
+fn unknown_checkpoint_version_is_rejected() {
     let mut bytes = Scanner::new(None).to_checkpoint();
     assert_eq!(Scanner::from_checkpoint(b"KINORAS").unwrap_err(), CheckpointError::NotACheckpoint);
     assert_eq!(Scanner::from_checkpoint(&bytes[..11]).unwrap_err(), CheckpointError::NotACheckpoint);
@@ -304,10 +302,10 @@ fn bytes_of_another_form_say_so() {
     );
 }
 
-/// Who has to change the golden file has changed the form of checkpoints: raise its version, for those in
-/// stores of objects are of the old one.
+/// A change of the golden file is a change of the format of checkpoints: then raise its version, because
+/// stored checkpoints have the old one.
 #[test]
-fn the_form_is_that_of_its_version() {
+fn checkpoint_format_change_needs_new_version() {
     let names = [
         "fragmented.mp4",
         "faststart.mp4",

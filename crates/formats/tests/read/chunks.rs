@@ -1,4 +1,4 @@
-//! How the bytes are cut changes nothing.
+//! The result does not depend on how the bytes are cut.
 
 use kinora_formats::{Scanned, Scanner};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_cuts_give_the_same_index(
+    fn chunk_boundaries_do_not_change_the_index(
         name in prop::sample::select(vec!["faststart.mp4", "moov_at_end.mp4", "quicktime.mov", "opus.mp4", "fragmented.mp4", "hybrid.mp4", "smooth.mp4"]),
         lens in prop::collection::vec(0..2000usize, 1..50),
         hint: Option<u64>,
@@ -44,7 +44,7 @@ fn single_bytes_give_the_same_index() {
 }
 
 #[test]
-fn a_faststart_file_has_its_tables_before_its_samples() {
+fn faststart_sample_tables_precede_samples() {
     let bytes = fixture("faststart.mp4");
     let mdat = bytes.windows(4).position(|window| window == b"mdat").unwrap();
     let mut scanner = Scanner::new(None);

@@ -1,17 +1,18 @@
-//! What becomes of the sample entries of HEVC, AV1 and Opus.
+//! The treatment of the sample entries of HEVC, AV1 and Opus.
 
 use kinora_hls::{MultivariantPlaylist, MultivariantUris};
 use kinora_index::{AudioTrack, NotCopied, NotCopiedReason, VideoTrack};
 use kinora_isobmff::ReadFailureCode;
 
 use crate::{
-    fixture, read,
-    surgery::{boxed, changed, replaced},
+    fixture,
+    patch_boxes::{boxed, changed, replaced},
+    read,
 };
 
 /// The path of the sample entries of the first track.
 const ENTRIES: [&str; 6] = ["moov", "trak", "mdia", "minf", "stbl", "stsd"];
-/// Fields of a visual sample entry, its box header included.
+/// Length of a visual sample entry before its child boxes, with the box header.
 const VISUAL_LEN: usize = 86;
 
 fn video(file: &[u8]) -> VideoTrack {
@@ -47,9 +48,9 @@ fn with_config(
     changed(file, &[&ENTRIES[..], &[entry, config]].concat(), change)
 }
 
-/// The file with more boxes behind those of the first sample entry.
+/// The file with boxes added after those of the first sample entry.
 fn with_boxes(file: &[u8], entry: &'static str, boxes: &[u8]) -> Vec<u8> {
-    // Whatever the first box of the entry is, it is taken with all that follow.
+    // The first box of the entry is matched, and all that follow.
     changed(file, &ENTRIES, &|stsd| {
         let size = u32::from_be_bytes(stsd[8..12].try_into().unwrap()) as usize;
         let body = [&stsd[16..8 + size], boxes, &stsd[8 + size..]].concat();
@@ -80,7 +81,7 @@ fn hev1_becomes_hvc1_where_the_entry_has_all_parameter_sets() {
 
     let between = "HEVC with parameter sets between the frames only (hev1)";
     for (kind, name) in [(32u8, "video"), (33, "sequence"), (34, "picture")] {
-        // The array of this kind becomes one of an unknown kind.
+        // The array of this kind gets an unknown kind.
         let lacking = with_config(&file, "hev1", "hvcC", &|hvcc| {
             let mut hvcc = hvcc.to_vec();
             let at = (23..hvcc.len())
@@ -102,7 +103,7 @@ fn hev1_becomes_hvc1_where_the_entry_has_all_parameter_sets() {
 }
 
 #[test]
-fn metadata_of_high_dynamic_range_stays_and_dolby_vision_goes() {
+fn hdr_metadata_is_preserved_and_dolby_vision_removed() {
     let file = fixture("hevc.mp4");
     let before = kinds(video(&file).sample_entry.iso().unwrap());
     let dolby = |compatibility: u8| boxed("dvvC", &[1, 0, 0x10, 0x15, compatibility << 4, 0, 0, 0]);
@@ -115,12 +116,12 @@ fn metadata_of_high_dynamic_range_stays_and_dolby_vision_goes() {
         [&before[..], &["mdcv", "clli", "colr"].map(String::from)].concat()
     );
     assert_eq!(richer.transfer, Some(18));
-    let alone = "Dolby Vision without a picture for other players";
+    let alone = "Dolby Vision without a base layer for other players";
     check_not_copied(&with_boxes(&file, "hvc1", &dolby(0)), NotCopiedReason::Codec, alone);
 }
 
 #[test]
-fn the_container_tells_the_colours_unless_it_leaves_them_open() {
+fn container_colour_overrides_bitstream_unless_unspecified() {
     let hlg = fixture("av1_hlg.mp4");
     assert_eq!(video(&hlg).transfer, Some(18));
     let open = replaced(&hlg, b"nclx\0\x09\0\x12\0\x09", b"nclx\0\x02\0\x02\0\x02");
@@ -132,12 +133,12 @@ fn the_container_tells_the_colours_unless_it_leaves_them_open() {
 }
 
 #[test]
-fn broken_configurations_of_video_are_damage() {
+fn broken_video_configuration_is_damaged() {
     let check = |name: &str, entry: &'static str, config: &'static str, sentence: &str| {
         let file = fixture(name);
         for len in 0..22 {
             let cut = with_config(&file, entry, config, &|body| body[..len.min(body.len() - 1)].to_vec());
-            // The record of AV1 is whole without its sequence header.
+            // The record of AV1 is valid without its sequence header.
             if config == "av1C" && len == 4 {
                 assert_eq!(video(&cut).codec, "av01.0.00M.10.0.110.09.18.09.0");
                 assert_eq!((video(&cut).width, video(&cut).height), (96, 54));
@@ -177,7 +178,7 @@ fn other_profiles_are_not_copied() {
 }
 
 #[test]
-fn opus_keeps_its_record_and_tells_its_shortest_packet() {
+fn opus_keeps_dops_and_shortest_packet() {
     let opus = audio(&fixture("opus.mp4"));
     assert_eq!((opus.codec.as_str(), opus.channels, opus.sample_rate), ("Opus", 1, 48_000));
     assert_eq!(opus.packet_samples, 960);
@@ -187,7 +188,7 @@ fn opus_keeps_its_record_and_tells_its_shortest_packet() {
 }
 
 #[test]
-fn broken_configurations_of_opus_are_refused() {
+fn broken_opus_configuration_is_rejected() {
     let file = fixture("opus.mp4");
     let with = |config: &[u8]| with_config(&file, "Opus", "dOps", &|_| config.to_vec());
     for len in 0..11 {
@@ -218,7 +219,7 @@ fn broken_configurations_of_opus_are_refused() {
 }
 
 #[test]
-fn pictures_that_lead_a_keyframe_belong_to_its_segment() {
+fn leading_samples_belong_to_their_keyframe_segment() {
     let index = read(&fixture("hevc_open_gop.mp4")).unwrap();
     let (track, _) = index.video().unwrap();
     let mut is_led = Vec::new();
@@ -231,7 +232,7 @@ fn pictures_that_lead_a_keyframe_belong_to_its_segment() {
         is_led.push(segment.start < shown[0]);
     }
     assert_eq!(is_led, [false, true]);
-    // A segment that needs the one before is not called independent, and others are.
+    // A segment that depends on the previous one is not marked as independent; others are.
     let audio = ["a.m3u8".to_owned()];
     let uris = MultivariantUris { video: "v.m3u8", audio: &audio };
     let is_said = |index| MultivariantPlaylist::of(index, uris).render().contains("INDEPENDENT-SEGMENTS");

@@ -1,18 +1,18 @@
-//! Movies in fragments, as ffmpeg writes them: the same samples as the file they were made from.
+//! Fragmented movies, as ffmpeg writes them: the same samples as the file they were made from.
 
 use kinora_index::{Index, Sample, Track, TrackMedia};
 
 use crate::{fixture, read};
 
-/// A sample without what the container decides: its bytes, and whether decoding can start there.
+/// A sample without container-dependent values: its bytes, and whether it is a sync sample.
 fn essence<'a>(bytes: &'a [u8], track: &Track) -> Vec<(&'a [u8], bool)> {
     let samples = track.samples.iter();
     samples.map(|sample| (&bytes[sample.offset as usize..][..sample.size as usize], sample.is_sync)).collect()
 }
 
-/// Microseconds from when the second sample is decoded and presented to when each from there on is.
+/// Decode and presentation times from the second sample on, in microseconds relative to it.
 ///
-/// Not the first: ffmpeg makes the first packet of audio last longer where it leaves out the edit list.
+/// Not the first: ffmpeg extends the first packet of audio if it leaves out the edit list.
 fn times(track: &Track) -> Vec<(i64, i64)> {
     let second = track.samples.get(1).unwrap();
     let since =
@@ -25,7 +25,7 @@ fn micros(track: &Track, ticks: i64) -> i64 {
     (ticks * 1_000_000 + timescale / 2).div_euclid(timescale)
 }
 
-/// Milliseconds when a track first shows something and when it ends.
+/// Start and end of the presentation of a track, in milliseconds.
 fn presented_ms(track: &Track) -> (i64, i64) {
     let first = track.samples.iter().map(|sample| sample.pts).min().unwrap();
     (micros(track, first + track.shift) / 1000, micros(track, track.end) / 1000)
@@ -39,31 +39,31 @@ fn codec(track: &Track) -> &str {
 }
 
 #[test]
-fn fragments_of_several_audio_tracks_hold_all_of_them() {
+fn fragments_contain_every_audio_track() {
     let (source, bytes) = (fixture("several_audio.mp4"), fixture("several_fragmented.mp4"));
-    let (whole, index) = (read(&source).unwrap(), read(&bytes).unwrap());
+    let (original, index) = (read(&source).unwrap(), read(&bytes).unwrap());
     assert_eq!(index.tracks.len(), 4);
     assert_eq!(index.plan.audio.len(), 3);
-    for (track, expected) in index.tracks.iter().zip(&whole.tracks) {
+    for (track, expected) in index.tracks.iter().zip(&original.tracks) {
         assert_eq!(essence(&bytes, track), essence(&source, expected), "track {}", track.source_track);
-        // ffmpeg leaves the title behind.
+        // ffmpeg drops the title.
         assert_eq!(track.language, expected.language);
         assert_eq!(track.label.is_enabled, expected.label.is_enabled);
     }
 }
 
 #[test]
-fn fragments_hold_the_samples_they_were_made_of() {
+fn fragmented_samples_equal_the_source() {
     let source = fixture("faststart.mp4");
-    let whole = read(&source).unwrap();
-    // Without an edit list two frames of delay and the priming are shown; ffprobe says the same.
+    let original = read(&source).unwrap();
+    // Without an edit list two frames of delay and the priming are presented; ffprobe agrees.
     let no_edits = [(133, 3133), (0, 3133)].as_slice();
     for (name, expected) in [
         ("fragmented.mp4", no_edits),
         ("every_frame.mp4", &[(0, 3000)]),
         ("every_packet.mp4", no_edits),
         ("dash.mp4", &[(0, 3000), (-21, 3000)]),
-        // Negative composition offsets instead; ffprobe moves all times up by the largest.
+        // It has negative composition offsets instead; ffprobe shifts all times up by the largest.
         ("cmaf.mp4", &[(0, 3000), (0, 3021)]),
         ("separate_moof.mp4", no_edits),
         ("hybrid.mp4", no_edits),
@@ -73,10 +73,14 @@ fn fragments_hold_the_samples_they_were_made_of() {
         let bytes = fixture(name);
         let index = read(&bytes).unwrap();
         assert!(!index.is_truncated, "{name}");
-        for (track, of_whole) in index.tracks.iter().zip(&whole.tracks) {
-            assert!(essence(&bytes, track) == essence(&source, of_whole), "{name}");
-            assert_eq!(times(track), times(of_whole), "{name}");
-            assert_eq!((codec(track), &track.language), (codec(of_whole), &of_whole.language), "{name}");
+        for (track, original_track) in index.tracks.iter().zip(&original.tracks) {
+            assert!(essence(&bytes, track) == essence(&source, original_track), "{name}");
+            assert_eq!(times(track), times(original_track), "{name}");
+            assert_eq!(
+                (codec(track), &track.language),
+                (codec(original_track), &original_track.language),
+                "{name}"
+            );
         }
         assert_eq!(index.tracks.iter().map(presented_ms).collect::<Vec<_>>(), expected, "{name}");
         assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
@@ -84,7 +88,7 @@ fn fragments_hold_the_samples_they_were_made_of() {
 }
 
 #[test]
-fn fragments_that_all_begin_at_0_are_played_as_if_they_told_their_times() {
+fn fragments_with_zero_decode_times_are_contiguous() {
     let zeroed = |name: &str| {
         let mut bytes = fixture(name);
         let mut at = 0;
@@ -97,20 +101,20 @@ fn fragments_that_all_begin_at_0_are_played_as_if_they_told_their_times() {
         bytes
     };
     for name in ["fragmented.mp4", "every_frame.mp4", "dash.mp4", "cmaf.mp4", "separate_moof.mp4"] {
-        let (told, untold) = (read(&fixture(name)).unwrap(), read(&zeroed(name)).unwrap());
-        assert_eq!(told.tracks.len(), untold.tracks.len(), "{name}");
-        for (told, untold) in told.tracks.iter().zip(&untold.tracks) {
+        let (declared, undeclared) = (read(&fixture(name)).unwrap(), read(&zeroed(name)).unwrap());
+        assert_eq!(declared.tracks.len(), undeclared.tracks.len(), "{name}");
+        for (told, untold) in declared.tracks.iter().zip(&undeclared.tracks) {
             assert_eq!(essence(&fixture(name), told), essence(&zeroed(name), untold), "{name}");
             assert_eq!(times(told), times(untold), "{name}");
         }
-        assert_eq!(told.plan.video.len(), untold.plan.video.len(), "{name}");
+        assert_eq!(declared.plan.video.len(), undeclared.plan.video.len(), "{name}");
     }
 }
 
-/// A recording that begins again in the middle: what is said of sound and picture together holds behind that
-/// too.
+/// A recording that restarts in the middle: the synchronisation of audio and video is also correct after
+/// that.
 #[test]
-fn tracks_begin_again_together() {
+fn time_reset_restarts_all_tracks() {
     let bytes = fixture("fragmented.mp4");
     let once = read(&bytes).unwrap();
     let first = bytes.windows(4).position(|window| window == b"moof").unwrap() - 4;

@@ -1,15 +1,16 @@
-//! Files made to break a reader.
+//! Files that attack a reader.
 
 use kinora_formats::Scanner;
 use kinora_index::Index;
 use proptest::prelude::*;
 
 use crate::{
-    fixture, read,
-    surgery::{boxed, changed, table, words},
+    fixture,
+    patch_boxes::{boxed, changed, table, words},
+    read,
 };
 
-/// Reads, packs and unpacks: whatever comes out must hold together.
+/// Reads, packs and unpacks: every result must be consistent.
 fn exercise(bytes: &[u8]) {
     if let Ok(index) = read(bytes) {
         for track in &index.tracks {
@@ -19,8 +20,8 @@ fn exercise(bytes: &[u8]) {
                     .iter()
                     .all(|sample| sample.offset + u64::from(sample.size) <= bytes.len() as u64)
             );
-            for stretch in track.stretches() {
-                let times: Vec<_> = track.samples.range(stretch.samples).map(|sample| sample.dts).collect();
+            for span in track.edit_spans() {
+                let times: Vec<_> = track.samples.range(span.samples).map(|sample| sample.dts).collect();
                 assert!(times.is_sorted_by(|a, b| a < b));
             }
         }
@@ -29,7 +30,7 @@ fn exercise(bytes: &[u8]) {
     }
 }
 
-/// Files whose `moov` lies at the end, and files in fragments.
+/// Files whose `moov` is at the end, and fragmented files.
 const NAMES: [&str; 15] = [
     "video_only.mp4",
     "audio_only.m4a",
@@ -80,12 +81,12 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_behind_a_header_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in prop::sample::select(vec!["moov", "mdat", "free"])) {
+    fn random_bytes_after_header_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in prop::sample::select(vec!["moov", "mdat", "free"])) {
         exercise(&[boxed("ftyp", b"isom\0\0\x02\0"), boxed(kind, &bytes), bytes].concat());
     }
 
     #[test]
-    fn damaged_bytes_of_an_index_are_refused(at: prop::sample::Index, value in 1..=255u8) {
+    fn damaged_index_is_rejected(at: prop::sample::Index, value in 1..=255u8) {
         let mut bytes = read(&fixture("faststart.mp4")).unwrap().to_bytes();
         let at = at.index(bytes.len());
         bytes[at] ^= value;
@@ -95,7 +96,7 @@ proptest! {
 }
 
 #[test]
-fn a_moov_that_claims_billions_of_samples_is_refused_at_once() {
+fn moov_with_billions_of_samples_is_rejected_early() {
     let file = fixture("video_only.mp4");
     let many = 4_000_000_000;
     let damaged =
@@ -121,13 +122,13 @@ fn a_moov_that_claims_billions_of_samples_is_refused_at_once() {
         let error = read(&changed(&file, &table(kind), &|_| body.clone())).unwrap_err();
         assert_eq!(error.to_string(), sentence, "{kind}");
     }
-    // One entry for four billion samples is only a long run: the sizes say how many there are.
+    // One entry for four billion samples is only a long run: the sizes determine how many there are.
     let long_run = changed(&file, &table("stts"), &|_| words(&[0, 1, many, 1024]));
     assert_eq!(read(&long_run).unwrap().tracks, read(&file).unwrap().tracks);
 }
 
 #[test]
-fn a_moov_that_claims_to_be_huge_is_refused_by_its_header() {
+fn oversized_moov_is_rejected_by_its_header() {
     let start = boxed("ftyp", &[b"isom\0\0\x02\0", &[0; 4096][..]].concat());
     for size in [1u64 << 29, u64::MAX] {
         let moov = [&b"\0\0\0\x01moov"[..], &size.to_be_bytes()].concat();

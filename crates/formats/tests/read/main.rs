@@ -1,26 +1,27 @@
-//! Reads small real files and broken ones, and compares with a parser that shares no code with ours.
+//! Reads small real files and broken ones, and compares the result with a parser that shares no code with
+//! ours.
 
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod accepted;
-mod aside;
 mod broken_fragments;
 mod checkpoint;
 mod chunks;
 mod codecs;
-mod cut_short;
-mod forms;
+mod cross_check;
+mod fragment_layouts;
 mod fragmented;
 mod hostile;
-mod independent;
-mod long;
+mod long_sources;
 mod matroska;
 mod not_copied;
-mod odd;
-mod refused;
+mod patch_boxes;
+mod rejected;
 mod seeds;
-mod surgery;
+mod spooled_boxes;
 mod tracks;
+mod truncated;
+mod unusual_sources;
 
 use kinora_formats::{Scanned, Scanner};
 use kinora_index::Index;

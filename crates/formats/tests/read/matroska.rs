@@ -34,7 +34,7 @@ fn element(id: &[u8], body: &[u8]) -> Vec<u8> {
     [id, &(body.len() as u64 | 1 << 56).to_be_bytes(), body].concat()
 }
 
-/// A file of one track whose entry holds these children, and clusters at 0 of these children.
+/// A file of one track whose entry contains these children, and clusters at 0 of these children.
 pub(crate) fn file(entry: &[Vec<u8>], cluster: &[Vec<u8>]) -> Vec<u8> {
     let tracks = element(b"\x16\x54\xae\x6b", &element(b"\xae", &entry.concat()));
     let cluster = element(b"\x1f\x43\xb6\x75", &[vec![0xe7, 0x81, 0], cluster.concat()].concat());
@@ -42,7 +42,7 @@ pub(crate) fn file(entry: &[Vec<u8>], cluster: &[Vec<u8>]) -> Vec<u8> {
     [element(b"\x1a\x45\xdf\xa3", &element(b"\x42\x82", b"matroska")), segment].concat()
 }
 
-/// The children of an entry: number 1, kind, codec and what else.
+/// The children of an entry: number 1, kind, codec and `more`.
 fn entry(kind: u8, codec: &[u8], more: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let own = [vec![0xd7, 0x81, 1], vec![0x83, 0x81, kind], element(b"\x86", codec)];
     own.into_iter().chain(more.iter().cloned()).collect()
@@ -61,7 +61,7 @@ pub(crate) fn block(time: i16, flags: u8, frame: &[u8]) -> Vec<u8> {
     element(b"\xa3", &[&[0x81][..], &time.to_be_bytes(), &[flags], frame].concat())
 }
 
-/// A `BlockGroup` around a block of track 1, and what else is in it.
+/// A `BlockGroup` with a block of track 1 and further elements.
 pub(crate) fn group(time: i16, frame: &[u8], more: &[u8]) -> Vec<u8> {
     let block = element(b"\xa1", &[&[0x81][..], &time.to_be_bytes(), &[0], frame].concat());
     element(b"\xa0", &[&block[..], more].concat())
@@ -74,14 +74,14 @@ fn samples(bytes: &[u8]) -> Vec<(i64, u32, bool)> {
 }
 
 #[test]
-fn files_are_read_as_the_golden_files_say() {
+fn index_matches_golden() {
     for name in FILES {
         check_golden(name);
     }
 }
 
 #[test]
-fn an_index_comes_back_from_its_bytes() {
+fn index_round_trips_through_bytes() {
     for name in FILES {
         let index = read(&fixture(name)).unwrap();
         assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index, "{name}");
@@ -89,7 +89,7 @@ fn an_index_comes_back_from_its_bytes() {
 }
 
 #[test]
-fn a_stream_of_unknown_sizes_holds_what_a_file_holds() {
+fn matroska_unknown_sizes_give_the_same_index() {
     let frames = |name: &str| {
         let (bytes, index) = (fixture(name), read(&fixture(name)).unwrap());
         let frame = |sample: kinora_index::Sample| {
@@ -106,15 +106,15 @@ fn a_stream_of_unknown_sizes_holds_what_a_file_holds() {
 }
 
 #[test]
-fn what_follows_a_segment_is_not_read() {
+fn bytes_after_the_segment_are_ignored() {
     let mut bytes = fixture("vp9_opus.webm");
-    let whole = read(&bytes).unwrap();
+    let complete = read(&bytes).unwrap();
     bytes.extend_from_slice(&[0; 500]);
     bytes.extend_from_slice(&fixture("live.webm"));
     let index = read(&bytes).unwrap();
-    assert_eq!((index.tracks, index.plan, index.is_truncated), (whole.tracks, whole.plan, false));
+    assert_eq!((index.tracks, index.plan, index.is_truncated), (complete.tracks, complete.plan, false));
 
-    // A cluster of unknown size ends with the segment around it.
+    // A cluster of unknown size ends with its segment.
     let cluster =
         [&b"\x1f\x43\xb6\x75\xff\xe7\x81\0"[..], &block(0, 0x80, b"1"), &block(2000, 0, b"2")].concat();
     let tracks = element(b"\x16\x54\xae\x6b", &element(b"\xae", &video(b"V_VP9").concat()));
@@ -134,7 +134,7 @@ fn single_bytes_give_the_same_index() {
 }
 
 #[test]
-fn frames_share_blocks_in_every_way() {
+fn all_matroska_lacings_are_read() {
     let packet = |len: usize| [&[0xf8][..], &vec![7; len - 1]].concat();
     let two = [packet(3), packet(5)].concat();
     for (name, flags, lace) in [
@@ -150,7 +150,7 @@ fn frames_share_blocks_in_every_way() {
     }
 }
 
-/// What is written is rounded to milliseconds; what the packets say is not.
+/// Written times are rounded to milliseconds; those from the packets are not.
 #[test]
 fn packets_of_vorbis_follow_one_another_without_gaps() {
     let index = read(&fixture("vp8_vorbis.webm")).unwrap();
@@ -165,25 +165,25 @@ fn packets_of_vorbis_follow_one_another_without_gaps() {
 }
 
 #[test]
-fn what_is_discarded_at_the_end_is_no_part_of_the_sound() {
+fn discard_padding_shortens_audio() {
     let packet = [0xf8u8, 7, 7];
     let ends = |padding: &[u8]| {
         let last = group(2000, &packet, padding);
         let blocks = (0..100).map(|n| block(n * 20, 0x80, &packet)).chain([last]).collect::<Vec<_>>();
         read(&file(&opus(), &blocks)).unwrap().tracks[0].end
     };
-    let whole = ends(&[]);
-    // 10 ms; none; in front, which is not done; more than there is.
-    assert_eq!(ends(&[0x75, 0xa2, 0x84, 0, 0x98, 0x96, 0x80]), whole - 480);
+    let complete = ends(&[]);
+    // 10 ms; none; at the front, which no writer does; more than available.
+    assert_eq!(ends(&[0x75, 0xa2, 0x84, 0, 0x98, 0x96, 0x80]), complete - 480);
     for padding in
         [&[0x75, 0xa2, 0x80][..], &[0x75, 0xa2, 0x84, 0xff, 0, 0, 0], &[0x75, 0xa2, 0x84, 0x7f, 0, 0, 0]]
     {
-        assert_eq!(ends(padding), whole, "{padding:x?}");
+        assert_eq!(ends(padding), complete, "{padding:x?}");
     }
 }
 
 #[test]
-fn a_group_without_a_reference_is_a_keyframe_and_its_duration_that_of_the_last_picture() {
+fn block_group_without_reference_is_a_keyframe() {
     let back = [0xfb, 0x81, 0xd8];
     let groups = [group(0, b"key", &[]), group(40, b"a", &back), group(95, b"key", &[0x9b, 0x82, 3, 0xe8])];
     let bytes = file(&video(b"V_VP9"), &groups);
@@ -192,7 +192,7 @@ fn a_group_without_a_reference_is_a_keyframe_and_its_duration_that_of_the_last_p
 }
 
 #[test]
-fn pictures_of_vp8_that_are_not_shown_lie_between_those_that_are() {
+fn hidden_vp8_frames_keep_their_order() {
     let (shown, hidden) = (&[0x10u8, 0, 0][..], &[0x01u8, 0, 0][..]);
     let blocks = [block(0, 0x80, shown), block(41, 0, hidden), block(40, 0, shown), block(80, 0, shown)];
     assert_eq!(
@@ -202,7 +202,7 @@ fn pictures_of_vp8_that_are_not_shown_lie_between_those_that_are() {
 }
 
 #[test]
-fn temporal_delimiters_of_av1_are_no_part_of_a_sample() {
+fn av1_temporal_delimiters_are_removed() {
     let mut entry = video(b"V_AV1");
     entry.push(element(b"\x63\xa2", &[0x81, 0, 0x0c, 0]));
     let blocks = [block(0, 0x80, b"\x12\0frame"), block(40, 0, b"frame")];
@@ -213,7 +213,7 @@ fn temporal_delimiters_of_av1_are_no_part_of_a_sample() {
 }
 
 #[test]
-fn codecs_that_players_do_not_take_keep_their_entry() {
+fn other_codecs_keep_their_track_entry() {
     let entry = video(b"V_THEORA");
     let index = read(&file(&entry, &[block(0, 0x80, b"1"), block(40, 0, b"2")])).unwrap();
     let TrackMedia::Video(track) = &index.tracks[0].media else { panic!("no video") };
@@ -225,7 +225,7 @@ fn codecs_that_players_do_not_take_keep_their_entry() {
 }
 
 #[test]
-fn what_another_reader_must_unpack_or_repair_is_foreign() {
+fn compressed_or_broken_matroska_needs_remux() {
     let blocks = [block(0, 0x80, b"1")];
     let encoding = |body: &[u8]| element(b"\x6d\x80", &element(b"\x62\x40", body));
     let stripped = encoding(&element(b"\x50\x34", &[0x42, 0x54, 0x81, 3, 0x42, 0x55, 0x81, 0]));
@@ -241,13 +241,13 @@ fn what_another_reader_must_unpack_or_repair_is_foreign() {
         ("pictures in a lace", file(&video(b"V_VP9"), &[lace]), Container::Matroska),
         ("another container", b"FLV\x01\x05\0\0\0\x09".to_vec(), Container::Flv),
     ] {
-        let Ok(Scanned::Foreign { container: found, len, .. }) = scan(&bytes) else { panic!("{name}") };
+        let Ok(Scanned::NeedsRemux { container: found, len, .. }) = scan(&bytes) else { panic!("{name}") };
         assert_eq!((found, len), (container, bytes.len() as u64), "{name}");
     }
 }
 
 #[test]
-fn what_nobody_can_play_is_refused() {
+fn unplayable_matroska_is_rejected() {
     let check = |name: &str, bytes: &[u8], code: ReadFailureCode, sentence: &str| {
         let error = scan(bytes).unwrap_err();
         assert_eq!((error.code(), error.to_string()), (code, sentence.to_owned()), "{name}");
@@ -267,7 +267,7 @@ fn what_nobody_can_play_is_refused() {
         "no size",
         &file(&entry(1, b"V_VP9", &[]), &[]),
         not_media,
-        "the file is damaged: a video track lacks the size of its pictures",
+        "the file is damaged: a video track lacks its frame size",
     );
     let h264 = fixture("h264_aac.mkv");
     check("cut in front", &h264[..300], truncated, "the file ends too early: its list of tracks is missing");
@@ -280,15 +280,15 @@ fn what_nobody_can_play_is_refused() {
 }
 
 #[test]
-fn a_file_that_ends_early_is_played_as_far_as_it_goes() {
+fn truncated_matroska_plays_its_prefix() {
     for name in ["h264_aac.mkv", "live.webm"] {
         let bytes = fixture(name);
-        let whole = read(&bytes).unwrap();
+        let complete = read(&bytes).unwrap();
         let index = read(&bytes[..bytes.len() * 2 / 3]).unwrap();
         assert!(index.is_truncated, "{name}");
-        for (track, whole) in index.tracks.iter().zip(&whole.tracks) {
-            assert!(track.samples.len() < whole.samples.len(), "{name}");
-            let both = track.samples.iter().zip(whole.samples.iter());
+        for (track, original) in index.tracks.iter().zip(&complete.tracks) {
+            assert!(track.samples.len() < original.samples.len(), "{name}");
+            let both = track.samples.iter().zip(original.samples.iter());
             assert!(
                 both.clone()
                     .all(|(cut, whole)| (cut.pts, cut.offset, cut.size)
@@ -299,13 +299,13 @@ fn a_file_that_ends_early_is_played_as_far_as_it_goes() {
 }
 
 #[test]
-fn any_prefix_is_played_or_refused() {
+fn any_matroska_prefix_plays_or_is_rejected() {
     for name in ["h264_aac.mkv", "live.webm", "several_audio.mkv"] {
         let bytes = fixture(name);
         for len in (0..bytes.len()).step_by(37) {
             match scan(&bytes[..len]) {
                 Ok(Scanned::Index(index)) => assert!(index.facts().duration_us >= 1_000_000, "{name} {len}"),
-                Ok(Scanned::Foreign { .. }) => panic!("{name} {len} is foreign"),
+                Ok(Scanned::NeedsRemux { .. }) => panic!("{name} {len} is foreign"),
                 Err(error) => assert_ne!(error.code(), ReadFailureCode::CodecUnsupported, "{name} {len}"),
             }
         }
@@ -331,7 +331,7 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_behind_a_header_never_panic(tail in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn random_bytes_after_header_never_panic(tail in prop::collection::vec(any::<u8>(), 0..2000)) {
         let header = &fixture("vp9_opus.webm")[..700];
         let _ = scan(&[header, &tail].concat());
     }

@@ -1,13 +1,14 @@
-//! Tracks that players do not get as they are: with which reason, and with which sample entry for a decoder.
+//! Tracks that players do not get unchanged: their reason, and the sample entry for a decoder.
 
 use kinora_index::{Index, NotCopied, NotCopiedReason, Track};
 
 use crate::{
-    fixture, read,
-    surgery::{boxed, changed, replaced, table, words},
+    fixture,
+    patch_boxes::{boxed, changed, replaced, table, words},
+    read,
 };
 
-/// Reads a file whose first track is not copied, and looks at what an index keeps of it.
+/// Reads a file whose first track is not copied, and checks the track in its index.
 #[track_caller]
 fn check(bytes: &[u8], codec: &str, reason: NotCopiedReason, detail: &str) -> Index {
     let index = read(bytes).unwrap();
@@ -24,9 +25,9 @@ fn check(bytes: &[u8], codec: &str, reason: NotCopiedReason, detail: &str) -> In
     index
 }
 
-/// A sound file whose AAC configuration is another one.
+/// An audio file with another AAC configuration.
 pub(crate) fn with_aac_config(config: [u8; 5]) -> Vec<u8> {
-    // AudioSpecificConfig behind its tag and length, as ffmpeg writes it: 48 kHz mono AAC-LC, no SBR.
+    // AudioSpecificConfig after its tag and length, as ffmpeg writes it: 48 kHz mono AAC-LC, no SBR.
     let lc = [0x05, 0x80, 0x80, 0x80, 0x05, 0x11, 0x88, 0x56, 0xe5, 0x00];
     let mut to = lc;
     to[5..].copy_from_slice(&config);
@@ -34,7 +35,7 @@ pub(crate) fn with_aac_config(config: [u8; 5]) -> Vec<u8> {
 }
 
 #[test]
-fn sound_of_other_codecs_is_kept_with_its_entry() {
+fn other_audio_codecs_keep_their_sample_entry() {
     for (name, codec, detail) in [
         ("mp3.mp4", "mp4a.6B", "MPEG audio"),
         ("ac3.mp4", "ac-3", "AC-3"),
@@ -54,7 +55,7 @@ fn sound_of_other_codecs_is_kept_with_its_entry() {
 }
 
 #[test]
-fn single_samples_of_sound_become_packets() {
+fn pcm_samples_become_packets() {
     let index = read(&fixture("pcm.mov")).unwrap();
     let Track { samples, end, .. } = &index.tracks[0];
     // Half a second of 8 kHz, 16 bits, mono.
@@ -77,7 +78,7 @@ fn single_samples_of_sound_become_packets() {
     let file =
         changed(&file, &["moov", "trak", "mdia", "minf", "stbl", "stsc"], &|_| words(&[0, 1, 1, hour, 1]));
     let file = changed(&file, &["moov", "trak", "mdia", "minf", "stbl", "stsz"], &|_| words(&[0, 2, hour]));
-    // The file is shorter: what is there plays.
+    // The file is shorter: the available part plays.
     assert_eq!(
         read(&file).unwrap_err().to_string(),
         "the file ends too early: less than a second of it can be played"
@@ -85,7 +86,7 @@ fn single_samples_of_sound_become_packets() {
 }
 
 #[test]
-fn kinds_of_aac_are_named() {
+fn aac_object_types_are_named() {
     for (config, codec, detail) in [
         ([0x2b, 0x8a, 0x08, 0x00, 0x00], "mp4a.40.2", "HE-AAC"),
         ([0xeb, 0x8a, 0x08, 0x00, 0x00], "mp4a.40.2", "HE-AAC v2"),
@@ -99,7 +100,7 @@ fn kinds_of_aac_are_named() {
 }
 
 #[test]
-fn video_that_players_do_not_decode_is_kept_with_the_reason() {
+fn video_not_copied_has_a_reason() {
     use NotCopiedReason::{Codec, Interlaced, LongGop, OpenGop, PixelFormat};
     check(&fixture("hevc_422.mp4"), "hvc1.4.10.L30.9D.8", PixelFormat, "HEVC 4:2:2");
     check(&fixture("ten_bit.mp4"), "avc1.6e000a", PixelFormat, "H.264 High 10 (10-bit)");
@@ -152,7 +153,7 @@ fn video_that_players_do_not_decode_is_kept_with_the_reason() {
 }
 
 #[test]
-fn fields_of_a_picture_are_told_by_the_entry_or_by_each_picture() {
+fn interlaced_is_detected_by_entry_or_bitstream() {
     let file = fixture("video_only.mp4");
     let with = |codec: &str, fiel: &[u8]| {
         let boxes = boxed("fiel", fiel);
@@ -179,7 +180,7 @@ fn fields_of_a_picture_are_told_by_the_entry_or_by_each_picture() {
 }
 
 #[test]
-fn kinds_of_mp4v_are_named() {
+fn mp4v_object_types_are_named() {
     let file = fixture("video_only.mp4");
     let check = |children: &[u8], codec: &str, detail: &str| {
         let fields = [&[0, 0, 0, 0, 0, 0, 0, 1][..], &[0; 16], &[0, 96, 0, 54], &[0; 50]].concat();

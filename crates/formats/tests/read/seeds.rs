@@ -18,7 +18,7 @@ mod memory {
     }
 }
 
-/// Bytes from one cut or change to the next. It is odd, so that each byte of a number is hit.
+/// Bytes from one cut or change to the next. It is odd, so that each byte of a number is changed.
 const STEP: usize = 7;
 /// Values that a byte is changed to: the bounds of signed and unsigned numbers, and small lengths.
 const VALUES: [u8; 6] = [0, 1, 8, 0x7f, 0x80, 0xff];

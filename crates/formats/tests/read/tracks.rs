@@ -1,10 +1,11 @@
-//! Which tracks of a movie are played.
+//! Track selection of a movie.
 
 use kinora_index::{AUDIO_TRACKS_MAX, Index, TrackMedia};
 
 use crate::{
-    fixture, read,
-    surgery::{boxed, changed},
+    fixture,
+    patch_boxes::{boxed, changed},
+    read,
 };
 
 /// The last track of a file, as a whole box.
@@ -31,8 +32,8 @@ fn chosen(index: &Index) -> Vec<(&str, u32)> {
     index.tracks.iter().map(|track| (kind(&track.media), track.source_track)).collect()
 }
 
-/// A track with some bytes of one of its boxes replaced, counted from behind the kind of the box; at 0: the
-/// kind itself.
+/// A track with some bytes of one of its boxes replaced; `at` counts from the kind of the box, 0 replaces
+/// the kind itself.
 fn replaced_at(trak: &[u8], kind: &[u8; 4], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut trak = trak.to_vec();
     let found = trak.windows(4).position(|window| window == kind).unwrap();
@@ -41,7 +42,7 @@ fn replaced_at(trak: &[u8], kind: &[u8; 4], at: usize, bytes: &[u8]) -> Vec<u8> 
     trak
 }
 
-/// The file with its audio track twice, the samples of the second one this many bytes further behind.
+/// The file with its audio track twice; the samples of the second one are `distance` bytes later.
 pub(crate) fn with_second_audio_moved_by(file: &[u8], distance: u32) -> Vec<u8> {
     let audio = last_trak(file);
     let mut second = renamed(&audio, 3, false);
@@ -63,12 +64,12 @@ fn traks_of(traks: &[Vec<u8>]) -> Vec<(u32, bool)> {
     traks.iter().map(of).collect()
 }
 
-/// The tracks chosen from a movie of the video of the fixture and these.
+/// The tracks chosen from a movie with the video of the fixture and these tracks.
 fn chosen_among(traks: &[Vec<u8>]) -> Vec<(String, u32)> {
     chosen(&read(&movie_of(traks)).unwrap()).into_iter().map(|(kind, id)| (kind.into(), id)).collect()
 }
 
-/// A movie of the video of the fixture and these tracks.
+/// A movie with the video of the fixture and these tracks.
 fn movie_of(traks: &[Vec<u8>]) -> Vec<u8> {
     let file = fixture("moov_at_end.mp4");
     let audio = last_trak(&file);
@@ -79,15 +80,15 @@ fn movie_of(traks: &[Vec<u8>]) -> Vec<u8> {
 }
 
 #[test]
-fn all_audio_tracks_are_kept_and_the_first_enabled_one_is_the_default() {
+fn first_enabled_audio_track_is_the_default() {
     let audio = last_trak(&fixture("moov_at_end.mp4"));
     let check = |name: &str, traks: &[(u8, bool)], expected: u32| {
         let traks: Vec<_> = traks.iter().map(|&(id, is_enabled)| renamed(&audio, id, is_enabled)).collect();
         let index = read(&movie_of(&traks)).unwrap();
-        let kept: Vec<_> =
+        let found: Vec<_> =
             index.audio_tracks().map(|(track, _)| (track.source_track, track.label.is_enabled)).collect();
-        let wanted: Vec<_> = traks_of(&traks);
-        assert_eq!(kept, wanted, "{name}");
+        let listed: Vec<_> = traks_of(&traks);
+        assert_eq!(found, listed, "{name}");
         assert_eq!(index.audio().unwrap().0.source_track, expected, "{name}");
     };
     check("one", &[(2, true)], 2);
@@ -98,7 +99,7 @@ fn all_audio_tracks_are_kept_and_the_first_enabled_one_is_the_default() {
 }
 
 #[test]
-fn every_audio_track_is_cut_where_the_video_is() {
+fn audio_tracks_are_cut_at_video_segments() {
     let index = read(&fixture("several_audio.mp4")).unwrap();
     let (video, _) = index.video().unwrap();
     let cuts: Vec<_> =
@@ -116,14 +117,14 @@ fn every_audio_track_is_cut_where_the_video_is() {
 }
 
 #[test]
-fn a_second_track_of_one_id_is_left_out() {
+fn duplicate_track_id_is_skipped() {
     let audio = last_trak(&fixture("moov_at_end.mp4"));
     let traks = [2, 2, 3, 1].map(|id| renamed(&audio, id, true));
     assert_eq!(chosen_among(&traks), [("video".into(), 1), ("audio".into(), 2), ("audio".into(), 3)]);
 }
 
 #[test]
-fn a_track_that_cannot_be_played_is_left_out_where_another_can() {
+fn unplayable_track_is_skipped_if_another_plays() {
     let audio = last_trak(&fixture("moov_at_end.mp4"));
     let sizes = replaced_at(&audio, b"stsz", 8, &[0xff; 4]);
     let codec = replaced_at(&audio, b"mp4a", 0, b"ac-4");
@@ -136,13 +137,13 @@ fn a_track_that_cannot_be_played_is_left_out_where_another_can() {
         assert_eq!(chosen_among(&[second.clone(), third.clone()]), expected, "{name} first");
         assert_eq!(chosen_among(&[third, second.clone()]), expected, "{name} last");
         let index = read(&movie_of(&[second, renamed(&broken, 3, true)])).unwrap();
-        let left_out: Vec<_> = index.left_out.iter().map(|track| track.is_picture).collect();
+        let left_out: Vec<_> = index.left_out.iter().map(|track| track.is_video).collect();
         assert_eq!((index.tracks.len(), left_out), (1, vec![false; 2]), "{name}: the pictures are left");
     }
 }
 
 #[test]
-fn the_first_enabled_video_that_can_be_copied_is_played() {
+fn first_enabled_copyable_video_track_is_played() {
     let file = fixture("video_only.mp4");
     let video = last_trak(&file);
     let movie = |traks: &[(u8, bool, &[u8; 4])]| {
@@ -163,8 +164,7 @@ fn the_first_enabled_video_that_can_be_copied_is_played() {
     check(&[(1, false, b"avc1"), (2, false, b"avc1")], 1);
     check(&[(1, true, b"apch"), (2, true, b"avc1")], 2);
     check(&[(1, false, b"avc1"), (2, true, b"apch"), (3, true, b"avc1")], 3);
-    // One to encode is played where none of the enabled ones can be copied, and what nobody decodes is passed
-    // over.
+    // A track to encode is played if no enabled one can be copied; a track without a decoder is skipped.
     check(&[(1, false, b"avc1"), (2, true, b"apch")], 2);
     check(&[(1, false, b"apch"), (2, false, b"avc1")], 2);
     check(&[(1, true, b"vvc1"), (2, true, b"apch"), (3, true, b"AVdn")], 2);
@@ -174,7 +174,7 @@ fn the_first_enabled_video_that_can_be_copied_is_played() {
 }
 
 #[test]
-fn of_thousands_of_audio_tracks_the_first_are_kept() {
+fn audio_track_limit_keeps_the_first() {
     let audio = last_trak(&fixture("moov_at_end.mp4"));
     let wide = |id: u32| replaced_at(&renamed(&audio, 0, true), b"tkhd", 12, &id.to_be_bytes());
     let traks: Vec<_> = (2..5000).map(wide).collect();
@@ -187,7 +187,7 @@ fn of_thousands_of_audio_tracks_the_first_are_kept() {
 #[test]
 fn chapters_and_time_codes_are_not_played() {
     let file = fixture("moov_at_end.mp4");
-    // The video track names the audio track as its chapters.
+    // The video track refers to the audio track as its chapters.
     let chapters = boxed("tref", &boxed("chap", &[0, 0, 0, 2]));
     let movie = changed(&file, &["moov", "trak"], &|trak| [trak, &chapters].concat());
     assert_eq!(chosen(&read(&movie).unwrap()), [("video", 1)]);
@@ -195,7 +195,7 @@ fn chapters_and_time_codes_are_not_played() {
 }
 
 #[test]
-fn a_disabled_picture_beside_enabled_sound_is_not_played() {
+fn disabled_video_with_enabled_audio_is_not_played() {
     let disabled =
         |file: &[u8]| changed(file, &["moov", "trak", "tkhd"], &|tkhd| [&[0, 0, 0, 0], &tkhd[4..]].concat());
     let with_sound = read(&disabled(&fixture("moov_at_end.mp4"))).unwrap();

@@ -1,30 +1,29 @@
-//! Audio renditions in groups: one that plays everywhere, and one with the copies of what some players know
-//! better.
+//! Audio renditions in groups: one that plays everywhere, and one with copies in codecs of newer players.
 
 use std::fmt::Write as _;
 
 use kinora_index::{AudioTrack, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, Index, Track};
 
-use super::offer::{AddedSound, Address, Offer};
+use super::variants::{AddedAudio, MediaPlaylistRef, VariantInput};
 use crate::{
-    audio_names::{AudioName, audio_names, given_name, numbered},
-    language::language,
-    rate::{Rate, is_aac},
-    sounds::{plays_beside_the_copy, plays_everywhere, sound_offers},
+    audio_names::{AudioName, audio_names, numbered, rendition_name},
+    audio_renditions::{audio_renditions, plays_everywhere, plays_with_copied_video},
+    language_names::language,
+    rate::{Bandwidth, is_aac},
 };
 
-/// The group that every variant may refer to: AAC, as long as somebody encodes.
+/// The group of every variant: AAC, if audio is encoded.
 pub(super) const AUDIO_GROUP: &str = "audio";
-/// The same renditions, with Opus as it is.
+/// The same renditions, with copies of Opus.
 pub(super) const COPIES_GROUP: &str = "copies";
-/// RFC 8216, 4.3.4.1: audio for people who cannot see the pictures.
+/// RFC 8216, 4.3.4.1: audio for people who cannot see the video.
 const DESCRIBES_VIDEO: &str = "public.accessibility.describes-video";
-/// Shown in a player's menu where the source names no language.
+/// Name in a player's menu if the source states no language.
 const UNKNOWN_NAME: &str = "Audio";
 
-/// One audio rendition that plays beside any variant of its group.
+/// One audio rendition that plays with any variant of its group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AudioGroup {
+pub struct AudioRendition {
     /// The group it belongs to.
     pub group: &'static str,
     /// Address of its media playlist.
@@ -33,76 +32,87 @@ pub struct AudioGroup {
     pub codec: String,
     /// BCP 47 tag; `None` when unknown.
     pub language: Option<String>,
-    /// What a player shows.
+    /// Name in the player's menu.
     pub name: String,
     /// Number of channels.
     pub channels: u32,
-    /// Chosen when the viewer chose nothing. Of all renditions of a group one is.
+    /// Plays if the viewer selected no track. Exactly one rendition of a group has it.
     pub is_default: bool,
-    /// A player may choose it by the viewer's language. RFC 8216, 4.3.4.1.1: no two that it could not tell
-    /// apart.
+    /// A player may select it by the viewer's language. RFC 8216, 4.3.4.1.1: no two that it could not
+    /// distinguish.
     pub is_autoselected: bool,
-    /// Describes the pictures to people who cannot see them.
+    /// Describes the video to people who cannot see it.
     pub describes_video: bool,
 }
 
-/// A group, and what it takes of a line beside a video.
+/// A group, and its bit rate in addition to a video.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Group {
+pub(super) struct AudioGroupBuilder {
     /// In the order of the index.
-    pub(super) renditions: Vec<AudioGroup>,
-    /// With any of them.
-    pub(super) rate: Rate,
+    pub(super) renditions: Vec<AudioRendition>,
+    /// The highest rate of its renditions.
+    pub(super) rate: Bandwidth,
 }
 
-impl Group {
-    /// The group that plays everywhere: copies of what does, encodes of the rest. Without an encoder whatever
-    /// is copied.
-    pub(super) fn everywhere(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
-        Self::of(index, offer, AUDIO_GROUP, uri, plays_everywhere)
+impl AudioGroupBuilder {
+    /// The group that plays everywhere: copies that do, and encodes of the rest. Without an encoder all
+    /// copies.
+    pub(super) fn everywhere(
+        index: &Index,
+        input: &VariantInput<'_>,
+        uri: &dyn Fn(MediaPlaylistRef) -> String,
+    ) -> Self {
+        Self::of(index, input, AUDIO_GROUP, uri, plays_everywhere)
     }
 
-    /// The group beside the copied video, with every copy that its players know; `None` where it would be the
+    /// The group for the copied video, with every copy that its players support; `None` if it would be the
     /// same.
-    pub(super) fn copies(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Option<Self> {
-        let offers = sound_offers(index, true);
-        let has_other = offer.encodes_audio && offers.iter().any(|sound| sound.is_copied && sound.is_encoded);
-        has_other.then(|| Self::of(index, offer, COPIES_GROUP, uri, plays_beside_the_copy))
+    pub(super) fn copies(
+        index: &Index,
+        input: &VariantInput<'_>,
+        uri: &dyn Fn(MediaPlaylistRef) -> String,
+    ) -> Option<Self> {
+        let renditions = audio_renditions(index, true);
+        let has_other = input.encodes_audio
+            && renditions.iter().any(|rendition| rendition.is_copied && rendition.is_encoded);
+        has_other.then(|| Self::of(index, input, COPIES_GROUP, uri, plays_with_copied_video))
     }
 
     fn of(
         index: &Index,
-        offer: &Offer<'_>,
+        input: &VariantInput<'_>,
         group: &'static str,
-        uri: &dyn Fn(Address) -> String,
-        is_wanted: fn(&Index, &Track, &AudioTrack) -> bool,
+        uri: &dyn Fn(MediaPlaylistRef) -> String,
+        plays: fn(&Index, &Track, &AudioTrack) -> bool,
     ) -> Self {
         let default = index.audio().map(|(track, _)| track.source_track);
         let names = audio_names(index, UNKNOWN_NAME);
-        let mut renditions: Vec<AudioGroup> = Vec::new();
-        let mut rate = Rate::default();
+        let mut renditions: Vec<AudioRendition> = Vec::new();
+        let mut rate = Bandwidth::default();
         for ((number, (track, audio)), AudioName { language, name }) in
             index.audio_tracks().enumerate().zip(names)
         {
             let is_copied = audio.not_copied.is_none();
-            let is_encoded = offer.encodes_audio
-                && !(is_copied && is_wanted(index, track, audio))
-                // Nothing is cut of a track that is too long to be encoded.
+            let is_encoded = input.encodes_audio
+                && !(is_copied && plays(index, track, audio))
+                // A track that is too long to be encoded has no segments.
                 && index.plan.encoded_audio.get(number).is_some_and(|cuts| 1 < cuts.len());
-            if is_encoded && offer.broken_audio.contains(&number) {
+            if is_encoded && input.unencodable_audio.contains(&number) {
                 continue;
             }
             let (address, codec, channels) = match (is_encoded, is_copied) {
-                (true, _) => (Address::EncodedAudio(number), ENCODED_AUDIO_CODEC, ENCODED_AUDIO_CHANNELS),
-                (false, true) => (Address::Audio(number), audio.codec.as_str(), audio.channels),
+                (true, _) => {
+                    (MediaPlaylistRef::EncodedAudio(number), ENCODED_AUDIO_CODEC, ENCODED_AUDIO_CHANNELS)
+                }
+                (false, true) => (MediaPlaylistRef::Audio(number), audio.codec.as_str(), audio.channels),
                 (false, false) => continue,
             };
             rate = rate.heavier(match address {
-                Address::EncodedAudio(_) => Rate::ENCODED_AUDIO,
-                _ if is_aac(audio) => offer.rates.aac,
-                _ => offer.rates.audio,
+                MediaPlaylistRef::EncodedAudio(_) => Bandwidth::ENCODED_AUDIO,
+                _ if is_aac(audio) => input.rates.aac,
+                _ => input.rates.audio,
             });
-            renditions.push(AudioGroup {
+            renditions.push(AudioRendition {
                 group,
                 uri: uri(address),
                 codec: codec.to_owned(),
@@ -114,7 +124,7 @@ impl Group {
                 describes_video: track.label.describes_video,
             });
         }
-        for added in offer.added {
+        for added in input.added_audio {
             rate = rate.heavier(added.rate);
             let rendition = of_added(added, group, &renditions);
             renditions.push(rendition);
@@ -136,13 +146,13 @@ impl Group {
     }
 }
 
-/// The line of a sound that is no part of the source, behind these: under the name it was given, unless one
+/// The rendition of audio from a file of its own, after those in `before`. It has its given name, unless one
 /// of them has it.
-fn of_added(added: &AddedSound, group: &'static str, before: &[AudioGroup]) -> AudioGroup {
+fn of_added(added: &AddedAudio, group: &'static str, before: &[AudioRendition]) -> AudioRendition {
     let language = language(&added.language_code);
-    let name = given_name(&added.name, language.as_ref(), UNKNOWN_NAME);
+    let name = rendition_name(&added.name, language.as_ref(), UNKNOWN_NAME);
     let is_free = |name: &String| before.iter().all(|other| other.name != *name);
-    AudioGroup {
+    AudioRendition {
         group,
         uri: added.uri.clone(),
         codec: added.codec.clone(),
@@ -155,8 +165,8 @@ fn of_added(added: &AddedSound, group: &'static str, before: &[AudioGroup]) -> A
     }
 }
 
-/// Makes one the default, and lets players choose the first of those that they could not tell apart.
-fn choose(renditions: &mut [AudioGroup]) {
+/// Makes one the default, and makes the first of several indistinguishable ones selectable by language.
+fn choose(renditions: &mut [AudioRendition]) {
     if renditions.iter().all(|rendition| !rendition.is_default)
         && let Some(first) = renditions.first_mut()
     {
@@ -167,7 +177,7 @@ fn choose(renditions: &mut [AudioGroup]) {
     }
     for number in 0..renditions.len() {
         let this = &renditions[number];
-        let is_same = |other: &AudioGroup| {
+        let is_same = |other: &AudioRendition| {
             (&other.language, other.describes_video) == (&this.language, this.describes_video)
         };
         let is_first = !renditions.iter().any(|other| other.is_autoselected && is_same(other));
@@ -175,10 +185,10 @@ fn choose(renditions: &mut [AudioGroup]) {
     }
 }
 
-impl AudioGroup {
+impl AudioRendition {
     /// Appends its line.
     pub(super) fn render(&self, text: &mut String) {
-        // Writing to a String cannot fail: what `write!` answers is of no use.
+        // Writing to a String cannot fail: the result of `write!` is ignored.
         let _ = write!(text, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{}\"", self.group);
         if let Some(language) = &self.language {
             let _ = write!(text, ",LANGUAGE=\"{language}\"");

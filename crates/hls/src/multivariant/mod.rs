@@ -1,8 +1,8 @@
-//! Multivariant playlists: what a player can choose from.
+//! Multivariant playlists: the renditions that a player can choose from.
 
 mod audio_groups;
-mod offer;
 mod subtitles;
+mod variants;
 
 use std::fmt::Write as _;
 
@@ -11,63 +11,63 @@ use kinora_index::Index;
 use self::subtitles::SUBTITLES_GROUP;
 use crate::{
     VERSION,
-    rate::{CopyRates, Rate},
+    rate::{Bandwidth, CopyBandwidths},
 };
 
-pub use audio_groups::AudioGroup;
-pub use offer::{AddedSound, Address, Choice, Offer, Order};
-pub use subtitles::{SubtitleOffer, SubtitleRendition};
+pub use audio_groups::AudioRendition;
+pub use subtitles::{SubtitleRendition, SubtitleTrack};
+pub use variants::{AddedAudio, MediaPlaylistRef, SizeOrder, VariantFilter, VariantInput};
 
-/// What a player reads first.
+/// The multivariant playlist, which a player reads first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MultivariantPlaylist {
-    /// Audio renditions to choose among; empty without audio, or where the only one is the variant.
-    pub audio: Vec<AudioGroup>,
-    /// Subtitles to choose among, beside every variant.
+    /// Audio renditions to select from; empty without audio, or if the only one is the variant.
+    pub audio: Vec<AudioRendition>,
+    /// Subtitles to select from, for every variant.
     pub subtitles: Vec<SubtitleRendition>,
     /// The variants in the order of the text: players begin with the first.
     pub variants: Vec<Variant>,
-    /// Keyframes alone, for players that show pictures while somebody winds.
+    /// Keyframes alone, for trick play.
     pub iframes: Option<IFrameVariant>,
-    /// Each segment can be decoded without another: said only where it is so. RFC 8216, 4.3.5.1.
+    /// Each segment decodes without another: stated only if true. RFC 8216, 4.3.5.1.
     pub has_independent_segments: bool,
 }
 
-/// One version of the whole.
+/// A variant stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
     /// Address of its media playlist.
     pub uri: String,
     /// Rates of the video and of the audio that plays with it.
-    pub rate: Rate,
+    pub rate: Bandwidth,
     /// RFC 6381 strings of everything that may play in it, each once.
     pub codecs: Vec<String>,
     /// Displayed size, square pixels, after rotation; `None` without video.
     pub resolution: Option<(u32, u32)>,
-    /// Pictures a second as a fraction, where known.
+    /// Frames a second as a fraction, if known.
     pub frame_rate: Option<(u32, u32)>,
-    /// What the pictures need of a screen; `None` without video.
+    /// Dynamic range that a screen needs; `None` without video.
     pub video_range: Option<VideoRange>,
     /// The group of the audio that plays with it.
     pub audio: Option<&'static str>,
 }
 
-/// The keyframes of a version of the video. RFC 8216, 4.3.4.3.
+/// The keyframes of a video rendition. RFC 8216, 4.3.4.3.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IFrameVariant {
     /// Address of their media playlist.
     pub uri: String,
     /// Rates of the keyframes alone.
-    pub rate: Rate,
+    pub rate: Bandwidth,
     /// RFC 6381 string.
     pub codec: String,
     /// Displayed size.
     pub resolution: (u32, u32),
-    /// What the pictures need of a screen.
+    /// Dynamic range that a screen needs.
     pub video_range: VideoRange,
 }
 
-/// Dynamic range of the pictures. RFC 8216bis, 4.4.6.2.
+/// Dynamic range of the video. RFC 8216bis, 4.4.6.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VideoRange {
     /// Standard.
@@ -78,40 +78,44 @@ pub enum VideoRange {
     Pq,
 }
 
-/// Addresses of the media playlists, absolute or relative to the multivariant playlist. They hold no quotes
-/// or line ends.
+/// Addresses of the media playlists, absolute or relative to the multivariant playlist. They contain no
+/// quotes or line ends.
 #[derive(Debug, Clone, Copy)]
 pub struct MultivariantUris<'a> {
-    /// Of the copied video.
+    /// The copied video.
     pub video: &'a str,
-    /// Of the copied audio tracks, in the order of the index.
+    /// The copied audio tracks, in the order of the index.
     pub audio: &'a [String],
 }
 
 impl MultivariantPlaylist {
-    /// The copied tracks of a source, none of which is encoded: its video with its audio beside it, its video
+    /// The copied tracks of a source without encoded ones: its video with its audio as a group, its video
     /// alone, or its audio as the variant.
     ///
-    /// Measures the rates. Who writes it again and again keeps them and calls [`Self::with_rates`].
+    /// Measures the rates. For repeated calls store the rates and use [`Self::with_rates`].
     pub fn of(index: &Index, uris: MultivariantUris<'_>) -> Self {
-        Self::with_rates(index, CopyRates::of(index), uris)
+        Self::with_rates(index, CopyBandwidths::of(index), uris)
     }
 
     /// As [`Self::of`], with the rates of the same index.
-    pub fn with_rates(index: &Index, rates: CopyRates, uris: MultivariantUris<'_>) -> Self {
-        Self::offered(index, &Offer { rates, copies_video: true, ..Offer::default() }, &|address| {
-            uris.of(address)
-        })
+    pub fn with_rates(index: &Index, rates: CopyBandwidths, uris: MultivariantUris<'_>) -> Self {
+        Self::build(
+            index,
+            &VariantInput { rates, copies_video: true, ..VariantInput::default() },
+            &|address| uris.of(address),
+        )
     }
 
     /// The audio of a source as if it had no video; nothing without audio. `uris` are in the order of the
     /// index.
-    pub fn audio_only(index: &Index, rates: CopyRates, uris: &[String]) -> Self {
+    pub fn audio_only(index: &Index, rates: CopyBandwidths, uris: &[String]) -> Self {
         let uris = MultivariantUris { video: "", audio: uris };
-        Self::offered_audio(index, &Offer { rates, ..Offer::default() }, &|address| uris.of(address))
+        Self::build_audio(index, &VariantInput { rates, ..VariantInput::default() }, &|address| {
+            uris.of(address)
+        })
     }
 
-    /// The text.
+    /// The text of the playlist.
     pub fn render(&self) -> String {
         let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n");
         if self.has_independent_segments {
@@ -135,16 +139,16 @@ impl MultivariantPlaylist {
 }
 
 impl MultivariantUris<'_> {
-    /// Of what is copied: nothing else is asked for.
-    fn of(&self, address: Address) -> String {
+    /// The address of a copied rendition, the only kind that is requested.
+    fn of(&self, address: MediaPlaylistRef) -> String {
         match address {
-            Address::Audio(number) => self.audio.get(number).cloned().unwrap_or_default(),
+            MediaPlaylistRef::Audio(number) => self.audio.get(number).cloned().unwrap_or_default(),
             _ => self.video.to_owned(),
         }
     }
 }
 
-// Writing to a String cannot fail: what `write!` answers below is of no use.
+// Writing to a String cannot fail: the result of `write!` is ignored below.
 
 impl Variant {
     fn render(&self, subtitles: Option<&str>, text: &mut String) {
@@ -170,15 +174,15 @@ impl Variant {
         if let Some(group) = subtitles {
             let _ = write!(text, ",SUBTITLES=\"{group}\"");
         }
-        // RFC 8216, 4.3.4.2: said of one, it must be said of all. Players that are not told look for captions
-        // in segments.
+        // RFC 8216, 4.3.4.2: if one variant states it, all must. Without it players look for captions in
+        // segments.
         let _ = writeln!(text, ",CLOSED-CAPTIONS=NONE\n{}", self.uri);
     }
 }
 
 impl IFrameVariant {
     fn render(&self, text: &mut String) {
-        let (Rate { peak, average }, (width, height)) = (self.rate, self.resolution);
+        let (Bandwidth { peak, average }, (width, height)) = (self.rate, self.resolution);
         let _ = writeln!(
             text,
             "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={peak},AVERAGE-BANDWIDTH={average},CODECS=\"{}\",\
@@ -191,7 +195,7 @@ impl IFrameVariant {
 }
 
 impl VideoRange {
-    /// From the transfer characteristics (ISO/IEC 23091-2); a source that says nothing is standard.
+    /// From the transfer characteristics (ISO/IEC 23091-2); a source without them is standard.
     pub fn of(transfer: Option<u16>) -> Self {
         match transfer {
             Some(16) => Self::Pq,

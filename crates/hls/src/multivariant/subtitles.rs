@@ -1,58 +1,58 @@
-//! Subtitles beside the variants (RFC 8216, 4.3.4.1).
+//! Subtitle renditions of a multivariant playlist (RFC 8216, 4.3.4.1).
 
 use std::fmt::Write as _;
 
 use crate::{
-    audio_names::{given_name, numbered},
-    language::language,
+    audio_names::{numbered, rendition_name},
+    language_names::language,
 };
 
-/// The group that every variant refers to.
+/// The subtitle group of every variant.
 pub(super) const SUBTITLES_GROUP: &str = "subtitles";
 
-/// Subtitles that there are.
+/// Subtitles of a media.
 #[derive(Debug, Clone, Copy)]
-pub struct SubtitleOffer<'a> {
+pub struct SubtitleTrack<'a> {
     /// BCP 47 tag, as a client wrote it.
     pub language_code: &'a str,
-    /// What a client calls it.
+    /// Name that a client gave.
     pub name: &'a str,
     /// Address of the playlist, without quotes or line ends.
     pub uri: &'a str,
 }
 
-/// A line of a multivariant playlist.
+/// A rendition in a multivariant playlist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubtitleRendition {
     /// Address of the playlist.
     pub uri: String,
-    /// BCP 47 tag; `None` for one that names no language.
+    /// BCP 47 tag; `None` for a code without a language.
     pub language: Option<String>,
-    /// What a player shows: not empty, and different from all others.
+    /// Name in the player's menu: not empty, and different from all others.
     pub name: String,
-    /// A player may choose it by the viewer's language: the first of each. RFC 8216, 4.3.4.1.1.
+    /// A player may select it by the viewer's language: the first of each. RFC 8216, 4.3.4.1.1.
     pub is_autoselected: bool,
 }
 
 impl SubtitleRendition {
-    /// The lines of these subtitles, in their order. None is shown before a viewer, or the settings of a
-    /// device, ask for it.
-    pub fn of(offers: &[SubtitleOffer<'_>]) -> Vec<Self> {
-        let mut renditions: Vec<Self> = Vec::with_capacity(offers.len());
-        for offer in offers {
-            let language = language(offer.language_code);
-            let name = given_name(offer.name, language.as_ref(), "Subtitles");
+    /// The renditions of these subtitles, in their order. None is shown unless the viewer, or the settings
+    /// of a device, select it.
+    pub fn of(tracks: &[SubtitleTrack<'_>]) -> Vec<Self> {
+        let mut renditions: Vec<Self> = Vec::with_capacity(tracks.len());
+        for track in tracks {
+            let language = language(track.language_code);
+            let name = rendition_name(track.name, language.as_ref(), "Subtitles");
             let name = numbered(name, |name| renditions.iter().all(|other| other.name != *name));
             let language = language.map(|language| language.tag);
             let is_autoselected = renditions.iter().all(|other| other.language != language);
-            renditions.push(Self { uri: offer.uri.to_owned(), language, name, is_autoselected });
+            renditions.push(Self { uri: track.uri.to_owned(), language, name, is_autoselected });
         }
         renditions
     }
 
     /// Appends its line.
     pub(super) fn render(&self, text: &mut String) {
-        // Writing to a String cannot fail: what `write!` answers is of no use.
+        // Writing to a String cannot fail: the result of `write!` is ignored.
         let _ = write!(text, "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"{SUBTITLES_GROUP}\"");
         if let Some(language) = &self.language {
             let _ = write!(text, ",LANGUAGE=\"{language}\"");
@@ -70,10 +70,10 @@ impl SubtitleRendition {
 mod tests {
     use super::*;
 
-    fn lines(offers: &[(&str, &str)]) -> String {
-        let offers: Vec<_> = offers
+    fn lines(tracks: &[(&str, &str)]) -> String {
+        let offers: Vec<_> = tracks
             .iter()
-            .map(|&(language_code, name)| SubtitleOffer { language_code, name, uri: "s/playlist.m3u8" })
+            .map(|&(language_code, name)| SubtitleTrack { language_code, name, uri: "s/playlist.m3u8" })
             .collect();
         let mut text = String::new();
         SubtitleRendition::of(&offers).iter().for_each(|rendition| rendition.render(&mut text));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_its_language_and_a_name_of_its_own() {
+    fn subtitle_renditions_have_language_and_unique_name() {
         assert_eq!(
             lines(&[
                 ("en-us", "English"),

@@ -1,20 +1,20 @@
-//! The alignment of SubStation Alpha, `{\an8}`, as settings of a WebVTT cue.
+//! Alignment of SubStation Alpha, `{\an8}`, as settings of a WebVTT cue.
 //!
-//! No standard of SRT or WebVTT has it, and players of both know it: subtitles move to the top where the
-//! bottom has a caption of its own.
+//! No standard of SRT or WebVTT has it, but players of both support it: subtitles move to the top if the
+//! bottom of the video has a caption of its own.
 
-/// Bytes of the longest block in braces that is looked at; a longer one is text.
+/// Bytes of the longest block in braces that is parsed; a longer one is text.
 const BLOCK_LEN_MAX: usize = 256;
-/// The settings that say where a cue is; with one of them, a cue is where its file says.
-const PLACES: [&str; 5] = ["line", "position", "align", "region", "vertical"];
+/// The settings that position a cue; a cue with one of them keeps its position.
+const POSITION_SETTINGS: [&str; 5] = ["line", "position", "align", "region", "vertical"];
 
-/// Where a cue is shown: a key of the numeric keypad, 1 at the bottom left to 9 at the top right.
+/// Position of a cue: a key of the numeric keypad, 1 at the bottom left to 9 at the top right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Alignment(u8);
 
 impl Alignment {
-    /// Of one command: `an8`, or `a6` as SubStation 4 has it, where 1 to 3 are the bottom, 4 more the top and
-    /// 8 more the middle.
+    /// Parses one command: `an8`, or `a6` as in SubStation 4, where 1 to 3 are the bottom, 4 more the top
+    /// and 8 more the middle.
     fn of_command(command: &str) -> Option<Self> {
         let number = |digits: &str| {
             let is_number = digits.len() <= 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -32,13 +32,13 @@ impl Alignment {
         (1..=9).contains(&key).then_some(Self(key))
     }
 
-    /// The settings of a cue that has these, and should be shown there.
+    /// Adds the alignment to the settings of a cue.
     ///
-    /// The edge has a margin of 5 %. A line of 50 % is the top edge of the cue: that it is its middle,
-    /// `50%,center`, not all players read.
+    /// The edge has a margin of 5 %. A line of 50 % is the top edge of the cue: not all players support
+    /// `50%,center`, which would be its middle.
     pub(super) fn add_to(self, settings: &str) -> String {
         let is_placed = settings.split_whitespace().filter_map(|setting| setting.split_once(':'));
-        if is_placed.into_iter().any(|(name, _)| PLACES.contains(&name)) {
+        if is_placed.into_iter().any(|(name, _)| POSITION_SETTINGS.contains(&name)) {
             return settings.to_owned();
         }
         let line = match self.0 {
@@ -56,9 +56,9 @@ impl Alignment {
     }
 }
 
-/// The text without blocks that align it, and what the first of them says. Other blocks stay. In what is left
-/// there is none.
-pub(super) fn take(text: &str) -> (String, Option<Alignment>) {
+/// The text without alignment blocks, and the alignment of the first of them. Other blocks stay. The
+/// remaining text has no alignment block.
+pub(super) fn extract_alignment(text: &str) -> (String, Option<Alignment>) {
     let (mut left, mut alignment) = (String::with_capacity(text.len()), None);
     for letter in text.chars() {
         if letter == '}'
@@ -74,14 +74,14 @@ pub(super) fn take(text: &str) -> (String, Option<Alignment>) {
     (left, alignment)
 }
 
-/// Where the block that would end here begins, in this line.
+/// The start of the block that would end here, in this line.
 fn open_brace(left: &str) -> Option<usize> {
     let near = left.bytes().rev().take(BLOCK_LEN_MAX);
     let back = near.take_while(|byte| !matches!(byte, b'\n' | b'}')).position(|byte| byte == b'{')?;
     Some(left.len() - 1 - back)
 }
 
-/// What the commands between two braces say, each with a backslash in front.
+/// Parses the commands between two braces, each with a backslash in front.
 fn of_block(commands: &str) -> Option<Alignment> {
     let commands = commands.strip_prefix('\\')?;
     commands.split('\\').find_map(|command| Alignment::of_command(command.trim()))
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn alignment_tags_become_cue_settings() {
         let check = |tag: &str, settings: &str| {
-            let (text, alignment) = take(&format!("{{\\{tag}}}a"));
+            let (text, alignment) = extract_alignment(&format!("{{\\{tag}}}a"));
             let alignment = alignment.unwrap_or_else(|| panic!("{tag}"));
             assert_eq!((text.as_str(), alignment.add_to("").as_str()), ("a", settings), "{tag}");
         };
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_the_file_win() {
+    fn file_cue_settings_override_alignment_tag() {
         for settings in ["line:90%", "size:50% align:start", "region:a", "vertical:rl", "position:10%"] {
             assert_eq!(Alignment(8).add_to(settings), settings);
         }
@@ -122,11 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn only_blocks_that_align_are_taken() {
+    fn only_ass_alignment_blocks_are_removed() {
         let check = |text: &str, left: &str, key: Option<u8>| {
-            let (found, alignment) = take(text);
+            let (found, alignment) = extract_alignment(text);
             assert_eq!((found.as_str(), alignment.map(|found| found.0)), (left, key), "{text}");
-            assert_eq!(take(&found), (found, None), "{text}");
+            assert_eq!(extract_alignment(&found), (found, None), "{text}");
         };
         check("{\\an8}a {\\an1}b", "a b", Some(8));
         check("a{\\i1\\an9\\fs20}b", "ab", Some(9));

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
-/// So many bytes tell whether every second one is zero.
-const LOOKED_AT: usize = 4096;
+/// Bytes that are checked for zeros in every second one.
+const DETECT_LEN: usize = 4096;
 
-/// The text, with line feeds at the ends of lines and no NUL. What an encoding does not have becomes U+FFFD.
+/// The text, with line feeds as line ends and no NUL. Invalid bytes become U+FFFD.
 pub(super) fn decode(bytes: &[u8]) -> String {
-    plain(read(bytes))
+    normalize_lines(read(bytes))
 }
 
 fn read(bytes: &[u8]) -> Cow<'_, str> {
@@ -23,17 +23,17 @@ fn read(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
     }
-    // As a browser would, of a page that does not say: windows-1252 and its relatives, and the encodings of
+    // As a browser does for a page without an encoding: windows-1252 and its relatives, and the encodings of
     // East Asia.
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
     detector.guess(None, Utf8Detection::Deny).decode_without_bom_handling(bytes).0
 }
 
-/// UTF-16 without its mark. Times, numbers and ends of lines are ASCII in every language, so many bytes of
-/// one half are zero; text of any other encoding has none.
+/// UTF-16 without its byte order mark. Times, numbers and line ends are ASCII in every language, so many
+/// bytes of one half are zero; text of any other encoding has none.
 fn unmarked_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
-    let (pairs, _) = bytes[..bytes.len().min(LOOKED_AT)].as_chunks::<2>();
+    let (pairs, _) = bytes[..bytes.len().min(DETECT_LEN)].as_chunks::<2>();
     let zeros = |half: usize| pairs.iter().filter(|pair| pair[half] == 0).count();
     let (first, second) = (zeros(0), zeros(1));
     let is_many = |count: usize, other: usize| count > pairs.len() / 8 && other < count / 4;
@@ -46,8 +46,8 @@ fn unmarked_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// WebVTT, 4.1: what its reader does first.
-fn plain(text: Cow<'_, str>) -> String {
+/// The first step of the WebVTT parser. WebVTT, 4.1.
+fn normalize_lines(text: Cow<'_, str>) -> String {
     if !text.contains(['\r', '\0']) {
         return text.into_owned();
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn unicode_is_read_with_its_mark_and_without() {
+    fn unicode_is_decoded_with_and_without_bom() {
         let marked = |mark: &[u8], bytes: Vec<u8>| [mark, &bytes].concat();
         for bytes in [
             TEXT.as_bytes().to_vec(),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn older_encodings_are_known_by_their_letters() {
+    fn legacy_encodings_are_detected() {
         let check = |encoding: &'static Encoding, text: &str| {
             let text = format!("1\n00:00:01,000 --> 00:00:02,000\n{text}\n");
             let (bytes, _, is_lossy) = encoding.encode(&text);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_with_a_line_feed_and_nothing_is_nul() {
+    fn line_endings_become_lf_and_nul_is_replaced() {
         assert_eq!(decode(b"a\r\nb\rc\n\r\n\rd"), "a\nb\nc\n\n\nd");
         assert_eq!(decode(b"a\0b"), "a\u{fffd}b");
         assert_eq!(decode(b""), "");

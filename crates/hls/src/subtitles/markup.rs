@@ -1,23 +1,23 @@
-//! The markup of SRT files as that of WebVTT.
+//! Converts the markup of SRT files to that of WebVTT.
 //!
-//! No standard has it: players know bold, italic and underlined text as HTML has them, colours and faces of
-//! fonts, and commands of SubStation Alpha in braces. WebVTT has the first three.
+//! No standard has it: players support bold, italic and underlined text as in HTML, colours and font faces,
+//! and commands of SubStation Alpha in braces. WebVTT has the first three.
 
-/// Bytes of the longest tag or command that is looked for; whatever is longer is text.
+/// Bytes of the longest tag or command that is parsed; longer ones are text.
 const TAG_LEN_MAX: usize = 256;
 
 /// One line with WebVTT's tags and escapes.
-pub(super) fn of_srt(line: &str) -> String {
+pub(super) fn srt_to_webvtt(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(letter) = rest.chars().next() {
-        let taken = match letter {
+        let consumed = match letter {
             '<' => tag(rest, &mut out),
             '{' => command(rest),
             '&' => entity(rest, &mut out),
             _ => None,
         };
-        let taken = taken.unwrap_or_else(|| {
+        let taken = consumed.unwrap_or_else(|| {
             match letter {
                 '<' => out.push_str("&lt;"),
                 '>' => out.push_str("&gt;"),
@@ -31,43 +31,43 @@ pub(super) fn of_srt(line: &str) -> String {
     out
 }
 
-/// Up to and with `end`, if it comes soon.
+/// The text up to and including `end`, if it is near.
 fn until(text: &str, end: u8) -> Option<&str> {
     let at = text.bytes().take(TAG_LEN_MAX).position(|byte| byte == end)?;
     Some(&text[..=at])
 }
 
-/// A tag that is kept, or one that WebVTT does not have and nobody wants to read. Answers how long it is.
+/// Parses a tag that is copied, or one that WebVTT does not have and that is dropped. Returns its length.
 fn tag(text: &str, out: &mut String) -> Option<usize> {
-    let whole = until(text, b'>')?;
-    // The name stands right behind: `a < b > c` has no tag.
-    let inner = &whole[1..whole.len() - 1];
+    let tag_text = until(text, b'>')?;
+    // The name follows at once: `a < b > c` has no tag.
+    let inner = &tag_text[1..tag_text.len() - 1];
     let (slash, name) = inner.strip_prefix('/').map_or(("", inner), |name| ("/", name));
     let name = name.split(|letter: char| letter.is_whitespace() || letter == '=').next().unwrap_or("");
     match name.to_ascii_lowercase().as_str() {
-        kept @ ("b" | "i" | "u") => {
+        copied @ ("b" | "i" | "u") => {
             out.push('<');
             out.push_str(slash);
-            out.push_str(kept);
+            out.push_str(copied);
             out.push('>');
         }
         "font" | "s" | "strike" | "br" | "span" | "c" => {}
         _ => return None,
     }
-    Some(whole.len())
+    Some(tag_text.len())
 }
 
-/// A command of SubStation Alpha, `{\i1}`, which is left out. Those that align were taken before.
+/// A command of SubStation Alpha, `{\i1}`, which is left out. Alignment commands were removed before.
 fn command(text: &str) -> Option<usize> {
     text.starts_with("{\\").then(|| until(text, b'}').map(str::len))?
 }
 
-/// An escape that WebVTT knows.
+/// An escape that WebVTT has.
 fn entity(text: &str, out: &mut String) -> Option<usize> {
     const KNOWN: [&str; 6] = ["&amp;", "&lt;", "&gt;", "&nbsp;", "&lrm;", "&rlm;"];
-    let known = KNOWN.into_iter().find(|known| text.starts_with(known))?;
-    out.push_str(known);
-    Some(known.len())
+    let escape = KNOWN.into_iter().find(|known| text.starts_with(known))?;
+    out.push_str(escape);
+    Some(escape.len())
 }
 
 #[cfg(test)]
@@ -75,8 +75,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_webvtt_knows_is_kept_and_the_rest_is_text() {
-        let check = |line, expected| assert_eq!(of_srt(line), expected, "{line}");
+    fn srt_tags_unknown_to_webvtt_become_text() {
+        let check = |line, expected| assert_eq!(srt_to_webvtt(line), expected, "{line}");
         check("plain “text” – ü", "plain “text” – ü");
         check("<i>a</i> <B>b</b > <u >c</u>", "<i>a</i> <b>b</b> <u>c</u>");
         check("< b>b</ b>", "&lt; b&gt;b&lt;/ b&gt;");
@@ -89,6 +89,6 @@ mod tests {
         check("<b", "&lt;b");
         check("{\\never closed", "{\\never closed");
         let long = format!("<b {}>", "x".repeat(TAG_LEN_MAX));
-        assert_eq!(of_srt(&long), long.replace('<', "&lt;").replace('>', "&gt;"));
+        assert_eq!(srt_to_webvtt(&long), long.replace('<', "&lt;").replace('>', "&gt;"));
     }
 }

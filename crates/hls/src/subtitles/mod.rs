@@ -1,6 +1,6 @@
-//! Subtitles: SRT and WebVTT in any encoding come in, WebVTT goes out, whole or cut in segments.
+//! Subtitles: parses SRT and WebVTT in any encoding, and writes WebVTT, whole or in segments.
 //!
-//! What cannot be read of a file is left out; what can is kept in the order in which it is shown. Begin with
+//! Unreadable parts of a file are left out; the rest is stored in display order. Start reading at
 //! [`Subtitles::read`].
 
 mod alignment;
@@ -16,44 +16,44 @@ pub use segments::{SUBTITLE_SEGMENT_S, SubtitleSegments};
 
 /// Most cues of one file: one a second of a media of 12 hours (C-138), and some.
 pub const CUES_MAX: usize = 50_000;
-/// Bytes of the longest text of a cue; a screen has room for some hundred. Longer ones are no subtitles and
-/// are left out.
+/// Bytes of the longest text of a cue; a screen fits some hundred. Longer ones are no subtitles and are left
+/// out.
 const CUE_TEXT_MAX: usize = 16 << 10;
-/// Bytes of all style sheets and regions of a file together, which each segment repeats. Those beyond are
+/// Bytes of all style sheets and regions of a file together, which each segment repeats. Further ones are
 /// left out.
 const BLOCKS_MAX: usize = 64 << 10;
 /// Characters of the longest id of a cue; a longer one is left out.
 const CUE_ID_MAX: usize = 255;
 
-/// What a file shows and when.
+/// The cues of a file with their styles.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Subtitles {
-    /// Style sheets and regions as WebVTT has them, without empty lines.
+    /// Style sheets and regions in WebVTT, without empty lines.
     pub blocks: Vec<String>,
-    /// In the order of their beginnings; they may overlap.
+    /// In the order of their start times; they may overlap.
     pub cues: Vec<Cue>,
 }
 
 /// A text that is shown for some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cue {
-    /// When it appears, in milliseconds of the presentation.
+    /// Start, in milliseconds of the presentation.
     pub start_ms: u64,
-    /// When it is gone; after `start_ms`.
+    /// End, in milliseconds; after `start_ms`.
     pub end_ms: u64,
-    /// What style sheets call it.
+    /// Name of the cue for style sheets.
     pub id: Option<String>,
-    /// Where it is shown, as WebVTT says it; empty: at the bottom.
+    /// WebVTT settings of its position; empty: at the bottom.
     pub settings: String,
-    /// One or more lines of WebVTT's markup, none of them empty.
+    /// One or more lines of WebVTT markup, none of them empty.
     pub text: String,
 }
 
-/// Why a file gives no subtitles.
+/// Why a file has no subtitles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SubtitlesError {
-    /// It is something else.
-    #[error("the file is neither WebVTT nor SRT: nothing in it says when a text is shown")]
+    /// It is another format.
+    #[error("the file is neither WebVTT nor SRT: it has no cue times")]
     NotSubtitles,
     /// More than [`CUES_MAX`].
     #[error("the file has more than {CUES_MAX} cues")]
@@ -61,10 +61,10 @@ pub enum SubtitlesError {
 }
 
 impl Subtitles {
-    /// Reads a file of any encoding: that of its byte order mark, else UTF-8 if it is, else what its bytes
-    /// look like.
+    /// Parses a file of any encoding: that of its byte order mark, else UTF-8 if it is valid, else a guess
+    /// from its bytes.
     ///
-    /// A WebVTT file may have no cue at all; of any other file one must be readable.
+    /// A WebVTT file may have no cue at all; in any other file at least one must be readable.
     pub fn read(bytes: &[u8]) -> Result<Self, SubtitlesError> {
         let text = decode::decode(bytes);
         let mut subtitles = if vtt::is_webvtt(&text) {
@@ -76,12 +76,12 @@ impl Subtitles {
             }
             Self { blocks: Vec::new(), cues }
         };
-        // Stable: what appears at the same time stays in the order of the file.
+        // Stable: cues of the same time stay in the order of the file.
         subtitles.cues.sort_by_key(|cue| cue.start_ms);
         Ok(subtitles)
     }
 
-    /// All of it as a WebVTT file. Reading that gives the same again.
+    /// All of it as a WebVTT file. Parsing it gives the same subtitles.
     pub fn to_webvtt(&self) -> String {
         let mut text = String::from("WEBVTT\n\n");
         vtt::write(&mut text, &self.blocks, self.cues.iter());

@@ -1,37 +1,38 @@
-//! Subtitles cut for HLS: a playlist, and WebVTT segments that repeat the cues which cross their borders (RFC
-//! 8216, 3.5).
+//! Subtitles segmented for HLS: a playlist, and WebVTT segments that repeat the cues which cross their
+//! borders (RFC 8216, 3.5).
 
 use std::fmt::Write as _;
 
 use super::{Subtitles, vtt};
 
-/// Seconds of a segment. Some hundred cues at most, so a player has the first one at once and asks seldom.
+/// Duration of a segment in seconds. It has some hundred cues at most, so a player gets the first one at
+/// once and requests seldom.
 ///
-/// RFC 8216, 6.2.4: subtitles need not be cut as long as the video is.
+/// RFC 8216, 6.2.4: subtitle segments need not be as long as those of the video.
 pub const SUBTITLE_SEGMENT_S: u64 = 30;
-/// Most segments of a playlist: those of a day. What lasts longer has longer ones.
+/// Most segments of a playlist: those of a day. A longer media has longer segments.
 const SEGMENTS_MAX: u64 = 2880;
-/// Bytes of the cues of a segment: far more than can be read while it lasts. Of a file whose cues all overlap
-/// each segment would be as long as the file.
+/// Bytes of the cues of a segment: far more than can be read in its time. Without the limit, a file whose
+/// cues all overlap would repeat all of them in each segment.
 const CUES_BYTES_MAX: usize = 256 << 10;
-/// Bytes of the line that says when a cue is shown.
+/// Bytes of the timing line of a cue.
 const TIMES_LEN: usize = 30;
-/// Says that the times of cues are those of the presentation, which begins at 0. RFC 8216, 3.5.
+/// States that cue times are those of the presentation, which begins at 0. RFC 8216, 3.5.
 const TIMESTAMP_MAP: &str = "X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000";
 
-/// How the subtitles of a media are cut. The same for all of them.
+/// Segmentation of the subtitles of a media, equal for all of its languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubtitleSegments {
     duration_us: u64,
 }
 
 impl SubtitleSegments {
-    /// Of a media that lasts so long.
+    /// The segmentation for a media of this duration.
     pub fn of_duration(duration_us: u64) -> Self {
         Self { duration_us }
     }
 
-    /// How many there are; at least one.
+    /// The number of segments; at least one.
     pub fn count(&self) -> u32 {
         let count = self.duration_us.div_ceil(self.segment_us()).max(1);
         u32::try_from(count).expect("at most SEGMENTS_MAX")
@@ -65,8 +66,8 @@ impl SubtitleSegments {
         text
     }
 
-    /// Segment `number`: every cue of which something is shown while it lasts, from the first one on as many
-    /// as have 256 KiB of text. `None` for one that the playlist does not list.
+    /// Segment `number`: every cue that is shown in its time, in order, up to 256 KiB of text. `None` for
+    /// one that the playlist does not list.
     pub fn segment(&self, subtitles: &Subtitles, number: u32) -> Option<String> {
         if number >= self.count() {
             return None;
@@ -75,7 +76,7 @@ impl SubtitleSegments {
         let start = u64::from(number) * segment_ms;
         let end = start + segment_ms;
         let mut text = format!("WEBVTT\n{TIMESTAMP_MAP}\n\n");
-        // In the order of their beginnings.
+        // In the order of their start times.
         let begun = subtitles.cues.iter().take_while(|cue| cue.start_ms < end);
         let mut bytes = 0;
         let shown = begun.filter(|cue| start < cue.end_ms).take_while(|cue| {

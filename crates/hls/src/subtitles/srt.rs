@@ -1,14 +1,14 @@
-//! SRT files, as leniently as players read them: there is no standard.
+//! SRT files, parsed as leniently as players do: there is no standard.
 
 use super::times::{ARROW, read_time, read_timing};
 use super::{CUE_TEXT_MAX, Cue, SubtitlesError, alignment, markup, push};
 
-/// The cues of a file, in its order. Those whose times cannot be read are left out with their texts.
+/// The cues of a file, in its order. Those with invalid times are left out with their texts.
 pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
     let mut cues = Vec::new();
-    let mut draft: Option<Draft<'_>> = None;
+    let mut draft: Option<PartialCue<'_>> = None;
     for line in text.split('\n').map(str::trim_end) {
-        let timing = read_timing(line.trim_start_matches(is_mark));
+        let timing = read_timing(line.trim_start_matches(is_invisible_mark));
         if timing.is_none() && is_text(line) {
             draft.iter_mut().for_each(|draft| draft.push(line));
             continue;
@@ -16,8 +16,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
         if let Some(cue) = draft.take().and_then(|draft| draft.finish(true)) {
             push(&mut cues, cue)?;
         }
-        // What may stand behind the times are places in pixels of a video that nobody knows.
-        draft = timing.map(|(start_ms, end_ms, _)| Draft { start_ms, end_ms, ..Draft::default() });
+        // Text after the times may be coordinates in pixels of an unknown video size, so it is dropped.
+        draft = timing.map(|(start_ms, end_ms, _)| PartialCue { start_ms, end_ms, ..PartialCue::default() });
     }
     if let Some(cue) = draft.and_then(|draft| draft.finish(false)) {
         push(&mut cues, cue)?;
@@ -25,37 +25,36 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
     Ok(cues)
 }
 
-/// Marks of direction, which files in Arabic and Hebrew have in front of any line, and of byte order, where
-/// files were joined.
-fn is_mark(sign: char) -> bool {
+/// Direction marks, which files in Arabic and Hebrew have before any line, and byte order marks inside
+/// joined files.
+fn is_invisible_mark(sign: char) -> bool {
     matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
 }
 
-/// Whether a line without readable times is something that is said. An arrow may be in that too: then it is
-/// no text where a number stands in front, or nothing at all, which is what broken times have, or a time
-/// behind it.
+/// Whether a line without valid times is text. A line with an arrow may be text too. It is none if a number
+/// or nothing is before the arrow, as in broken times, or a time is after it.
 fn is_text(line: &str) -> bool {
     let Some((front, behind)) = line.split_once(ARROW) else { return true };
     if behind.split_whitespace().next().is_some_and(|end| read_time(end).is_some()) {
         return false;
     }
-    let front = front.trim_start_matches(is_mark).trim_start();
+    let front = front.trim_start_matches(is_invisible_mark).trim_start();
     let unsigned = front.strip_prefix(['+', '-']).unwrap_or(front);
     unsigned.chars().next().is_some_and(|first| !first.is_numeric())
 }
 
-/// A cue whose text is still read.
+/// A cue whose text is still being read.
 #[derive(Default)]
-struct Draft<'a> {
+struct PartialCue<'a> {
     start_ms: u64,
     end_ms: u64,
     lines: Vec<&'a str>,
     len: usize,
-    /// The line that was read last, which may be the number of the next cue.
+    /// The last line, which may be the number of the next cue.
     last: &'a str,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> PartialCue<'a> {
     fn push(&mut self, line: &'a str) {
         self.last = line;
         // A cue of WebVTT has no empty lines.
@@ -67,8 +66,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The cue; `None` without a text, or with one that is no subtitle. In front of another cue its number
-    /// does not belong to this one.
+    /// The cue; `None` without a text, or with one that is no subtitle. If another cue follows, its number
+    /// is removed from this one.
     fn finish(mut self, is_followed: bool) -> Option<Cue> {
         if is_followed && !self.last.is_empty() && self.last.trim().bytes().all(|byte| byte.is_ascii_digit())
         {
@@ -80,11 +79,11 @@ impl<'a> Draft<'a> {
         if self.lines.is_empty() || self.len > CUE_TEXT_MAX {
             return None;
         }
-        let (text, alignment) = alignment::take(&self.lines.join("\n"));
-        let lines: Vec<String> = text.split('\n').map(markup::of_srt).collect();
-        // A tag that was left out in the middle of braces may have hidden another one.
-        let (text, hidden) = alignment::take(&lines.join("\n"));
-        // Nothing but commands may have been in a line.
+        let (text, alignment) = alignment::extract_alignment(&self.lines.join("\n"));
+        let lines: Vec<String> = text.split('\n').map(markup::srt_to_webvtt).collect();
+        // A tag that was removed from the middle of braces may have hidden another alignment.
+        let (text, hidden) = alignment::extract_alignment(&lines.join("\n"));
+        // A line may have had only commands.
         let lines: Vec<&str> = text.split('\n').filter(|line| !line.trim().is_empty()).collect();
         let text = lines.join("\n");
         (!text.is_empty() && text.len() <= CUE_TEXT_MAX).then(|| Cue {

@@ -11,7 +11,7 @@ fn cues(file: &str) -> Vec<Cue> {
 }
 
 #[test]
-fn srt_files_are_read_as_they_are_found() {
+fn lenient_srt_variants_are_read() {
     let one = || cue(1000, 2000, "one");
     let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
     check(
@@ -58,7 +58,7 @@ fn alignment_tags_of_srt_and_webvtt_become_cue_settings() {
         check(head, "", "{\\an2}one", &aligned("", "one"));
         check(head, "", "{\\an8}", &aligned("", "")[1..]);
     }
-    // Other commands have no place in SRT, and are text in WebVTT.
+    // Other commands are invalid in SRT, and are text in WebVTT.
     check("", "", "{\\i1\\an8}one{\\i0}", &aligned("line:0", "one"));
     check("", "", "{<font>\\an8}one", &aligned("line:0", "one"));
     check("WEBVTT\n\n", "", "{\\i1}one{\\an8}", &aligned("line:0", "{\\i1}one"));
@@ -79,13 +79,14 @@ fn timestamp_map_with_a_local_time_moves_cues() {
     check("X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:broken", &as_written);
     let later = [cue(11_000, 15_000, "two"), cue(14_000, 16_000, "one")];
     check("X-TIMESTAMP-MAP=LOCAL:00:00:10.000,MPEGTS:1800000", &later);
-    // What ends before the presentation begins is never shown, what begins before it is shown from there on.
+    // A cue that ends before the presentation begins is never shown; one that begins before it is shown from
+    // 0 on.
     check("X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:03.000", &[cue(0, 2000, "two"), cue(1000, 3000, "one")]);
     check("Kind: captions\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:05.000", &[cue(0, 1000, "one")]);
 }
 
 #[test]
-fn an_arrow_that_is_said_is_part_of_the_text() {
+fn arrow_inside_cue_text_is_text() {
     let check = |file: &str, expected: &[Cue]| {
         assert_eq!(cues(file), expected, "{file:?}");
         let written = Subtitles::read(file.as_bytes()).unwrap().to_webvtt();
@@ -107,8 +108,8 @@ fn an_arrow_that_is_said_is_part_of_the_text() {
         check(&file(text), &[cue(1000, 2000, expected), two()]);
     }
     check("00:00:03,000 --> 00:00:04,000\ntwo\nlast --> line", &[cue(3000, 4000, "two\nlast --&gt; line")]);
-    // In front of the first times it is nobody's, and so is what broken times have: an arrow is no reason to
-    // keep it.
+    // Text before the first times belongs to no cue, and neither do broken times: an arrow alone does not
+    // make them text.
     check("a --> b\n00:00:03,000 --> 00:00:04,000\ntwo\n", &[two()]);
     for broken in [
         "00:0x:01,000 --> 00:00:02,000",
@@ -126,7 +127,7 @@ fn an_arrow_that_is_said_is_part_of_the_text() {
 }
 
 #[test]
-fn marks_of_direction_in_front_of_times_are_passed_over() {
+fn direction_marks_before_times_are_ignored() {
     for mark in ["\u{200e}", "\u{200f}", "\u{202b}", "\u{feff}\u{202a}"] {
         let file = format!("{mark}1\n{mark}00:00:01,000 --> 00:00:02,000\n{mark}one\n");
         assert_eq!(cues(&file), [cue(1000, 2000, &format!("{mark}one"))], "{mark:?}");
@@ -134,17 +135,16 @@ fn marks_of_direction_in_front_of_times_are_passed_over() {
 }
 
 #[test]
-fn what_is_broken_is_left_out_and_the_rest_is_kept_in_order() {
+fn broken_cues_are_dropped() {
     let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
-    // Times that cannot be read take their text with them; so does an end before the beginning, and a text of
-    // commands alone.
+    // Invalid times drop their text too; so does an end before the beginning, and a text with only commands.
     check(
         "1\n00:00:05,000 --> 00:00:06,000\nlate\n\n2\n00:0x:01,000 --> 00:00:02,000\nlost\n\n\
          3\n00:00:02,000 --> 00:00:01,000\nlost\n\n4\n00:00:01,000 --> 00:00:09,000\nearly\n\n\
          5\n00:00:02,000 --> 00:00:03,000\n{\\fad(1,2)}\n\n6\n00:00:03,000 --> 00:00:04,000\n",
         &[cue(1000, 9000, "early"), cue(5000, 6000, "late")],
     );
-    // The same time: as in the file. They overlap.
+    // The same start time: in the order of the file. They overlap.
     check(
         "00:00:01,000 --> 00:00:03,000\na\n00:00:01,000 --> 00:00:02,000\nb\n",
         &[cue(1000, 3000, "a"), cue(1000, 2000, "b")],
@@ -187,7 +187,7 @@ fn webvtt_keeps_its_styles_settings_ids_and_tags() {
 }
 
 #[test]
-fn webvtt_without_its_empty_lines_and_with_broken_cues_is_read_as_browsers_do() {
+fn malformed_webvtt_is_read_as_browsers_do() {
     let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
     check("WEBVTT", &[]);
     check("WEBVTT\n00:01.000 --> 00:02.000\na", &[cue(1000, 2000, "a")]);
@@ -210,7 +210,7 @@ fn webvtt_without_its_empty_lines_and_with_broken_cues_is_read_as_browsers_do() 
 }
 
 #[test]
-fn what_is_no_subtitles_and_what_is_too_many_is_refused() {
+fn non_subtitles_and_too_many_cues_are_rejected() {
     for other in [
         "",
         "\n\n",
@@ -232,7 +232,7 @@ fn what_is_no_subtitles_and_what_is_too_many_is_refused() {
 }
 
 #[test]
-fn a_playlist_lists_segments_that_last_as_long_as_the_media() {
+fn subtitle_segments_cover_media_duration() {
     let playlist = |seconds: f64| SubtitleSegments::of_duration((seconds * 1e6) as u64).playlist();
     assert_eq!(
         playlist(61.5),
@@ -254,7 +254,7 @@ fn a_playlist_lists_segments_that_last_as_long_as_the_media() {
 }
 
 #[test]
-fn a_cue_that_crosses_a_border_is_in_both_segments() {
+fn cue_across_a_segment_border_is_in_both_segments() {
     let subtitles = Subtitles {
         blocks: vec!["STYLE\n::cue { color: red }".into()],
         cues: vec![
@@ -279,14 +279,18 @@ fn a_cue_that_crosses_a_border_is_in_both_segments() {
 }
 
 #[test]
-fn a_segment_has_a_bound_whatever_overlaps() {
+fn subtitle_segment_size_is_limited() {
     let all = |text: &str| Subtitles { blocks: Vec::new(), cues: vec![cue(0, 60_000, text); CUES_MAX] };
     let segments = SubtitleSegments::of_duration(60_000_000);
     for text in ["a", &"a".repeat(1000)] {
         let segment = segments.segment(&all(text), 1).unwrap();
-        let held = cues(&segment).len();
-        assert!((250 << 10..280 << 10).contains(&segment.len()), "{} bytes of {held} cues", segment.len());
-        assert!(held > 200);
+        let cue_count = cues(&segment).len();
+        assert!(
+            (250 << 10..280 << 10).contains(&segment.len()),
+            "{} bytes of {cue_count} cues",
+            segment.len()
+        );
+        assert!(cue_count > 200);
     }
 }
 
@@ -307,12 +311,12 @@ fn line() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_comes_is_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn arbitrary_subtitles_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         let _ = Subtitles::read(&bytes);
     }
 
     #[test]
-    fn what_is_written_is_read_back_the_same(lines in prop::collection::vec(line(), 0..40), is_webvtt: bool) {
+    fn subtitles_round_trip(lines in prop::collection::vec(line(), 0..40), is_webvtt: bool) {
         let head = if is_webvtt { "WEBVTT\n\n" } else { "" };
         if let Ok(subtitles) = Subtitles::read(format!("{head}{}", lines.join("\n")).as_bytes()) {
             prop_assert!(subtitles.cues.is_sorted_by_key(|cue| cue.start_ms));
@@ -325,7 +329,7 @@ proptest! {
     }
 
     #[test]
-    fn segments_hold_every_cue_while_it_is_shown(
+    fn segments_contain_every_cue_they_overlap(
         times in prop::collection::vec((0_u64..200_000, 1_u64..90_000), 0..40),
         duration_us in 1_u64..250_000_000,
     ) {

@@ -1,17 +1,17 @@
-//! When cues are shown, as files say it.
+//! Times of cues in files.
 
 use std::fmt::Write as _;
 
 /// Digits of the longest number of hours: more than a year.
 const HOUR_DIGITS_MAX: usize = 4;
 
-/// What stands between the two times of a cue: nowhere else in a file of WebVTT, and in SRT seldom.
+/// The separator of the two times of a cue: nowhere else in a WebVTT file, and seldom elsewhere in SRT.
 pub(super) const ARROW: &str = "-->";
 
-/// The line that begins a cue: from when, until when, and what stands behind the times. `None` where there is
-/// no time in it, and where a cue would end before it begins.
+/// Parses the timing line of a cue: start, end, and the text after the times. `None` without valid times,
+/// and if a cue would end before it begins.
 ///
-/// Hours may be missing, and so may fractions; both signs before these are read in both kinds of files.
+/// Hours may be missing, and so may fractions; both decimal signs are accepted in both kinds of files.
 pub(super) fn read_timing(line: &str) -> Option<(u64, u64, &str)> {
     let (start, rest) = line.split_once(ARROW)?;
     let rest = rest.trim_start();
@@ -39,13 +39,13 @@ pub(super) fn read_time(text: &str) -> Option<u64> {
     Some(((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds)
 }
 
-/// So many digits at most, and nothing else.
+/// Parses a number of at most this many digits, and nothing else.
 fn number(text: &str, digits_max: usize) -> Option<u64> {
     let is_number = (1..=digits_max).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok())?
 }
 
-/// Appends a time as WebVTT has it.
+/// Appends a time in WebVTT format.
 pub(super) fn write(text: &mut String, ms: u64) {
     let (seconds, ms) = (ms / 1000, ms % 1000);
     // Writing to a String cannot fail.
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn invalid_time_is_none() {
         for line in [
             "",
             "-->",
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_written_with_hours() {
+    fn cue_time_always_has_hours() {
         let written = |ms| {
             let mut text = String::new();
             write(&mut text, ms);

@@ -1,4 +1,4 @@
-//! `X-TIMESTAMP-MAP` of a WebVTT file that was cut for HLS. RFC 8216, 3.5.
+//! `X-TIMESTAMP-MAP` of a WebVTT file that was segmented for HLS. RFC 8216, 3.5.
 
 use super::Cue;
 use super::times::read_time;
@@ -9,18 +9,18 @@ const TICKS_PER_MS: u64 = 90;
 /// Bits of an MPEG-2 timestamp.
 const TIMESTAMP_BITS: u32 = 33;
 
-/// How far cues are moved, in milliseconds.
+/// Offset of the cues in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TimestampMap {
     moved_ms: i64,
 }
 
 impl TimestampMap {
-    /// The map of a line of the head; `None` for another line, and for one that cannot be read.
+    /// Parses a line of the head; `None` for another line, and for an invalid one.
     ///
-    /// The cue time `LOCAL` is shown at `MPEGTS` of a presentation that begins at 0. Where `LOCAL` is 0
-    /// nothing is moved: cue times count from the beginning then, and `MPEGTS` is what the stream began with
-    /// that the file was cut along, 10 s mostly (D-0116).
+    /// The cue time `LOCAL` is shown at `MPEGTS` of a presentation that begins at 0. If `LOCAL` is 0 there
+    /// is no offset: cue times then count from the beginning, and `MPEGTS` is the first timestamp of the
+    /// stream that the file was segmented with, mostly 10 s (D-0116).
     pub(super) fn read(line: &str) -> Option<Self> {
         let (mut local, mut mpegts) = (None, None);
         for part in line.strip_prefix(NAME)?.split(',') {
@@ -38,7 +38,7 @@ impl TimestampMap {
         Some(Self { moved_ms: signed(mpegts / TICKS_PER_MS)? - signed(local)? })
     }
 
-    /// The cue where it is shown; `None` for one that ends before the presentation begins.
+    /// The cue with the offset applied; `None` for one that ends before the presentation begins.
     pub(super) fn apply(self, cue: Cue) -> Option<Cue> {
         let moved = |ms: u64| ms.checked_add_signed(self.moved_ms);
         let end_ms = moved(cue.end_ms).filter(|end| *end > 0)?;

@@ -1,5 +1,4 @@
-//! WebVTT files, read as the standard has it (W3C, WebVTT: The Web Video Text Tracks Format, 6.1) and
-//! written.
+//! WebVTT files, parsed by the standard (W3C, WebVTT: The Web Video Text Tracks Format, 6.1) and written.
 
 use std::iter::Peekable;
 
@@ -13,18 +12,17 @@ const SETTINGS: [&str; 6] = ["vertical", "line", "position", "size", "align", "r
 /// Characters of the longest setting; the name of a region is the only one that could be longer.
 const SETTING_LEN_MAX: usize = 64;
 
-/// Whether a text says that it is WebVTT.
+/// Whether a text has the WebVTT signature.
 pub(super) fn is_webvtt(text: &str) -> bool {
     let behind = text.strip_prefix(SIGNATURE).map(|rest| rest.chars().next());
     behind.is_some_and(|next| matches!(next, None | Some(' ' | '\t' | '\n')))
 }
 
-/// The blocks and cues of a text that is WebVTT, in its order. What cannot be read is left out, and so are
-/// notes.
+/// The blocks and cues of a WebVTT text, in its order. Invalid parts and notes are left out.
 pub(super) fn read(text: &str) -> Result<Subtitles, SubtitlesError> {
     let mut lines = text.split('\n').peekable();
     lines.next();
-    // What else the head says is about the file itself, up to an empty line; one that lacks that line begins
+    // The rest of the head is about the file itself, up to an empty line. Without that line the file begins
     // with a cue.
     let mut map = TimestampMap::default();
     while let Some(line) = lines.next_if(|line| !line.is_empty() && !line.contains(ARROW)) {
@@ -39,8 +37,8 @@ pub(super) fn read(text: &str) -> Result<Subtitles, SubtitlesError> {
                     push(&mut subtitles.cues, cue)?;
                 }
             }
-            // WebVTT, 6.1: neither counts behind the first cue.
-            None if subtitles.cues.is_empty() && block.is_kept() => {
+            // WebVTT, 6.1: neither applies after the first cue.
+            None if subtitles.cues.is_empty() && block.is_style_or_region() => {
                 let text = block.lines.join("\n");
                 blocks_len += text.len();
                 if blocks_len <= BLOCKS_MAX {
@@ -56,11 +54,11 @@ pub(super) fn read(text: &str) -> Result<Subtitles, SubtitlesError> {
 /// Lines without an empty one between them.
 #[derive(Default)]
 struct Block<'a> {
-    /// The line in front of the times.
+    /// The line before the times.
     id: Option<&'a str>,
-    /// The line with the times; `None` in what is no cue.
+    /// The timing line; `None` in a block that is no cue.
     timing: Option<&'a str>,
-    /// All other lines, as long as they are worth keeping.
+    /// All other lines, up to the limit of length.
     lines: Vec<&'a str>,
     len: usize,
 }
@@ -83,7 +81,7 @@ impl<'a> Block<'a> {
         Some(block)
     }
 
-    /// Times begin a new cue, unless they are in the first line, or in the second behind an id.
+    /// Times begin a new cue, unless they are in the first line, or in the second after an id.
     fn ends_before(&self, line: &str) -> bool {
         line.contains(ARROW) && (self.timing.is_some() || 1 < self.lines.len())
     }
@@ -95,17 +93,17 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Whether it is a style sheet or a region, and whole.
-    fn is_kept(&self) -> bool {
+    /// Whether it is a complete style sheet or region.
+    fn is_style_or_region(&self) -> bool {
         let is_one = |first: &&str| ["STYLE", "REGION"].contains(&first.trim_end());
         self.len <= BLOCKS_MAX && self.lines.first().is_some_and(is_one)
     }
 }
 
-/// `None` for a cue without readable times or without a text.
+/// `None` for a cue without valid times or without a text.
 fn cue(timing: &str, block: &Block<'_>) -> Option<Cue> {
     let (start_ms, end_ms, settings) = read_timing(timing)?;
-    let (text, alignment) = alignment::take(&block.lines.join("\n"));
+    let (text, alignment) = alignment::extract_alignment(&block.lines.join("\n"));
     let text = text.split('\n').filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
     if block.len > BLOCKS_MAX || text.len() > CUE_TEXT_MAX || text.is_empty() {
         return None;
@@ -116,7 +114,7 @@ fn cue(timing: &str, block: &Block<'_>) -> Option<Cue> {
     Some(Cue { start_ms, end_ms, id, settings, text })
 }
 
-/// Those that the standard knows, each with a value.
+/// The settings that the standard defines, each with a value.
 fn known_settings(settings: &str) -> String {
     let is_known = |setting: &&str| {
         let value =
@@ -125,11 +123,11 @@ fn known_settings(settings: &str) -> String {
     };
     let behind_arrow = settings.contains(ARROW);
     let settings: Vec<&str> = settings.split_whitespace().filter(is_known).take(SETTINGS.len()).collect();
-    // A second arrow would be taken for the times of another cue.
+    // A second arrow would be parsed as the times of another cue.
     if behind_arrow { String::new() } else { settings.join(" ") }
 }
 
-/// Appends blocks and cues, each with an empty line behind it.
+/// Appends blocks and cues, each followed by an empty line.
 pub(super) fn write<'a>(text: &mut String, blocks: &[String], cues: impl Iterator<Item = &'a Cue>) {
     for block in blocks {
         text.push_str(block);

@@ -8,7 +8,7 @@ const AAC_LC: u32 = 2;
 /// Spectral band replication, and parametric stereo on top of it.
 const SBR: u32 = 5;
 const PS: u32 = 29;
-/// Announces a signalling of SBR that old decoders overlook. ISO/IEC 14496-3, 1.6.6.1.
+/// Marks a signalling of SBR that old decoders ignore. ISO/IEC 14496-3, 1.6.6.1.
 const SYNC_EXTENSION: u32 = 0x2b7;
 /// ISO/IEC 14496-3, table 1.18.
 const SAMPLE_RATES: [u32; 13] =
@@ -17,14 +17,14 @@ const SAMPLE_RATES: [u32; 13] =
 const MPEG4_AUDIO: u8 = 0x40;
 const MPEG2_AAC_LC: u8 = 0x67;
 
-/// What an `AudioSpecificConfig` says.
+/// The fields of an `AudioSpecificConfig`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AudioConfig {
     /// Audio object type of the core: 2 is AAC-LC.
     pub object_type: u32,
-    /// Set when SBR or parametric stereo is signalled, by object type or behind the configuration.
+    /// Set when SBR or parametric stereo is signalled, by object type or after the configuration.
     pub extension: Option<Extension>,
-    /// Samples a second of the core.
+    /// Samples per second of the core.
     pub sample_rate: u32,
     /// Number of channels; `None` for a layout that is reserved or cannot be counted.
     pub channels: Option<u32>,
@@ -32,7 +32,7 @@ pub struct AudioConfig {
     pub packet_samples: u32,
 }
 
-/// What makes AAC-LC into HE-AAC.
+/// The extension that turns AAC-LC into HE-AAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
     /// Spectral band replication: HE-AAC.
@@ -41,17 +41,17 @@ pub enum Extension {
     Ps,
 }
 
-/// What the descriptors of an `esds` box say.
+/// The fields of the descriptors of an `esds` box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Esds<'a> {
-    /// Which family of codecs.
+    /// The family of codecs.
     pub object_type_indication: u8,
-    /// The codec's own configuration, when there is one.
+    /// The codec-specific configuration, if present.
     pub specific: Option<&'a [u8]>,
 }
 
 impl AudioConfig {
-    /// Reads an `AudioSpecificConfig`. `None` when it is cut short or its sample rate is reserved.
+    /// Parses an `AudioSpecificConfig`. `None` when it is truncated or its sample rate is reserved.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut bits = Bits::new(bytes);
         let mut object_type = object_type_of(&mut bits)?;
@@ -87,7 +87,7 @@ impl AudioConfig {
 }
 
 impl<'a> Esds<'a> {
-    /// Reads the body of an `esds` box, version and flags included.
+    /// Parses the body of an `esds` box, version and flags included.
     pub fn parse(body: &'a [u8]) -> Option<Self> {
         let (_, rest) = body.split_first_chunk::<4>()?;
         let stream = descriptor(rest, 0x03)?;
@@ -109,7 +109,7 @@ impl<'a> Esds<'a> {
 
     /// The RFC 6381 string, for instance `mp4a.40.2`.
     ///
-    /// The object type is that of the configuration, for the two families that carry one.
+    /// The object type is that of the configuration, for the two families that have one.
     pub fn codec_string(&self, object_type: Option<u32>) -> String {
         match object_type {
             Some(object_type) if self.object_type_indication == MPEG4_AUDIO => {
@@ -125,8 +125,8 @@ impl<'a> Esds<'a> {
     }
 }
 
-/// The body of the first descriptor, if it has this tag. Sizes are 7 bits a byte, in at most 4 bytes. ISO/IEC
-/// 14496-1, 8.3.3.
+/// The body of the first descriptor, if it has this tag. Sizes are 7 bits per byte, in at most 4 bytes.
+/// ISO/IEC 14496-1, 8.3.3.
 fn descriptor(bytes: &[u8], tag: u8) -> Option<&[u8]> {
     let (&found, mut rest) = bytes.split_first()?;
     if found != tag {
@@ -138,7 +138,7 @@ fn descriptor(bytes: &[u8], tag: u8) -> Option<&[u8]> {
         rest = after;
         size = size << 7 | usize::from(byte & 0x7f);
         if byte & 0x80 == 0 {
-            // Some writers announce more than they write; what is there is enough.
+            // Some writers declare a larger size than they write; the bytes present are enough.
             return Some(&rest[..size.min(rest.len())]);
         }
     }
@@ -192,7 +192,7 @@ fn sync_extension(bits: &mut Bits<'_>) -> Option<Extension> {
         return None;
     }
     sample_rate_of(bits)?;
-    // psPresentFlag behind its own sync word.
+    // psPresentFlag follows its own sync word.
     let has_ps = bits.left() >= 12 && bits.u(11)? == 0x548 && bits.flag()?;
     Some(if has_ps { Extension::Ps } else { Extension::Sbr })
 }

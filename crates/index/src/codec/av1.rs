@@ -13,23 +13,23 @@ pub use sequence::Sequence;
 pub struct Av1Config {
     /// `seq_profile`: 0 is Main, 1 High, 2 Professional.
     pub profile: u8,
-    /// `seq_level_idx_0`: 0 is level 2.0, 4 is 3.0, 31 is without limits.
+    /// `seq_level_idx_0`: 0 is level 2.0, 4 is 3.0, 31 has no limits.
     pub level: u8,
     /// `seq_tier_0`: the high tier.
     pub is_high_tier: bool,
     /// Bits of a sample: 8, 10 or 12.
     pub bit_depth: u8,
-    /// There is no chroma.
+    /// The stream has no chroma.
     pub is_monochrome: bool,
-    /// Chroma has half the columns, half the rows.
+    /// Whether chroma has half the columns, and half the rows.
     pub subsampling: (bool, bool),
-    /// The sequence header, where the record has one. If not, it is in the first sample.
+    /// The sequence header, if the record has one. Otherwise it is in the first sample.
     pub sequence: Option<Sequence>,
 }
 
 impl Av1Config {
-    /// Reads the body of an `av1C` box. `None` when it is cut short, of another version, or its sequence
-    /// header makes no sense.
+    /// Parses the body of an `av1C` box. `None` when it is truncated, of another version, or its sequence
+    /// header is invalid.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let (&[version, profile_level, format, _delay], units) = body.split_first_chunk::<4>()?;
         if version != 0x81 {
@@ -53,8 +53,8 @@ impl Av1Config {
 
     /// The RFC 6381 string, for instance `av01.0.04M.08`. AV1 Codec ISO Media File Format Binding, 5.
     ///
-    /// Its tail, from monochrome to the range of values, is written where it says anything but what a player
-    /// assumes without it. `colour` comes from the container and counts where the sequence header says none.
+    /// The optional tail, from monochrome to the value range, is written only where it differs from the
+    /// defaults. `colour` comes from the container and applies where the sequence header has none.
     pub fn codec_string(&self, colour: Option<Colour>) -> String {
         let mut text = format!(
             "av01.{}.{:02}{}.{:02}",
@@ -63,9 +63,9 @@ impl Av1Config {
             if self.is_high_tier { 'H' } else { 'M' },
             self.bit_depth
         );
-        let said = self.sequence.as_ref().and_then(|sequence| sequence.colour).or(colour);
-        let colour = said.unwrap_or(Colour::USUAL);
-        if self.is_monochrome || colour != Colour::USUAL {
+        let declared = self.sequence.as_ref().and_then(|sequence| sequence.colour).or(colour);
+        let colour = declared.unwrap_or(Colour::BT709);
+        if self.is_monochrome || colour != Colour::BT709 {
             let _ = write!(
                 text,
                 ".{}.{}{}{}.{:02}.{:02}.{:02}.{}",

@@ -3,7 +3,7 @@
 /// Longest Exp-Golomb prefix: 32 zeros lead a 32-bit value. ISO/IEC 14496-10, 9.1.
 const GOLOMB_ZEROS_MAX: u32 = 32;
 
-/// Takes bits off the front; `None` past the end.
+/// Reads bits from the front; `None` past the end.
 #[derive(Debug, Clone)]
 pub(super) struct Bits<'a> {
     bytes: &'a [u8],
@@ -15,7 +15,7 @@ impl<'a> Bits<'a> {
         Bits { bytes, at: 0 }
     }
 
-    /// Bits that are left.
+    /// Number of bits left.
     pub(super) fn left(&self) -> usize {
         self.bytes.len() * 8 - self.at
     }
@@ -61,8 +61,8 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The payload of a NAL unit without the 3 of each 0 0 3. ISO/IEC 14496-10, 7.4.1.1; ISO/IEC 23008-2,
-/// 7.4.2.1.
+/// The payload of a NAL unit without emulation prevention: drops the 3 of each 0 0 3. ISO/IEC 14496-10,
+/// 7.4.1.1; ISO/IEC 23008-2, 7.4.2.1.
 pub(super) fn without_emulation_prevention(payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(payload.len());
     let mut zeros = 0;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_number_fits_and_longer_ones_are_refused() {
+    fn exp_golomb_over_32_bits_is_rejected() {
         let largest = [0, 0, 0, 1, 0xff, 0xff, 0xff, 0xfe];
         assert_eq!(Bits::new(&largest[..]).ue(), Some(u32::MAX - 1));
         assert_eq!(Bits::new(&[0; 16]).ue(), None);

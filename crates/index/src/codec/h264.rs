@@ -4,7 +4,7 @@
 use super::{
     bits::{Bits, without_emulation_prevention},
     colour::Colour,
-    usability::Usability,
+    vui::Vui,
 };
 
 /// Largest coded side in macroblocks: no level allows more than sqrt(8 × 139264). ISO/IEC 14496-10, A.3.1.
@@ -16,17 +16,17 @@ const POC_CYCLE_MAX: u32 = 255;
 pub struct AvcConfig {
     /// `AVCProfileIndication`.
     pub profile: u8,
-    /// The constraint flags beside the profile.
+    /// The constraint flags, which follow the profile.
     pub compatibility: u8,
     /// Ten times the level.
     pub level: u8,
-    /// Bytes of the length in front of each NAL unit: 1, 2 or 4.
+    /// Length in bytes of the size field before each NAL unit: 1, 2 or 4.
     pub length_size: u8,
     /// The sequence parameter sets, parsed. At least one.
     pub parameter_sets: Vec<Sps>,
 }
 
-/// What a sequence parameter set says about pictures.
+/// The video properties in a sequence parameter set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sps {
     /// `profile_idc`.
@@ -37,23 +37,23 @@ pub struct Sps {
     pub chroma_format: u32,
     /// The larger of luma and chroma bit depth.
     pub bit_depth: u32,
-    /// Every picture is a frame. If not, some may be fields: interlaced.
+    /// Every coded picture is a frame. Otherwise some may be fields: interlaced.
     pub is_frames_only: bool,
     /// Width in pixels, after cropping.
     pub width: u32,
     /// Height in pixels, after cropping.
     pub height: u32,
-    /// Shape of a pixel, when said.
+    /// Pixel aspect ratio, if present.
     pub pixel_aspect: Option<(u32, u32)>,
-    /// Meaning of the colours, when said.
+    /// Colour description, if present.
     pub colour: Option<Colour>,
-    /// Frame rate as (frames, seconds), if it is there; neither is 0.
+    /// Frame rate as (frames, seconds), if present; neither is 0.
     pub frame_rate: Option<(u32, u32)>,
 }
 
 impl AvcConfig {
-    /// Reads the body of an `avcC` box. `None` when it is cut short, or a parameter set is missing or makes
-    /// no sense.
+    /// Parses the body of an `avcC` box. `None` when it is truncated, or a parameter set is missing or
+    /// invalid.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let &[version, profile, compatibility, level, lengths, sets, ref rest @ ..] = body else {
             return None;
@@ -76,14 +76,14 @@ impl AvcConfig {
         Some(AvcConfig { profile, compatibility, level, length_size, parameter_sets })
     }
 
-    /// The parameter sets of an `avcC` body as they are written in front of a picture: each after its length
-    /// in 4 bytes.
+    /// The parameter sets of an `avcC` body in band, as they precede a sample: each with its length in 4
+    /// bytes.
     ///
-    /// `None` where it is cut short.
+    /// `None` when the body is truncated.
     pub fn parameter_sets_in_band(body: &[u8]) -> Option<Vec<u8>> {
         let mut rest = body.get(5..)?;
         let mut units = Vec::new();
-        // Sequence parameter sets, then picture parameter sets, both behind their number.
+        // Sequence parameter sets, then picture parameter sets, each list after its count.
         for mask in [0x1f, 0xff] {
             let (&count, after) = rest.split_first()?;
             rest = after;
@@ -106,7 +106,7 @@ impl AvcConfig {
 }
 
 impl Sps {
-    /// Reads one sequence parameter set NAL unit, its header byte included.
+    /// Parses one sequence parameter set NAL unit, its header byte included.
     pub fn parse(nal: &[u8]) -> Option<Self> {
         // nal_unit_type 7. ISO/IEC 14496-10, table 7-1.
         let (&header, payload) = nal.split_first()?;
@@ -162,8 +162,8 @@ impl Sps {
             height = cropped(height, top, bottom, crop_unit.1)?;
         }
         let has_usability = bits.flag()?;
-        let Usability { pixel_aspect, colour } =
-            if has_usability { Usability::parse(&mut bits)? } else { Usability::default() };
+        let Vui { pixel_aspect, colour } =
+            if has_usability { Vui::parse(&mut bits)? } else { Vui::default() };
         let frame_rate = if has_usability { frame_rate(&mut bits) } else { None };
         Some(Sps {
             profile,
@@ -180,8 +180,8 @@ impl Sps {
     }
 }
 
-/// Reads the timing, which follows the colours in the video usability information: (frames, seconds). `None`
-/// if there is none, or if the information ends before it, as that of some writers does. A tick is the
+/// Parses the timing, which follows the colours in the video usability information: (frames, seconds).
+/// `None` without timing, or if the information ends before it, as some writers produce. A tick is the
 /// duration of a field (ISO/IEC 14496-10, E.1.1 and E.2.1).
 fn frame_rate(bits: &mut Bits<'_>) -> Option<(u32, u32)> {
     if bits.flag()? {
@@ -196,7 +196,7 @@ fn frame_rate(bits: &mut Bits<'_>) -> Option<(u32, u32)> {
     (scale > 0 && seconds > 0).then_some((scale, seconds))
 }
 
-/// Profiles whose parameter sets say chroma format and bit depth. ISO/IEC 14496-10, 7.3.2.1.1.
+/// Profiles whose parameter sets contain chroma format and bit depth. ISO/IEC 14496-10, 7.3.2.1.1.
 fn has_chroma_format(profile: u8) -> bool {
     matches!(profile, 100 | 110 | 122 | 244 | 44 | 83 | 86 | 118 | 128 | 138 | 139 | 134 | 135)
 }

@@ -1,6 +1,6 @@
 //! HEVC: the `hvcC` record. ISO/IEC 14496-15, 8.3.3.
 //!
-//! The sequence parameter sets inside are read by [`Sps`].
+//! [`Sps`] parses the sequence parameter sets inside.
 
 mod sps;
 
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 pub use sps::Sps;
 
-/// Kinds of NAL unit. ISO/IEC 23008-2, table 7-1.
+/// NAL unit types. ISO/IEC 23008-2, table 7-1.
 const VIDEO_PARAMETER_SET: u8 = 32;
 const SEQUENCE_PARAMETER_SET: u8 = 33;
 const PICTURE_PARAMETER_SET: u8 = 34;
@@ -20,7 +20,7 @@ const PROFILE_SPACES: [&str; 4] = ["", "A", "B", "C"];
 /// The configuration of an `hvc1` or `hev1` track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HevcConfig {
-    /// `general_profile_space`, 0 to 3; profiles of others than 0 are not ours to know.
+    /// `general_profile_space`, 0 to 3; profiles of spaces other than 0 are not defined.
     pub profile_space: u8,
     /// `general_tier_flag`: the high tier.
     pub is_high_tier: bool,
@@ -28,22 +28,21 @@ pub struct HevcConfig {
     pub profile: u8,
     /// `general_profile_compatibility_flags`, the flag of profile 0 in the highest bit.
     pub compatibility: u32,
-    /// The 48 bits behind them, the first four of which tell progressive from interlaced pictures.
+    /// The 48 bits after them. The first two are the flags of a progressive and of an interlaced source.
     pub constraints: [u8; 6],
     /// `general_level_idc`: thirty times the level.
     pub level: u8,
-    /// Bytes of the length in front of each NAL unit: 1, 2 or 4.
+    /// Length in bytes of the size field before each NAL unit: 1, 2 or 4.
     pub length_size: u8,
-    /// There is a parameter set of each of the three kinds, so that pictures can be decoded without any
-    /// between them.
+    /// The record has a parameter set of each of the three kinds, so decoding needs none in band.
     pub is_complete: bool,
     /// The sequence parameter sets of the base layer, parsed.
     pub parameter_sets: Vec<Sps>,
 }
 
 impl HevcConfig {
-    /// Reads the body of an `hvcC` box. `None` when it is cut short, or a sequence parameter set makes no
-    /// sense.
+    /// Parses the body of an `hvcC` box. `None` when it is truncated, or a sequence parameter set is
+    /// invalid.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let (head, rest) = body.split_first_chunk::<23>()?;
         let length_size = (head[21] & 3) + 1;
@@ -66,7 +65,7 @@ impl HevcConfig {
         Some(config)
     }
 
-    /// The arrays of NAL units, each of one kind.
+    /// Parses the arrays of NAL units, each of one type.
     fn read_arrays(&mut self, count: u8, mut rest: &[u8]) -> Option<()> {
         let (mut has_video_set, mut has_picture_set) = (false, false);
         for _ in 0..count {
@@ -93,13 +92,13 @@ impl HevcConfig {
         Some(())
     }
 
-    /// Whether a decoder of this profile (1 Main, 2 Main 10) can decode the stream, by its own account.
+    /// Whether a decoder of this profile (1 Main, 2 Main 10) can decode the stream, by its own declaration.
     pub fn conforms_to(&self, profile: u8) -> bool {
         self.profile_space == 0
             && (self.profile == profile || self.compatibility & (0x8000_0000 >> (profile & 31)) != 0)
     }
 
-    /// All pictures are fields or may be, and none says that it is a frame.
+    /// The stream is marked interlaced, and not also progressive.
     pub fn is_interlaced(&self) -> bool {
         // general_progressive_source_flag, general_interlaced_source_flag. ISO/IEC 23008-2, 7.4.4.
         self.constraints[0] & 0xc0 == 0x40

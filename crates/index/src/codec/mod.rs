@@ -1,7 +1,7 @@
-//! What codec configurations say (H.264, HEVC, AV1; AAC, Opus) and the RFC 6381 strings made from them.
+//! Codec configurations (H.264, HEVC, AV1; AAC, Opus) and their RFC 6381 strings.
 //!
-//! Knows no container: the bytes of `avcC`, `hvcC`, `av1C`, `esds` and `dOps` come in without their box
-//! headers.
+//! Independent of the container: callers pass the bytes of `avcC`, `hvcC`, `av1C`, `esds` and `dOps` without
+//! their box headers.
 
 pub mod aac;
 pub mod av1;
@@ -12,4 +12,4 @@ pub mod hevc;
 pub mod opus;
 #[cfg(test)]
 mod testing;
-mod usability;
+mod vui;

@@ -1,37 +1,37 @@
 //! Opus: the `dOps` record. Encapsulation of Opus in ISO Base Media File Format, 4.3.2; RFC 7845, 5.1.
 
-/// Samples a second of every Opus stream, whatever was recorded. RFC 7845, 5.1.
+/// Samples per second of every Opus stream, independent of the rate of its input. RFC 7845, 5.1.
 pub const SAMPLE_RATE: u32 = 48_000;
 /// Samples of the shortest and the usual packet: 2.5 ms and 20 ms. RFC 6716, 2.1.4.
 pub const PACKET_SAMPLES_MIN: u32 = 120;
 /// See [`PACKET_SAMPLES_MIN`].
-pub const PACKET_SAMPLES_USUAL: u32 = 960;
+pub const PACKET_SAMPLES_DEFAULT: u32 = 960;
 /// Samples of the longest packet: 120 ms. RFC 6716, 3.2.5.
 const PACKET_SAMPLES_MAX: u32 = 5760;
-/// Samples a decoder needs before what it makes is right: 80 ms. RFC 7845, 4.6.
+/// Samples that a decoder needs before its output is correct: 80 ms. RFC 7845, 4.6.
 pub const LEAD_SAMPLES: u32 = 3840;
-/// The RFC 6381 string: the name of the sample entry, in its own letters. Safari takes no other, and current
-/// Chrome, Firefox and hls.js take it beside `opus`.
+/// The RFC 6381 string: the name of the sample entry, in the same case. Safari accepts no other. Current
+/// Chrome, Firefox and hls.js accept both this and `opus`.
 pub const CODEC: &str = "Opus";
 
-/// What a `dOps` box says.
+/// The fields of a `dOps` box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpusConfig {
     /// Number of channels, 1 or more.
     pub channels: u8,
-    /// Samples at 48 kHz that come out of the decoder first and are not part of the sound.
+    /// Samples at 48 kHz at the start of the decoder output that are not part of the audio.
     pub pre_skip: u16,
-    /// How streams become channels: 0 mono or stereo, 1 the layouts of Vorbis up to 7.1.
+    /// Mapping of streams to channels: 0 is mono or stereo, 1 the layouts of Vorbis up to 7.1.
     pub mapping_family: u8,
     /// Streams in a packet.
     pub streams: u8,
-    /// How many of them are stereo.
+    /// Number of coupled (stereo) streams among them.
     pub coupled: u8,
 }
 
 impl OpusConfig {
-    /// Reads the body of a `dOps` box. `None` when it is cut short, of another version, or its streams do not
-    /// make its channels.
+    /// Parses the body of a `dOps` box. `None` when it is truncated, of another version, or its streams do
+    /// not match its channels.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let (&[version, channels, skip_high, skip_low, _, _, _, _, _, _, mapping_family], rest) =
             body.split_first_chunk::<11>()?;
@@ -56,10 +56,9 @@ impl OpusConfig {
     }
 }
 
-/// PCM samples that a packet decodes to, from its first bytes; `None` where these are too few, and for more
-/// than 120 ms.
+/// PCM samples that a packet decodes to, from its first bytes.
 ///
-/// RFC 6716, 3.1 and 3.2.
+/// `None` where these are too few, and for more than 120 ms. RFC 6716, 3.1 and 3.2.
 pub fn packet_samples(packet: &[u8]) -> Option<u32> {
     let (&toc, rest) = packet.split_first()?;
     let configuration = toc >> 3;
@@ -76,11 +75,10 @@ pub fn packet_samples(packet: &[u8]) -> Option<u32> {
     Some(frames * frame_samples).filter(|samples| (1..=PACKET_SAMPLES_MAX).contains(samples))
 }
 
-/// A packet that is silent, of at most so many samples, and how many it has; `None` for more than two
-/// channels, whose packets hold several streams.
+/// A silent packet of at most `samples_max` samples, and its number of samples.
 ///
-/// One frame of the fullband CELT mode whose entropy coder says at once that all is silence. RFC 6716, 3.1
-/// and 4.3.
+/// `None` for more than two channels, whose packets hold several streams. The packet is one frame of the
+/// fullband CELT mode with the silence flag set. RFC 6716, 3.1 and 4.3.
 pub fn silent_packet(channels: u32, samples_max: u32) -> Option<(Vec<u8>, u32)> {
     // Configurations 28 to 31 last 2.5, 5, 10 and 20 ms. RFC 6716, table 2.
     let (configuration, samples) = (0..4)
@@ -102,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_tell_channels_and_priming() {
+    fn dops_gives_channels_and_pre_skip() {
         let stereo = [0, 2, 0x01, 0x38, 0, 0, 0xbb, 0x80, 0, 0, 0];
         let expected = OpusConfig { channels: 2, pre_skip: 312, mapping_family: 0, streams: 1, coupled: 1 };
         assert_eq!(OpusConfig::parse(&stereo), Some(expected));
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_tell_how_long_they_are() {
+    fn opus_packet_duration_is_read_from_toc() {
         for (packet, expected) in [
             (&[0xfc][..], Some(960)),
             (&[0xe0], Some(120)),
@@ -149,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn silent_packets_are_these_bytes() {
+    fn silent_packets_match_known_bytes() {
         assert_eq!(silent_packet(1, 960), Some((vec![0xf8, 0xff, 0xfe], 960)));
         assert_eq!(silent_packet(2, 2880), Some((vec![0xfc, 0xff, 0xfe], 960)));
         assert_eq!(silent_packet(2, 500), Some((vec![0xf4, 0xff, 0xfe], 480)));
@@ -161,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             if let Some(config) = OpusConfig::parse(&bytes) {
                 prop_assert!(config.channels > 0 && config.streams > 0);
             }

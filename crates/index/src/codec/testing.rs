@@ -21,7 +21,7 @@ impl Writer {
         self.ue(if value > 0 { value as u32 * 2 - 1 } else { value.unsigned_abs() * 2 })
     }
 
-    /// As a NAL unit behind this header, with emulation prevention.
+    /// Encodes a NAL unit with this header and emulation prevention.
     pub(super) fn nal(&self, header: &[u8]) -> Vec<u8> {
         let mut nal = header.to_vec();
         let mut bits = self.bits.clone();
@@ -36,10 +36,10 @@ impl Writer {
         nal
     }
 
-    /// As plain bytes; what is left of the last one is 0.
+    /// Plain bytes; the unused bits of the last one are 0.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let byte = |bits: &[bool]| {
-            bits.iter().zip((0..8).rev()).fold(0u8, |byte, (&bit, place)| byte | u8::from(bit) << place)
+            bits.iter().zip((0..8).rev()).fold(0u8, |byte, (&bit, shift)| byte | u8::from(bit) << shift)
         };
         self.bits.chunks(8).map(byte).collect()
     }

@@ -1,9 +1,9 @@
 //! One column of one block: up to 128 numbers in few bytes.
 //!
-//! Patched frame of reference: the smallest value is the base, the others are stored as their distance from
-//! it divided by the greatest common divisor of all distances, in a fixed number of bits. The few that need
-//! more bits (the size of a keyframe among small frames) leave their upper bits in a list of exceptions, so
-//! one large value does not make all of them wide.
+//! Patched frame of reference: the smallest value is the base. Each other value is stored as its distance
+//! from the base, divided by the greatest common divisor of all distances, in a fixed number of bits. The
+//! few values that need more bits (a keyframe among small frames) have their upper bits in a list of
+//! exceptions. So one large value does not make all of them wide.
 
 use crate::bytes::{Reader, Writer, varint_len};
 
@@ -13,9 +13,9 @@ pub(super) const BLOCK_LEN: usize = 128;
 /// The values of one column of one block.
 pub(super) type Column = [i64; BLOCK_LEN];
 
-/// Writes `values` unless they are all equal; says whether it did.
+/// Writes `values` unless they are all equal; returns whether it wrote them.
 ///
-/// The caller notes which columns are constant, and writes their one value itself.
+/// The caller records which columns are constant, and writes their single value itself.
 pub(super) fn write_unless_constant(values: &[i64], writer: &mut Writer) -> bool {
     let base = values.iter().copied().min().unwrap_or(0);
     let mut divisor = 0;
@@ -65,7 +65,7 @@ pub(super) fn write_unless_constant(values: &[i64], writer: &mut Writer) -> bool
     true
 }
 
-/// Reads `count` values that [`write_unless_constant`] wrote. `None` for bytes it cannot have written.
+/// Reads `count` values that [`write_unless_constant`] wrote. `None` for invalid bytes.
 pub(super) fn read(reader: &mut Reader<'_>, count: usize, values: &mut Column) -> Option<()> {
     let width = u32::from(reader.u8()?);
     let exceptions = reader.u8()?;
@@ -89,7 +89,7 @@ pub(super) fn read(reader: &mut Reader<'_>, count: usize, values: &mut Column) -
     Some(())
 }
 
-/// `width` bits that begin at bit `at`, low bits first.
+/// `width` bits starting at bit `at`, low bits first.
 fn bits_at(packed: &[u8], at: usize, width: u32) -> u64 {
     if width == 0 {
         return 0;
@@ -107,7 +107,7 @@ fn bits_at(packed: &[u8], at: usize, width: u32) -> u64 {
     low_bits(number, width)
 }
 
-/// The width that makes the packed values and the list of exceptions smallest together.
+/// The width with the smallest sum of packed values and exceptions.
 fn cheapest_width(count: u32, bit_lens: &[u32; 65]) -> u32 {
     let widest = bit_lens.iter().rposition(|&n| n > 0).unwrap_or(0) as u32;
     let cost = |width: u32| {
@@ -132,7 +132,7 @@ fn low_bits(number: u64, width: u32) -> u64 {
 }
 
 fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    // Nearly always one of these: nothing to divide by yet, equal values, or a divisor found before.
+    // The usual cases: no divisor yet, equal values, or a divisor of 1.
     if a == 0 || b == 0 || a == 1 {
         return if a == 1 { 1 } else { a | b };
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_as_written() {
+    fn chosen_values_round_trip() {
         round_trip(&[]);
         round_trip(&[7]);
         round_trip(&[5; 128]);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_common_factor_is_taken_out() {
+    fn common_factor_is_divided_out() {
         let offsets = std::array::from_fn::<i64, 128, _>(|n| [1024, 2560, 1024, 0, 512][n % 5]);
         // 3 bits each instead of 12: 48 bytes and the head.
         assert!(packed_len(&offsets) <= 48 + 6, "{}", packed_len(&offsets));
@@ -198,17 +198,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_values_come_back(values in prop::collection::vec(any::<i64>(), 0..=128)) {
+        fn any_values_round_trip(values in prop::collection::vec(any::<i64>(), 0..=128)) {
             round_trip(&values);
         }
 
         #[test]
-        fn small_values_come_back(values in prop::collection::vec(-5000i64..70000, 0..=128)) {
+        fn small_values_round_trip(values in prop::collection::vec(-5000i64..70000, 0..=128)) {
             round_trip(&values);
         }
 
         #[test]
-        fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), count in 0..=128usize) {
+        fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), count in 0..=128usize) {
             let _ = read(&mut Reader::new(&bytes), count, &mut [0; BLOCK_LEN]);
         }
     }

@@ -1,8 +1,8 @@
-//! What the bytes of a source are packed in.
+//! Container formats of sources.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of container.
+/// A container format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "Container::name says it in words")]
 pub enum Container {
@@ -38,7 +38,7 @@ pub enum Container {
 }
 
 impl Container {
-    /// Every kind, with the byte that stands for it in a stored index, and its name in answers of the API.
+    /// Every format, with its byte in a stored index and its name in API responses.
     const ALL: [(Self, u8, &'static str); 29] = [
         (Self::Mp4, 0, "mp4"),
         (Self::Mov, 1, "mov"),
@@ -71,7 +71,7 @@ impl Container {
         (Self::Ivf, 28, "ivf"),
     ];
 
-    /// What it is called in answers of the API: a short lower-case word.
+    /// Name in API responses: a short lower-case word.
     pub fn name(self) -> &'static str {
         self.row().2
     }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_a_byte_of_its_own() {
+    fn every_container_has_a_unique_byte() {
         for (number, (kind, byte, _)) in Container::ALL.iter().enumerate() {
             assert_eq!(usize::from(*byte), number);
             assert_eq!(Container::from_byte(kind.byte()), Some(*kind));

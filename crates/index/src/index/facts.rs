@@ -1,36 +1,36 @@
-//! What an index tells about its source, for people and for the API.
+//! The facts about a source that the API reports.
 
-use super::{Container, Index, LeftOut};
+use super::{Container, Index, SkippedTrack};
 
 /// The facts of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFacts {
-    /// What the bytes are packed in.
+    /// Container format.
     pub container: Container,
-    /// Length of the presentation in microseconds: to the end of the track that ends last.
+    /// Duration of the presentation in microseconds: to the end of the track that ends last.
     pub duration_us: u64,
     /// The video track, if there is one.
     pub video: Option<VideoFacts>,
     /// The audio tracks, in the order of the source.
     pub audio: Vec<AudioFacts>,
-    /// Set when only a playable prefix of the source was there.
+    /// Set when the source was truncated and only a playable prefix is used.
     pub is_truncated: bool,
     /// Tracks of the source that cannot be played.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedTrack>,
 }
 
 /// The facts of a video track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VideoFacts {
-    /// Width in square pixels as a person sees it, after pixel aspect and rotation.
+    /// Display width in square pixels, after pixel aspect ratio and rotation.
     pub display_width: u32,
-    /// Height in square pixels as a person sees it, after rotation.
+    /// Display height in square pixels, after rotation.
     pub display_height: u32,
     /// Coded width in pixels.
     pub width: u32,
     /// Coded height in pixels.
     pub height: u32,
-    /// Frames a second as a fraction (average).
+    /// Frames per second as a fraction (average).
     pub frame_rate: Option<(u32, u32)>,
     /// RFC 6381 string.
     pub codec: String,
@@ -43,14 +43,14 @@ pub struct AudioFacts {
     pub language: String,
     /// Number of channels.
     pub channels: u32,
-    /// Samples a second.
+    /// Samples per second.
     pub sample_rate: u32,
     /// RFC 6381 string.
     pub codec: String,
 }
 
 impl Index {
-    /// What this index tells about its source.
+    /// The facts about the source of this index.
     pub fn facts(&self) -> SourceFacts {
         let duration_us = |timescale: u32, end: i64| {
             let end = u128::try_from(end).unwrap_or(0);
@@ -91,17 +91,17 @@ impl Index {
 }
 
 impl super::VideoTrack {
-    /// Whether GOPs may be open: pictures that follow a keyframe and are shown before it may need the GOP
-    /// before.
+    /// Whether GOPs may be open: leading pictures follow a keyframe in decode order, precede it in
+    /// presentation order, and may need the GOP before.
     ///
-    /// A decoder of HEVC that begins at such a keyframe leaves them out (ISO/IEC 23008-2, 8.1.3). Decoders of
-    /// the others would show them broken, so there are none in an index. M-7.
-    pub fn has_leading_pictures(&self) -> bool {
+    /// An HEVC decoder that starts at such a keyframe skips them (ISO/IEC 23008-2, 8.1.3). Decoders of other
+    /// codecs would show them corrupted, so an index has none for those codecs. M-7.
+    pub fn has_leading_samples(&self) -> bool {
         self.codec.starts_with("hvc1.")
     }
 
-    /// Width and height in square pixels as a person sees them: the width stretched by the pixel aspect, then
-    /// turned.
+    /// Display width and height in square pixels: the width scaled by the pixel aspect ratio, then the
+    /// rotation applied.
     pub fn display_size(&self) -> (u32, u32) {
         let (horizontal, vertical) = self.pixel_aspect;
         let vertical = u64::from(vertical.max(1));

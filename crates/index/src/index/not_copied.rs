@@ -1,14 +1,14 @@
-//! Why players do not get a track as it is.
+//! Reasons why a track has no copy rendition.
 
 use super::LAYOUT_CHANNELS_MAX;
 use serde::{Deserialize, Serialize};
 
-/// Why a track has no copy rendition, for its owner to read.
+/// Why a track has no copy rendition; reported to its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCopied {
     /// The kind of reason.
     pub reason: NotCopiedReason,
-    /// What was found, in a few words: `open GOP`, `10-bit`, `ProRes`. At most [`NOT_COPIED_DETAIL_LEN_MAX`]
+    /// The cause in a few words: `open GOP`, `10-bit`, `ProRes`. At most [`NOT_COPIED_DETAIL_LEN_MAX`]
     /// bytes.
     pub detail: String,
 }
@@ -19,28 +19,28 @@ pub const NOT_COPIED_DETAIL_LEN_MAX: usize = 128;
 /// The kinds of reason. M-4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotCopiedReason {
-    /// Players do not know the codec.
+    /// Players do not support the codec.
     Codec,
-    /// More bits or other colour samples than players decode.
+    /// A bit depth or chroma format that players do not decode.
     PixelFormat,
-    /// Two fields make one picture.
+    /// Frames consist of two fields.
     Interlaced,
-    /// A keyframe is followed by pictures that need the GOP before.
+    /// A keyframe has leading pictures that need the GOP before.
     OpenGop,
-    /// Keyframes lie further apart than a segment may last, or there are none.
+    /// Keyframes are further apart than the longest segment, or there are none.
     LongGop,
-    /// Its edit list cuts where no decoder can begin, changes the speed, or holds a picture.
+    /// The edit list cuts where no decoder can start, changes the speed, or freezes a frame.
     Edits,
-    /// Its time stamps are missing, jump or go backwards.
+    /// Timestamps are missing, jump or go backwards.
     Timing,
-    /// It changes its codec or its format.
+    /// The codec or format changes within the track.
     FormatChanges,
-    /// Level, size or rate are beyond what players decode.
+    /// Level, size or rate exceed what players decode.
     TooLarge,
 }
 
 impl NotCopiedReason {
-    /// Every reason, with the byte that stands for it in a stored index.
+    /// Every reason, with its byte in a stored index.
     const ALL: [(Self, u8); 9] = [
         (Self::Codec, 1),
         (Self::PixelFormat, 2),
@@ -63,14 +63,14 @@ impl NotCopiedReason {
 }
 
 impl NotCopied {
-    /// A reason with what was found, which is cut where it is too long.
+    /// A reason with its detail, which is truncated to the limit.
     pub fn new(reason: NotCopiedReason, detail: impl Into<String>) -> Self {
         let mut detail = detail.into();
         detail.truncate(detail.floor_char_boundary(NOT_COPIED_DETAIL_LEN_MAX));
         Self { reason, detail }
     }
 
-    /// An audio track of a codec that players do not know, with so many channels.
+    /// An audio track of an unsupported codec, with this number of channels.
     pub fn codec(found: &str, channels: u32) -> Self {
         let detail = match channels {
             0..=LAYOUT_CHANNELS_MAX => found.to_owned(),

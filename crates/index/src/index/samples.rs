@@ -1,9 +1,8 @@
-//! The samples of one track, packed column by column in blocks of 128.
+//! The samples of one track, packed by column in blocks of 128.
 //!
-//! A block stores only how a sample differs from what follows of the one before: in most files a sample
-//! begins where the last one ended, in time and mostly in bytes. The directory says where each block starts
-//! in time and bytes, so that reaching a sample is a division, or a binary search, and the decoding of one
-//! block.
+//! A block stores only the difference of a sample from its prediction: in most files a sample begins where
+//! the last one ended, in time and mostly in bytes. The directory contains the time and byte offset at which
+//! each block starts. So a sample look-up is a division, or a binary search, and the decoding of one block.
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
@@ -18,11 +17,10 @@ use crate::{
     checkpoint::byte_string,
 };
 
-/// Columns of a block, in the order they are stored: duration, gap in decode time, composition offset, size,
-/// sync, whether there is a gap in bytes. One more, which holds only the gaps in bytes that there are,
-/// follows them.
+/// Columns of a block, in stored order: duration, gap in decode time, composition offset, size, sync,
+/// whether there is a gap in bytes. One more column follows, with only the gaps in bytes that exist.
 const COLUMNS: usize = 6;
-/// Readers cap a track far below.
+/// Readers limit a track to far fewer.
 const SAMPLES_MAX: u32 = 1 << 30;
 
 /// All samples of one track in decode order, packed. Cheap to clone.
@@ -33,11 +31,11 @@ pub struct SampleTable {
     runs: ObjectRuns,
 }
 
-/// Where the samples lie: all in object 0, but from these on.
+/// The objects of the samples: all in object 0, except from these numbers on.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ObjectRuns(Arc<[ObjectRun]>);
 
-/// From a sample on, all lie in this object.
+/// All samples from this one on are in this object.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ObjectRun {
     sample: u32,
@@ -45,10 +43,10 @@ struct ObjectRun {
 }
 
 impl ObjectRuns {
-    /// The object that the sample with this number lies in.
+    /// The object of the sample with this number.
     fn at(&self, number: u32) -> u8 {
         let behind = self.0.partition_point(|run| run.sample <= number);
-        behind.checked_sub(1).and_then(|place| self.0.get(place)).map_or(0, |run| run.object)
+        behind.checked_sub(1).and_then(|index| self.0.get(index)).map_or(0, |run| run.object)
     }
 }
 
@@ -60,14 +58,14 @@ struct Packed {
     data: Vec<u8>,
 }
 
-/// What the directory knows of one block.
+/// The directory entry of one block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Block {
     /// End of its bytes in the data; they begin where the block before ends.
     data_end: usize,
     /// Decode time of its first sample.
     dts: i64,
-    /// Place of its first sample.
+    /// Byte offset of its first sample.
     offset: u64,
     /// Largest presentation time of all samples up to its end.
     pts_max: i64,
@@ -84,17 +82,17 @@ impl Packed {
 pub struct SampleTableBuilder {
     pending: Vec<Sample>,
     packed: Packed,
-    /// What is read of a source lies in one object: no checkpoint holds more.
+    /// A source is read as one object, so a checkpoint stores none.
     #[serde(skip)]
     runs: Vec<ObjectRun>,
 }
 
-/// The samples of a range, in decode order. Decodes a block at a time.
+/// The samples of a range, in decode order. Decodes one block at a time.
 #[derive(Debug, Clone)]
 pub struct Samples<'a> {
     table: &'a SampleTable,
     rest: Range<u32>,
-    /// The samples of the block that holds `rest.start - 1`; empty at first.
+    /// The samples of the block that contains `rest.start - 1`; empty at first.
     block: Vec<Sample>,
 }
 
@@ -104,7 +102,7 @@ impl SampleTable {
         self.packed.len
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -114,7 +112,7 @@ impl SampleTable {
         self.range(number..number.saturating_add(1)).next()
     }
 
-    /// The samples of a range, in decode order; what lies past the end is left out.
+    /// The samples of a range, in decode order, clipped to the end of the table.
     pub fn range(&self, range: Range<u32>) -> Samples<'_> {
         let end = range.end.min(self.len());
         Samples { table: self, rest: range.start.min(end)..end, block: Vec::new() }
@@ -149,7 +147,7 @@ impl SampleTable {
         None
     }
 
-    /// The numbers of the objects in which they lie, rising.
+    /// The numbers of the objects that contain the samples, increasing.
     pub fn objects(&self) -> BTreeSet<u8> {
         let first = self.runs.0.first().is_none_or(|run| 0 < run.sample);
         first.then_some(0).into_iter().chain(self.runs.0.iter().map(|run| run.object)).collect()
@@ -161,7 +159,7 @@ impl SampleTable {
         Self { runs: ObjectRuns(run.into_iter().collect()), ..self }
     }
 
-    /// Whether all lie in the object with this number.
+    /// Whether all samples are in the object with this number.
     pub(crate) fn is_in_object(&self, object: u8) -> bool {
         self.clone().in_object(object).runs == self.runs
     }
@@ -171,7 +169,7 @@ impl SampleTable {
         self.packed.memory_len()
     }
 
-    /// Writes the samples, without the objects that they lie in.
+    /// Writes the samples without their objects.
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.varint(u64::from(self.packed.len));
         let mut before = Block::default();
@@ -185,11 +183,10 @@ impl SampleTable {
         writer.string(&self.packed.data);
     }
 
-    /// Reads what [`SampleTable::write`] wrote. Decodes every block once, so that later look-ups find sound
-    /// bytes.
+    /// Reads the bytes of [`SampleTable::write`]. Decodes every block once, so that later look-ups cannot
+    /// fail.
     ///
-    /// `None` when the bytes make no sense, or when a sample does not lie inside the first `source_len`
-    /// bytes.
+    /// `None` when the bytes are invalid, or when a sample is not inside the first `source_len` bytes.
     pub(crate) fn read(reader: &mut Reader<'_>, source_len: u64) -> Option<Self> {
         let len = reader.u32()?;
         let mut blocks = Vec::new();
@@ -210,7 +207,7 @@ impl SampleTable {
         Some(SampleTable { packed: Arc::new(packed), runs: ObjectRuns::default() })
     }
 
-    /// Writes the objects that the samples lie in, each change as the distance from the one before.
+    /// Writes the objects of the samples, each change as the distance from the one before.
     pub(crate) fn write_objects(&self, writer: &mut Writer) {
         writer.varint(self.runs.0.len() as u64);
         let mut before = 0;
@@ -221,8 +218,8 @@ impl SampleTable {
         }
     }
 
-    /// Reads what [`SampleTable::write_objects`] wrote. `None` when it makes no sense, or when a sample lies
-    /// in no object with that number, whose lengths these are.
+    /// Reads the bytes of [`SampleTable::write_objects`]. `lens` are the lengths of the objects. `None` when
+    /// the bytes are invalid, an object number is unknown, or a sample is outside its object.
     pub(crate) fn read_objects(self, reader: &mut Reader<'_>, lens: &[u64]) -> Option<Self> {
         let count = reader.varint().filter(|&count| count <= u64::from(self.len()))?;
         let mut runs: Vec<ObjectRun> = Vec::new();
@@ -263,7 +260,7 @@ impl TryFrom<Packed> for SampleTable {
 }
 
 impl Packed {
-    /// Decodes block `index` into `samples`. `None` when there is no such block or its bytes make no sense.
+    /// Decodes block `index` into `samples`. `None` when there is no such block or its bytes are invalid.
     fn read_block(&self, index: usize, samples: &mut Vec<Sample>) -> Option<()> {
         samples.clear();
         let block = self.blocks.get(index)?;
@@ -307,11 +304,11 @@ impl Packed {
         Some(())
     }
 
-    /// Decodes every block once, so that later look-ups find sound bytes.
+    /// Decodes every block once, so that later look-ups cannot fail.
     ///
-    /// `None` when the bytes make no sense, when a sample does not lie inside the first `source_len` bytes,
-    /// or is not as wanted.
-    fn check(&self, source_len: u64, mut is_wanted: impl FnMut(&Sample) -> bool) -> Option<()> {
+    /// `None` when the bytes are invalid, when a sample is not inside the first `source_len` bytes, or fails
+    /// `is_accepted`.
+    fn check(&self, source_len: u64, mut is_accepted: impl FnMut(&Sample) -> bool) -> Option<()> {
         let data_end = self.blocks.last().map_or(0, |last| last.data_end);
         if self.blocks.len() != (self.len as usize).div_ceil(BLOCK_LEN) || self.data.len() != data_end {
             return None;
@@ -322,7 +319,7 @@ impl Packed {
             self.read_block(index, &mut samples)?;
             for sample in &samples {
                 let end = sample.end_offset()?;
-                if end > source_len || !is_wanted(sample) {
+                if end > source_len || !is_accepted(sample) {
                     return None;
                 }
                 pts_max = pts_max.max(sample.pts);
@@ -347,23 +344,23 @@ impl SampleTableBuilder {
         }
     }
 
-    /// Whether what came back from a checkpoint can go on: its bytes are sound, and all samples so far as
-    /// wanted.
-    pub fn is_sound(&self, mut is_wanted: impl FnMut(&Sample) -> bool) -> bool {
+    /// Whether a builder from a checkpoint is valid: its bytes decode, and every sample so far passes
+    /// `is_accepted`.
+    pub fn is_valid(&self, mut is_accepted: impl FnMut(&Sample) -> bool) -> bool {
         let is_whole = self.packed.len as usize == self.packed.blocks.len() * BLOCK_LEN;
         let is_begun = self.pending.len() < BLOCK_LEN && self.packed.len < SAMPLES_MAX;
         is_whole
             && is_begun
-            && self.packed.check(u64::MAX, &mut is_wanted).is_some()
-            && self.pending.iter().all(|sample| sample.end_offset().is_some() && is_wanted(sample))
+            && self.packed.check(u64::MAX, &mut is_accepted).is_some()
+            && self.pending.iter().all(|sample| sample.end_offset().is_some() && is_accepted(sample))
     }
 
-    /// Samples so far.
+    /// Number of samples so far.
     pub fn len(&self) -> u32 {
         self.packed.len + self.pending.len() as u32
     }
 
-    /// Whether there are none yet.
+    /// Whether the builder is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

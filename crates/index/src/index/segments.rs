@@ -1,33 +1,33 @@
-//! Where each track is cut: the result of [`plan`](crate::plan), stored with the index.
+//! The segments of each track: the result of [`plan`](crate::plan), stored with the index.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// The cuts of one source.
+/// The segments of one source.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SegmentPlan {
-    /// Segments of the copied video track; empty where it is not copied.
+    /// Segments of the copied video track; empty if it is not copied.
     pub video: Vec<Segment>,
     /// Segments of each copied audio track, in the order of the tracks; empty for those that are not copied.
     pub audio: Vec<Vec<Segment>>,
     /// Segments of every encoded rendition of the video track, in its ticks; empty without one.
     ///
-    /// They begin where those of `video` do, so that players change between renditions at equal instants.
-    /// Without a copy a segment begins at any picture, and one wherever an edit list jumps. Its samples are
-    /// those that a decoder must be given to make the pictures shown in it, from a sync sample on: those of
-    /// neighbours overlap. What is shown at 0 may be a picture that begins before 0.
+    /// They begin at the same times as those of `video`, so that players can switch between renditions.
+    /// Without a copy a segment may begin at any frame, and one begins wherever an edit list jumps. Its
+    /// samples are those that a decoder needs for the frames of the segment, starting at a sync sample;
+    /// those of neighbouring segments overlap. The frame presented at 0 may begin before 0.
     pub encoded_video: Vec<Segment>,
-    /// For each audio track, in the order of the tracks, where its encoded rendition is cut: numbers of
-    /// frames of [`ENCODED_AUDIO_FRAME`] samples at [`ENCODED_AUDIO_RATE`] on the common timeline. Rises from
-    /// 0 to the first frame behind the end of the track; one more than there are segments. Empty for a copied
-    /// track that is too long to be encoded.
+    /// For each audio track, in the order of the tracks, the cuts of its encoded rendition. A cut is a frame
+    /// number on the common timeline, with frames of [`ENCODED_AUDIO_FRAME`] samples at
+    /// [`ENCODED_AUDIO_RATE`]. Increases from 0 to the first frame after the end of the track; one more than
+    /// there are segments. Empty for a copied track that is too long to be encoded.
     pub encoded_audio: Vec<Vec<u64>>,
 }
 
 /// Samples in a frame of encoded audio: AAC-LC. ISO/IEC 14496-3, 4.5.1.1.
 pub const ENCODED_AUDIO_FRAME: u32 = 1024;
-/// Samples a second of encoded audio.
+/// Samples per second of encoded audio.
 pub const ENCODED_AUDIO_RATE: u32 = 48_000;
 /// Channels of encoded audio.
 pub const ENCODED_AUDIO_CHANNELS: u32 = 2;
@@ -37,12 +37,12 @@ pub const ENCODED_AUDIO_CODEC: &str = "mp4a.40.2";
 /// One segment of one track.
 ///
 /// The segments of a track follow one another without gap or overlap, in samples and in time. The first one
-/// starts at 0 whatever its samples say, so that the playlists of one source line up: what lies before 0 is
-/// decoded and hidden. A video that begins late shows its first picture from 0 on; audio that begins late is
-/// silent until then, and segments that have no samples are silent throughout.
+/// starts at 0 regardless of its samples, so that the playlists of one source align: samples before 0 are
+/// decoded and hidden. A video that begins late shows its first frame from 0 on. Audio that begins late is
+/// silent until then, and segments without samples are silent throughout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
-    /// Its samples, in decode order; none in a silent one.
+    /// Its samples, in decode order; empty for silence.
     pub samples: Range<u32>,
     /// First presented instant on the common timeline, in the track's ticks.
     pub start: i64,

@@ -11,10 +11,10 @@ use super::{
 use crate::codec::opus;
 use crate::index::{AudioTrack, Sample, Track};
 
-/// Packets of AAC kept in front of the one that sounds at 0, for the decoder to settle in.
+/// AAC packets before the one presented at 0, as priming for the decoder.
 ///
-/// AAC overlaps each packet with the one before it; Apple's encoder announces a priming of two packets and a
-/// bit.
+/// AAC overlaps each packet with the one before it; Apple's encoder signals a priming of slightly more than
+/// two packets.
 const LEAD_PACKETS: u32 = 2;
 
 fn lead_packets(audio: &AudioTrack) -> u32 {
@@ -25,64 +25,64 @@ fn lead_packets(audio: &AudioTrack) -> u32 {
     }
 }
 
-/// The instants at which audio is cut, in audio ticks.
+/// The cuts of audio, in audio ticks.
 ///
-/// The cuts of the video, and some within its very long segments, then its end, then every target length;
-/// without video the grid of the target lengths.
+/// The cuts of the video, and some within its very long segments. Then the end of the video, and from there
+/// a grid of target lengths. Without video only that grid.
 pub(super) struct Cuts {
-    /// Those that follow the video, rising; the last is its end.
-    along: Vec<i64>,
-    /// How many of them lie behind the last instant asked about.
+    /// Cuts that follow the video, increasing; the last is its end.
+    video_cuts: Vec<i64>,
+    /// Number of them at or before the last queried instant.
     passed: usize,
-    /// The grid that goes on from there.
+    /// The target length of the grid after them.
     target: i64,
 }
 
 impl Cuts {
-    /// Cuts for `track` beside a video with this timescale and these segments.
+    /// Cuts for `track` aligned with a video of this timescale and these segments.
     pub(super) fn beside(video: Option<(u32, &[Segment])>, track: &Track) -> Self {
         let second = i64::from(track.timescale);
-        let along = match video {
+        let video_cuts = match video {
             Some((timescale, segments)) => {
                 let cuts = cuts_beside(timescale, segments).into_iter();
                 cuts.map(|cut| rescaled_up(cut, timescale, track.timescale)).collect()
             }
             None => vec![SEGMENT_FIRST_TARGET_S * second, 2 * SEGMENT_FIRST_TARGET_S * second],
         };
-        Self { along, passed: 0, target: SEGMENT_TARGET_S * second }
+        Self { video_cuts, passed: 0, target: SEGMENT_TARGET_S * second }
     }
 
-    /// How many cuts lie at or before an instant. To be asked with rising instants.
+    /// Number of cuts at or before an instant. Instants must increase from call to call.
     fn passed(&mut self, at: i64) -> u64 {
-        while self.along.get(self.passed).is_some_and(|cut| *cut <= at) {
+        while self.video_cuts.get(self.passed).is_some_and(|cut| *cut <= at) {
             self.passed += 1;
         }
-        let beyond = match self.along.last() {
-            Some(last) if self.passed == self.along.len() => at.saturating_sub(*last) / self.target,
+        let beyond = match self.video_cuts.last() {
+            Some(last) if self.passed == self.video_cuts.len() => at.saturating_sub(*last) / self.target,
             _ => 0,
         };
         self.passed as u64 + beyond.unsigned_abs()
     }
 
-    /// All that lie behind `from` and before `to`.
+    /// All cuts after `from` and before `to`.
     fn between(&self, from: i64, to: i64) -> Vec<i64> {
         let target = self.target;
-        let beyond = self.along.last().copied().into_iter();
+        let beyond = self.video_cuts.last().copied().into_iter();
         let beyond = beyond
             .flat_map(|last| (1..).map(move |number| last.saturating_add(target.saturating_mul(number))));
-        let all = self.along.iter().copied().chain(beyond);
+        let all = self.video_cuts.iter().copied().chain(beyond);
         all.skip_while(|cut| *cut <= from).take_while(|cut| *cut < to).take(AUDIO_SEGMENTS_MAX).collect()
     }
 
-    /// The cuts beside the video that lie at or before an instant.
+    /// The cuts aligned with the video at or before an instant.
     fn until(&self, at: i64) -> &[i64] {
-        &self.along[..self.along.partition_point(|cut| *cut <= at)]
+        &self.video_cuts[..self.video_cuts.partition_point(|cut| *cut <= at)]
     }
 }
 
-/// Adds segments of silence behind the last one, to `end`. `false`, and nothing is added, where we cannot
-/// make so much of it.
-pub(super) fn extend_silently(
+/// Appends silent segments up to `end`. Returns `false`, and appends nothing, if silence of that length is
+/// not possible.
+pub(super) fn pad_with_silence(
     segments: &mut Vec<Segment>,
     track: &Track,
     audio: &AudioTrack,
@@ -126,7 +126,7 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
             break;
         }
         samples_end = number + 1;
-        check_pause(before_at.replace(at), at)?;
+        check_packet_duration(before_at.replace(at), at)?;
         let passed_before = std::mem::replace(&mut passed, cuts.passed(at));
         match segments.last_mut() {
             None => segments = begin(track, audio, number, cuts.until(at)),
@@ -141,7 +141,7 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
     let Some(last) = segments.last_mut().filter(|_| 0 < track.end) else {
         return Err(PlanError::Empty { track: "audio" });
     };
-    check_pause(before_at, track.end)?;
+    check_packet_duration(before_at, track.end)?;
     last.samples.end = samples_end;
     last.end = track.end;
     merge_tail(&mut segments, track.timescale);
@@ -149,38 +149,38 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
     Ok(segments)
 }
 
-/// The segment of the first packet, and in front of it the silent ones between the cuts that lie before it.
+/// The segment of the first packet, preceded by the silent segments between the cuts before it.
 ///
-/// Each of those is long enough for a packet. Where we cannot make silence, the first segment has all the
-/// wait.
+/// Each of those is long enough for one packet. Without a silent packet for the codec, the first segment
+/// covers the whole gap.
 fn begin(track: &Track, audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
-    let mut kept = Vec::new();
+    let mut used_cuts = Vec::new();
     if let Some(packet) = silent_ticks(track, audio) {
         let mut last = 0;
         for &cut in cuts {
             if i64::from(packet) <= cut - last {
-                kept.push(cut);
+                used_cuts.push(cut);
                 last = cut;
             }
         }
     }
-    let ends = kept.iter().copied().chain([0]);
-    let starts = [0].into_iter().chain(kept.iter().copied());
+    let ends = used_cuts.iter().copied().chain([0]);
+    let starts = [0].into_iter().chain(used_cuts.iter().copied());
     starts
         .zip(ends)
         .map(|(start, end)| Segment { samples: first..first, start, end: end.max(start) })
         .collect()
 }
 
-/// Refuses a packet that would have to last longer than a fragment can say, 32 bits of ticks.
-fn check_pause(before: Option<i64>, at: i64) -> Result<(), PlanError> {
+/// Rejects a packet whose duration does not fit the 32 bits of ticks in a fragment.
+fn check_packet_duration(before: Option<i64>, at: i64) -> Result<(), PlanError> {
     match before.map(|before| at.saturating_sub(before)) {
         Some(ticks) if i64::from(u32::MAX) < ticks => Err(PlanError::PauseTooLong { ticks }),
         _ => Ok(()),
     }
 }
 
-/// Refuses a wait after the end of the video that is too long to be filled: no cut divides it.
+/// Rejects a gap after the end of the video that is too long to fill: no cut divides it.
 fn check_silence(track: &Track, audio: &AudioTrack, segments: &[Segment]) -> Result<(), PlanError> {
     let counts = segments.iter().map(|segment| packets_before(track, audio, segment).0);
     match counts.enumerate().find(|(_, count)| SEGMENT_SAMPLES_MAX < *count) {
@@ -200,18 +200,19 @@ fn merge_tail(segments: &mut Vec<Segment>, timescale: u32) {
     }
 }
 
-/// The packet that sounds at 0, less the lead.
+/// The packet presented at 0, minus the priming.
 fn first_packet(track: &Track, audio: &AudioTrack) -> u32 {
-    let begun =
+    let begun_count =
         track.samples.range(0..track.samples.len()).take_while(|packet| presented_at(track, packet) <= 0);
-    let begun = u32::try_from(begun.count()).expect("a table holds at most 2^32 samples");
+    let begun = u32::try_from(begun_count.count()).expect("a table holds at most 2^32 samples");
     begun.saturating_sub(1 + lead_packets(audio))
 }
 
 /// The packets of a range that are sent, with their numbers.
 ///
-/// A packet that says it lasts less than half of what it decodes to lies under the next one and is left out;
-/// such packets appear where files were joined. The last one of a part may be short: nothing follows it.
+/// A packet whose declared duration is less than half its decoded length overlaps the next one and is
+/// dropped; such packets appear where files were joined. The last packet of a part may be short, because
+/// nothing follows.
 pub fn packets<'a>(
     track: &'a Track,
     audio: &AudioTrack,
@@ -221,7 +222,7 @@ pub fn packets<'a>(
     let rate = u64::from(audio.sample_rate);
     let last = track.samples.len().saturating_sub(1);
     let ends_part = move |number: u32| {
-        number == last || track.joints.binary_search_by_key(&(number + 1), |joint| joint.sample).is_ok()
+        number == last || track.edit_points.binary_search_by_key(&(number + 1), |point| point.sample).is_ok()
     };
     (range.start..)
         .zip(track.samples.range(range))

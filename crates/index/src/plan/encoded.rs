@@ -1,9 +1,8 @@
-//! Cuts of encoded video, and what a decoder must be given to make the pictures of each segment.
+//! Segments of encoded video, and the samples that a decoder needs for each.
 //!
-//! An encoded segment may begin at any picture: its decoder begins at the keyframe before it. So keyframes
-//! are only preferred here, for they cost least. Pictures belong to segments by the time at which they are
-//! shown, whatever the order they are decoded in. Where an edit list jumps a segment ends: each is made of
-//! one stretch of the source.
+//! An encoded segment may begin at any frame: its decoder starts at the keyframe before. So keyframes are
+//! only preferred, because they cost least. A frame belongs to a segment by its presentation time, in any
+//! decode order. A segment ends where an edit list jumps: each is made of one edit span.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -13,124 +12,131 @@ use super::{
 };
 use crate::index::{Sample, Track};
 
-/// The most samples that are decoded for one segment: ten minutes of 60 pictures a second. D-0036.
+/// Most samples that are decoded for one segment: ten minutes at 60 frames per second. D-0036.
 pub const FEED_SAMPLES_MAX: u32 = 36_000;
-/// The most bytes that are read for one segment: 4 s of uncompressed pictures of 4K take 3 GB. D-0036.
+/// Most bytes that are read for one segment: 4 s of uncompressed 4K take 3 GB. D-0036.
 pub const FEED_BYTES_MAX: u64 = 4 << 30;
 
-/// Cuts every encoded rendition of a video track: as its copy is, whose segments `copy` are, or by its own
-/// rules where it has none.
+/// Cuts every encoded rendition of a video track: at the segments `copy` of its copy, or by its own rules
+/// without a copy.
 ///
-/// With other cuts than the copy's, however near, a player that changes to the copy gets pictures that it
-/// cannot show before the next keyframe in place of those it had. D-0044. `track.timescale` is not 0.
-/// Each segment presents at least one picture.
+/// With even slightly different cuts, a player that switches to the copy would replace frames by others that
+/// it cannot show before the next keyframe. D-0044. `track.timescale` is not 0. Each segment presents at
+/// least one frame.
 pub(crate) fn segments(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
-    if copy.is_empty() { feeds(track, &own_starts(track)?) } else { along(track, copy) }
+    if copy.is_empty() {
+        samples_to_decode(track, &segment_starts(track)?)
+    } else {
+        external_audio(track, copy)
+    }
 }
 
-/// Segments that begin where those of the copy begin.
-pub(super) fn along(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
-    feeds(track, &copy.iter().map(|segment| segment.start).collect::<Vec<_>>())
+/// Segments with the start times of the copy.
+pub(super) fn external_audio(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
+    samples_to_decode(track, &copy.iter().map(|segment| segment.start).collect::<Vec<_>>())
 }
 
-/// A picture that a decoder can make, and what it needs for it.
+/// A frame that can be decoded, and the samples it needs.
 #[derive(Debug, Clone, Copy)]
-struct Picture {
-    /// When it is shown on the common timeline.
+struct DecodableFrame {
+    /// Presentation time on the common timeline.
     at: i64,
-    /// Counts as a sync sample.
+    /// Whether it counts as a sync sample.
     is_key: bool,
-    /// The sync sample to begin at.
-    from: Place,
-    /// The sample behind it.
-    behind: Place,
+    /// The sync sample to start at.
+    from: SamplePosition,
+    /// The position after its sample.
+    behind: SamplePosition,
 }
 
-/// A place among the samples of a track, in decode order.
+/// A position among the samples of a track, in decode order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SamplePosition {
     number: u32,
-    /// Bytes of all samples of its stretch before it.
+    /// Bytes of all samples of its edit span before it.
     bytes: u64,
 }
 
-/// The pictures that are shown before the end of the track, in decode order.
+/// The frames that are presented before the end of the track, in decode order.
 ///
-/// A picture shown before the keyframe it follows may need the GOP before that. What has no keyframe to begin
-/// at is left out; where no sample at all says that it is one, the first one of each stretch is.
-fn pictures(track: &Track) -> impl Iterator<Item = Picture> + '_ {
+/// A frame presented before the keyframe it follows may need the GOP before. Frames without a keyframe to
+/// start at are skipped. If no sample is marked as sync, the first one of each span counts as sync.
+fn decodable_frames(track: &Track) -> impl Iterator<Item = DecodableFrame> + '_ {
     let has_keys = track.samples.iter().any(|sample| sample.is_sync);
-    track.stretches().flat_map(move |stretch| {
-        let mut place = Place { number: stretch.samples.start, bytes: 0 };
-        let mut before: Option<Place> = None;
-        let mut key: Option<(Place, i64)> = None;
-        let picture = move |sample: Sample| {
+    track.edit_spans().flat_map(move |span| {
+        let mut position = SamplePosition { number: span.samples.start, bytes: 0 };
+        let mut before: Option<SamplePosition> = None;
+        let mut key: Option<(SamplePosition, i64)> = None;
+        let decodable = move |sample: Sample| {
             let at = presented_at(track, &sample);
-            let own = place;
-            place = Place { number: own.number + 1, bytes: own.bytes.saturating_add(u64::from(sample.size)) };
-            let is_key = sample.is_sync || (!has_keys && own.number == stretch.samples.start);
+            let own = position;
+            position = SamplePosition {
+                number: own.number + 1,
+                bytes: own.bytes.saturating_add(u64::from(sample.size)),
+            };
+            let is_key = sample.is_sync || (!has_keys && own.number == span.samples.start);
             if is_key {
                 before = key.map(|(place, _)| place);
                 key = Some((own, at));
             }
             let (key, key_at) = key?;
             let from = if at < key_at { before? } else { key };
-            let is_shown = at < track.end && stretch.shown.contains(&sample.pts);
-            is_shown.then_some(Picture { at, is_key, from, behind: place })
+            let is_shown = at < track.end && span.shown.contains(&sample.pts);
+            is_shown.then_some(DecodableFrame { at, is_key, from, behind: position })
         };
-        track.samples.range(stretch.samples.clone()).filter_map(picture)
+        track.samples.range(span.samples.clone()).filter_map(decodable)
     })
 }
 
-/// The instants at which these pictures are shown, in order; each GOP is sorted by itself.
+/// Presentation times of these frames, in order; each GOP is sorted separately.
 ///
-/// Not quite in order where GOPs overlap in time, which readers do not let pass.
-fn in_order_shown(track: &Track, mut take: impl FnMut(i64)) {
+/// Not strictly in order where GOPs overlap in time, which readers reject.
+fn in_presentation_order(track: &Track, mut take: impl FnMut(i64)) {
     let mut gop = Vec::new();
-    for picture in pictures(track) {
-        if picture.is_key || SEGMENT_SAMPLES_MAX as usize <= gop.len() {
+    for frame in decodable_frames(track) {
+        if frame.is_key || SEGMENT_SAMPLES_MAX as usize <= gop.len() {
             gop.sort_unstable();
             gop.drain(..).for_each(&mut take);
         }
-        gop.push(picture.at);
+        gop.push(frame.at);
     }
     gop.sort_unstable();
     gop.into_iter().for_each(take);
 }
 
-/// Where segments begin that follow no copy: the first at 0, others wherever an edit list jumps.
-fn own_starts(track: &Track) -> Result<Vec<i64>, PlanError> {
-    let first = pictures(track).map(|picture| picture.at).min();
+/// Start times of segments without a copy: the first at 0, others wherever an edit list jumps.
+fn segment_starts(track: &Track) -> Result<Vec<i64>, PlanError> {
+    let first = decodable_frames(track).map(|frame| frame.at).min();
     let first = first.filter(|_| 0 < track.end).ok_or(PlanError::Empty { track: "video" })?;
-    let joints = track.joints.iter().map(|joint| joint.pts.saturating_add(track.shift));
+    let jumps = track.edit_points.iter().map(|point| point.pts.saturating_add(track.shift));
     let mut starts = Starts {
         second: i64::from(track.timescale),
         first,
         keys: keys(track, first),
-        joints: joints.filter(|at| (1..track.end).contains(at)).collect(),
+        jumps: jumps.filter(|at| (1..track.end).contains(at)).collect(),
         end: track.end,
         starts: vec![0],
-        stretch: 0,
+        span_start: 0,
         before: None,
     };
     starts.take_keys();
-    in_order_shown(track, |at| starts.take(at));
+    in_presentation_order(track, |at| starts.take(at));
     Ok(starts.finish())
 }
 
-/// When keyframes are shown, in order, but for the first picture. None where every picture is one: then none
-/// is preferred.
+/// Presentation times of keyframes, in order, except the first frame. Empty if every frame is a keyframe:
+/// then none is preferred.
 ///
-/// Where there are very many, close ones are left out.
+/// Drops close ones if there are very many.
 fn keys(track: &Track, first: i64) -> Vec<i64> {
     let distance_min = i64::from(track.timescale) / ENTRIES_A_SECOND_MAX;
     let mut keys: Vec<i64> = Vec::new();
     let mut are_all = true;
-    for picture in pictures(track) {
-        are_all &= picture.is_key;
-        let is_close = keys.last().is_some_and(|last| picture.at.saturating_sub(*last) < distance_min);
-        if picture.is_key && first < picture.at && !(is_close && ENTRIES_EXACT_MAX <= keys.len()) {
-            keys.push(picture.at);
+    for frame in decodable_frames(track) {
+        are_all &= frame.is_key;
+        let is_close = keys.last().is_some_and(|last| frame.at.saturating_sub(*last) < distance_min);
+        if frame.is_key && first < frame.at && !(is_close && ENTRIES_EXACT_MAX <= keys.len()) {
+            keys.push(frame.at);
         }
     }
     if are_all {
@@ -140,32 +146,32 @@ fn keys(track: &Track, first: i64) -> Vec<i64> {
     keys
 }
 
-/// Chooses where segments begin.
+/// Chooses the start times of segments.
 struct Starts {
     second: i64,
-    /// When the first picture of all is shown.
+    /// Presentation time of the first frame.
     first: i64,
     keys: Vec<i64>,
-    /// Where edits jump, from here on.
-    joints: VecDeque<i64>,
-    /// Where the track ends.
+    /// Edit list jumps, from here on.
+    jumps: VecDeque<i64>,
+    /// End of the track.
     end: i64,
     starts: Vec<i64>,
-    /// Where the stretch begins whose segments are chosen.
-    stretch: i64,
-    /// The last picture that could be the next start and lies before the target.
+    /// Start of the current edit span.
+    span_start: i64,
+    /// The last frame before the target that could be the next start.
     before: Option<i64>,
 }
 
 impl Starts {
-    /// Takes the next picture in the order they are shown.
+    /// Takes the next frame in presentation order.
     ///
-    /// Becomes a start: the picture nearest the target, where no keyframe lies near enough.
+    /// The frame nearest the target becomes a start, if no keyframe is near enough.
     fn take(&mut self, at: i64) {
-        while let Some(joint) = self.joints.pop_front_if(|joint| *joint <= at) {
-            self.join_tail(joint);
-            self.stretch = joint;
-            self.push(joint);
+        while let Some(jump) = self.jumps.pop_front_if(|joint| *joint <= at) {
+            self.join_tail(jump);
+            self.span_start = jump;
+            self.push(jump);
         }
         loop {
             let earliest = self.last().saturating_add(SEGMENT_MIN_S * self.second);
@@ -191,7 +197,7 @@ impl Starts {
         self.take_keys();
     }
 
-    /// Takes keyframes as long as one lies between half the target and twice the target: the nearest to it.
+    /// Takes keyframes, each the nearest to its target, while one is between half and twice the target.
     fn take_keys(&mut self) {
         while let Some(key) = self.near_key() {
             self.starts.push(key);
@@ -200,12 +206,12 @@ impl Starts {
 
     fn near_key(&self) -> Option<i64> {
         let (last, target) = (self.last(), self.target());
-        let wanted = last.saturating_add(target);
-        let stretch_end = self.joints.front().copied().unwrap_or(self.end);
-        let near = last.saturating_add(target / 2)..=wanted.saturating_add(target).min(stretch_end - 1);
-        let behind = self.keys.partition_point(|key| *key < wanted);
-        let around = self.keys[behind.saturating_sub(1)..].iter().take(2).copied();
-        around.filter(|key| near.contains(key)).min_by_key(|key| key.abs_diff(wanted))
+        let preferred = last.saturating_add(target);
+        let span_end = self.jumps.front().copied().unwrap_or(self.end);
+        let near = last.saturating_add(target / 2)..=preferred.saturating_add(target).min(span_end - 1);
+        let behind = self.keys.partition_point(|key| *key < preferred);
+        let neighbours = self.keys[behind.saturating_sub(1)..].iter().take(2).copied();
+        neighbours.filter(|key| near.contains(key)).min_by_key(|key| key.abs_diff(preferred))
     }
 
     fn last(&self) -> i64 {
@@ -222,10 +228,10 @@ impl Starts {
         self.starts
     }
 
-    /// Joins a short last segment of a stretch to the one before it, unless that one would grow too long.
+    /// Joins a short last segment of a span to the one before it, unless that one would grow too long.
     fn join_tail(&mut self, end: i64) {
         if let [.., before, last] = self.starts.as_slice()
-            && self.stretch < *last
+            && self.span_start < *last
             && end - last < SEGMENT_MIN_S * self.second
             && end - before <= super::SEGMENT_MAX_S * self.second
         {
@@ -234,20 +240,19 @@ impl Starts {
     }
 }
 
-/// Segments that begin at these instants, each with the samples that its pictures need. `starts` rises from
-/// 0.
-fn feeds(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, PlanError> {
-    let mut needed: Vec<Option<Range<Place>>> = vec![None; starts.len()];
-    // An edit may begin while a picture is shown that is older.
-    let mut shown_at_0: Option<Picture> = None;
-    for picture in pictures(track) {
-        if picture.at <= 0 && shown_at_0.is_none_or(|shown| shown.at < picture.at) {
-            shown_at_0 = Some(picture);
+/// Segments with these start times, each with the samples that its frames need. `starts` increases from 0.
+fn samples_to_decode(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, PlanError> {
+    let mut needed: Vec<Option<Range<SamplePosition>>> = vec![None; starts.len()];
+    // The presentation may start, through an edit, in the middle of an earlier frame.
+    let mut shown_at_0: Option<DecodableFrame> = None;
+    for frame in decodable_frames(track) {
+        if frame.at <= 0 && shown_at_0.is_none_or(|shown| shown.at < frame.at) {
+            shown_at_0 = Some(frame);
         }
-        if 0 < picture.at {
-            let begun = starts.partition_point(|start| *start <= picture.at);
-            if let Some(needed) = begun.checked_sub(1).and_then(|number| needed.get_mut(number)) {
-                include(needed, &picture);
+        if 0 < frame.at {
+            let started_count = starts.partition_point(|start| *start <= frame.at);
+            if let Some(needed) = started_count.checked_sub(1).and_then(|number| needed.get_mut(number)) {
+                include(needed, &frame);
             }
         }
     }
@@ -267,14 +272,14 @@ fn feeds(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, PlanError> {
         .collect()
 }
 
-fn include(needed: &mut Option<Range<Place>>, picture: &Picture) {
-    let needed = needed.get_or_insert(picture.from..picture.behind);
-    needed.start = needed.start.min(picture.from);
-    needed.end = needed.end.max(picture.behind);
+fn include(needed: &mut Option<Range<SamplePosition>>, frame: &DecodableFrame) {
+    let needed = needed.get_or_insert(frame.from..frame.behind);
+    needed.start = needed.start.min(frame.from);
+    needed.end = needed.end.max(frame.behind);
 }
 
-/// Refuses a segment for which too much would have to be read and decoded.
-fn check_feed(track: &Track, start: i64, needed: &Range<Place>) -> Result<(), PlanError> {
+/// Rejects a segment that needs too much reading and decoding.
+fn check_feed(track: &Track, start: i64, needed: &Range<SamplePosition>) -> Result<(), PlanError> {
     let samples = needed.end.number - needed.start.number;
     let bytes = needed.end.bytes - needed.start.bytes;
     if samples <= FEED_SAMPLES_MAX && bytes <= FEED_BYTES_MAX {

@@ -8,13 +8,13 @@ use crate::index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE};
 
 /// An instant in ticks of some clock.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Instant {
+pub(super) struct MediaTime {
     pub(super) ticks: i64,
     pub(super) timescale: u32,
 }
 
-impl Instant {
-    /// The number of the first frame that starts at or after it.
+impl MediaTime {
+    /// The number of the first frame that starts at or after this instant.
     fn frame(self) -> u64 {
         let samples = u128::try_from(self.ticks).unwrap_or(0) * u128::from(ENCODED_AUDIO_RATE);
         let frame = samples.div_ceil(u128::from(self.timescale.max(1)) * u128::from(ENCODED_AUDIO_FRAME));
@@ -27,27 +27,29 @@ impl Instant {
     }
 }
 
-/// The numbers of the frames at which a track that ends at `end` is cut, from 0 to the first one behind it.
+/// The frame numbers of the cuts of a track that ends at `end`, from 0 to the first frame after it.
 ///
-/// Cuts follow the segments of the video, given with its timescale and cut once more where they are very
-/// long, then come every target length; without video on a grid of the target lengths. `None` for a track
-/// that is too long to be cut.
-pub(super) fn cuts(video: Option<(u32, &[Segment])>, end: Instant) -> Option<Vec<u64>> {
-    let along: Vec<Instant> = match video {
+/// Cuts follow the segments of the video (with its timescale), with additional cuts in very long ones, then
+/// every target length. Without video they are a grid of target lengths. `None` for a track that is too
+/// long.
+pub(super) fn cuts(video: Option<(u32, &[Segment])>, end: MediaTime) -> Option<Vec<u64>> {
+    let video_cuts: Vec<MediaTime> = match video {
         Some((timescale, segments)) => {
             let cuts = cuts_beside(timescale, segments).into_iter();
-            cuts.map(|ticks| Instant { ticks, timescale }).collect()
+            cuts.map(|ticks| MediaTime { ticks, timescale }).collect()
         }
         None => {
-            let zero = Instant { ticks: 0, timescale: ENCODED_AUDIO_RATE };
+            let zero = MediaTime { ticks: 0, timescale: ENCODED_AUDIO_RATE };
             vec![zero.plus(SEGMENT_FIRST_TARGET_S), zero.plus(2 * SEGMENT_FIRST_TARGET_S)]
         }
     };
-    let last = along.last().copied();
+    let last = video_cuts.last().copied();
     let beyond = last.into_iter().flat_map(|last| (1..).map(move |n: i64| last.plus(n * SEGMENT_TARGET_S)));
     let behind = end.frame();
     let mut cuts = vec![0];
-    for frame in along.into_iter().chain(beyond).map(Instant::frame).take_while(|frame| *frame < behind) {
+    for frame in
+        video_cuts.into_iter().chain(beyond).map(MediaTime::frame).take_while(|frame| *frame < behind)
+    {
         if cuts.last().is_some_and(|last| *last < frame) {
             cuts.push(frame);
         }
@@ -56,7 +58,7 @@ pub(super) fn cuts(video: Option<(u32, &[Segment])>, end: Instant) -> Option<Vec
         }
     }
     // A short tail joins the segment before it.
-    let second = Instant { ticks: SEGMENT_MIN_S, timescale: 1 }.frame();
+    let second = MediaTime { ticks: SEGMENT_MIN_S, timescale: 1 }.frame();
     if 1 < cuts.len() && cuts.last().is_some_and(|last| behind - last < second) {
         cuts.pop();
     }

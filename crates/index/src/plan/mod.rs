@@ -1,26 +1,27 @@
-//! Where segments begin and end.
+//! The segment plan: start and end of every segment.
 //!
-//! The plan is made once, from the sample tables alone, and stored with the index: playlists, segments and
-//! addresses all follow it, so they outlive a change of this code. It knows no bytes and no playlist.
+//! The plan is made once, from the sample tables alone, and stored with the index. Playlists, segments and
+//! URLs follow the stored plan, so they stay valid when this code changes. It reads no sample data and no
+//! playlist.
 //!
 //! Begin with [`plan`]. Copied video is cut at sync samples (`video.rs`), copied audio on its packet grid at
-//! the video's cuts (`audio.rs`); encoded renditions are cut anywhere near the targets (`encoded.rs`,
-//! `encoded_audio.rs`); sound from a file of its own is cut along another source (`along.rs`).
+//! the video's cuts (`audio.rs`). Encoded renditions are cut anywhere near the targets (`encoded.rs`,
+//! `encoded_audio.rs`). Audio from a separate file is cut to align with another source (`external_audio.rs`).
 
-mod along;
 mod audio;
 mod encoded;
 mod encoded_audio;
+mod external_audio;
 mod silence;
 #[cfg(test)]
 mod tests;
 mod video;
 
-pub use along::AlongError;
 pub use audio::packets;
 pub(crate) use encoded::segments as encoded_segments;
 pub use encoded::{FEED_BYTES_MAX, FEED_SAMPLES_MAX};
-use encoded_audio::Instant;
+use encoded_audio::MediaTime;
+pub use external_audio::ExternalAudioError;
 pub use silence::{packets_before, silent_packet, silent_stereo};
 pub(crate) use video::factor;
 
@@ -35,15 +36,15 @@ pub enum PlanError {
         /// `video` or `audio`.
         track: &'static str,
     },
-    /// No sample of the video track lets a decoder begin.
+    /// The video track has no sync sample, so no decoder can start.
     #[error("video track has no sync sample to begin at")]
     NoSyncSample,
-    /// Two keyframes lie too far apart to be one segment.
+    /// Two keyframes are too far apart for one segment.
     #[error("keyframes are {seconds} s apart at {at_seconds} s, at most 20 s can be one segment")]
     GopTooLong {
-        /// Where the long segment would begin, in whole seconds.
+        /// Start of the long segment, in whole seconds.
         at_seconds: i64,
-        /// Its length, rounded up to whole seconds.
+        /// Its duration, rounded up to whole seconds.
         seconds: i64,
     },
     /// One segment would hold more samples than [`SEGMENT_SAMPLES_MAX`].
@@ -51,48 +52,47 @@ pub enum PlanError {
     TooManySamples {
         /// `video` or `audio`.
         track: &'static str,
-        /// Which segment.
+        /// Number of the segment.
         number: usize,
-        /// How many samples it would hold.
+        /// Number of its samples.
         samples: u32,
     },
-    /// A video segment has more pictures than ticks, so that some would be shown at no time.
-    #[error("video segment {number} has {samples} pictures in {ticks} ticks")]
+    /// A video segment has more frames than ticks, so some would have a duration of 0.
+    #[error("video segment {number} has {samples} frames in {ticks} ticks")]
     TooShort {
-        /// Which segment.
+        /// Number of the segment.
         number: usize,
-        /// How many pictures it holds.
+        /// Number of its frames.
         samples: u32,
-        /// How many ticks we would write for it.
+        /// Number of its ticks in the output timescale.
         ticks: u64,
     },
-    /// The sound pauses for more ticks than a packet can be said to last.
-    #[error("the sound pauses for {ticks} ticks, at most {} can be said", u32::MAX)]
+    /// The audio pauses for more ticks than the duration of a packet can express.
+    #[error("the audio pauses for {ticks} ticks; at most {} are supported", u32::MAX)]
     PauseTooLong {
-        /// How long.
+        /// Length of the pause in ticks.
         ticks: i64,
     },
-    /// Keyframes lie so far apart that too much would have to be decoded for one segment of an encoded
-    /// rendition.
+    /// Keyframes are so far apart that one segment of an encoded rendition would need too much decoding.
     #[error(
         "the segment at {at_seconds} s needs {samples} frames ({bytes} bytes) from the keyframe before it on, at most {FEED_SAMPLES_MAX} \
          ({FEED_BYTES_MAX} bytes) can be decoded for one"
     )]
     FeedTooLong {
-        /// Where the segment begins, in whole seconds.
+        /// Start of the segment, in whole seconds.
         at_seconds: i64,
-        /// How many samples a decoder would need.
+        /// Number of samples that a decoder would need.
         samples: u32,
-        /// How many bytes those take.
+        /// Size of those samples in bytes.
         bytes: u64,
     },
-    /// An audio track that would have to be encoded says that it lasts for days.
+    /// An audio track that needs encoding declares a duration of days.
     #[error("the audio track lasts {seconds} s")]
     TooLong {
-        /// How long.
+        /// The declared duration in seconds.
         seconds: i64,
     },
-    /// A timescale of zero gives no time at all.
+    /// The timescale is zero.
     #[error("{track} track has timescale 0")]
     NoTimescale {
         /// `video` or `audio`.
@@ -100,38 +100,37 @@ pub enum PlanError {
     },
 }
 
-/// What a segment should last. M-15: 4 s halves the cold wait against 6 s.
+/// Target duration of a segment. M-15: 4 s halves the startup delay against 6 s.
 pub const SEGMENT_TARGET_S: i64 = 4;
-/// What each of the first two should last, for a fast start.
+/// Target duration of each of the first two segments, for a fast start.
 pub const SEGMENT_FIRST_TARGET_S: i64 = 2;
-/// Below this a segment is not worth a request: a shorter tail joins the segment before it.
+/// Shortest segment that is worth a request: a shorter tail joins the segment before it.
 pub const SEGMENT_MIN_S: i64 = 1;
-/// No segment is longer where a keyframe allows to cut it.
+/// Longest segment, if a keyframe allows a cut.
 pub const SEGMENT_MAX_S: i64 = 8;
-/// A longer GOP has no copy rendition.
+/// Longest GOP with a copy rendition.
 pub const GOP_MAX_S: i64 = 20;
-/// 20 s of 600 pictures a second are 12,000; more is damage or an attack on our memory.
+/// 20 s at 600 frames per second are 12,000; more is damage or an attack on the server's memory.
 pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 
-/// The most segments of a track of sound: three days of 4 s. One that says it lasts longer is damaged.
-/// D-0036.
+/// Most segments of an audio track: three days of 4 s. A track that declares more is damaged. D-0036.
 const AUDIO_SEGMENTS_MAX: usize = 1 << 16;
-/// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is
-/// a sync sample.
+/// Sync samples that are all stored: 36 h of GOPs of 2 s. Bounds the memory for recordings in which every
+/// frame is a sync sample.
 const ENTRIES_EXACT_MAX: usize = 1 << 16;
-/// Entries that are kept of each second beyond those: cuts are at least a second apart.
+/// Sync samples per second that are stored beyond those: cuts are at least a second apart.
 const ENTRIES_A_SECOND_MAX: i64 = 4;
 
 /// Cuts the chosen tracks into segments.
 ///
-/// At most one video track is looked at, the first. The ranges of a copied track cover all samples that are
-/// needed to present `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing
-/// before it is shown after it, and nothing after it before it, but for pictures that lead it where the codec
-/// has such: those belong to its segment. Every audio track is cut beside the encoded video, or on a grid of
-/// its own without one and where its segments are very long.
+/// Uses at most one video track, the first. The ranges of a copied track cover all samples that are needed
+/// to present `0..track.end`, in decode order. Each video segment begins at a sync sample. No earlier sample
+/// is presented after it, and no later sample before it, except leading pictures of codecs that have them:
+/// those belong to its segment. Every audio track is cut at the encoded video. Without video, and where its
+/// segments are very long, audio has a grid of its own.
 ///
-/// A track that cannot be copied is marked in `tracks`, with the reason. Same tracks, same plan. Errors: for
-/// tracks that cannot be encoded either, the first of them.
+/// Marks a track that cannot be copied in `tracks`, with the reason. Same tracks, same plan. Errors: that of
+/// the first track that cannot be encoded either.
 pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     let mut plan = video_plan(tracks)?;
     for cut in audio_plans(tracks, &plan.encoded_video) {
@@ -140,10 +139,9 @@ pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     Ok(plan)
 }
 
-/// As [`plan`], less the audio tracks that cannot be cut while another track can: they are taken out of
-/// `tracks`.
+/// As [`plan`], but removes audio tracks that cannot be cut from `tracks` while another track can be cut.
 ///
-/// Errors: those of the video, and that of the first audio track where nothing can be cut.
+/// Errors: those of the video, and that of the first audio track if no track can be cut.
 pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> {
     let mut plan = video_plan(tracks)?;
     let cut = audio_plans(tracks, &plan.encoded_video);
@@ -159,9 +157,9 @@ pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> 
     Ok(plan)
 }
 
-/// Where sound is cut beside these segments of the video, in its ticks: where they end, and on the way
-/// through those that last longer than a GOP may. Those are rare pictures, and nobody waits for half an hour
-/// of sound that is cut along them. D-0054.
+/// The cuts of audio at these segments of the video, in its ticks: their ends, and additional cuts in those
+/// that last longer than the longest GOP. Those are slide shows; without the cuts, a viewer would wait for
+/// half an hour of audio. D-0054.
 fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
     let second = i64::from(timescale);
     let mut cuts = Vec::with_capacity(segments.len());
@@ -175,11 +173,11 @@ fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
             };
             let grid = (1..).map(|n| n * SEGMENT_TARGET_S);
             let within = firsts.iter().copied().chain(grid.skip_while(|at| firsts.contains(at)));
-            let room = AUDIO_SEGMENTS_MAX.saturating_sub(cuts.len());
+            let count_left = AUDIO_SEGMENTS_MAX.saturating_sub(cuts.len());
             let within = within
                 .map(|at| at.saturating_mul(second))
                 .take_while(|at| *at <= len - SEGMENT_MIN_S * second);
-            cuts.extend(within.take(room).map(|at| segment.start + at));
+            cuts.extend(within.take(count_left).map(|at| segment.start + at));
         }
         cuts.push(segment.end);
     }
@@ -207,11 +205,11 @@ fn video_of(tracks: &[Track]) -> Option<&Track> {
     tracks.iter().find(|track| is_video(track))
 }
 
-fn end(track: &Track) -> Instant {
-    Instant { ticks: track.end, timescale: track.timescale }
+fn end(track: &Track) -> MediaTime {
+    MediaTime { ticks: track.end, timescale: track.timescale }
 }
 
-/// The plan with the cuts of the video alone.
+/// The plan with the segments of the video alone.
 fn video_plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     let Some(track) = tracks.iter_mut().find(|track| is_video(track)) else {
         return Ok(SegmentPlan::default());
@@ -224,7 +222,7 @@ fn video_plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     Ok(SegmentPlan { video, encoded_video, ..SegmentPlan::default() })
 }
 
-/// The cuts of every audio track, in order.
+/// The segments of every audio track, in order.
 fn audio_plans(tracks: &mut [Track], video: &[Segment]) -> Vec<Result<AudioPlan, PlanError>> {
     let beside = video_of(tracks).map(|track| (track.timescale, video));
     let audio = tracks.iter_mut().filter_map(|track| match track.media.clone() {
@@ -253,10 +251,9 @@ fn audio_plan(
     Ok(AudioPlan { copy, encoded })
 }
 
-/// The segments of the copy of a track. None, and a mark in the track, where it cannot be copied.
+/// The segments of the copy of a track. Empty, with the reason set in the track, if it cannot be copied.
 ///
-/// Refuses a track without a clock before it is cut. Segments too heavy to be built are a reason not to copy
-/// it.
+/// Rejects a track with timescale 0 before it is cut. Segments that are too heavy to build prevent the copy.
 fn copied(
     name: &'static str,
     track: &mut Track,
@@ -268,7 +265,7 @@ fn copied(
     if track.media.not_copied().is_some() {
         return Ok(Vec::new());
     }
-    match segments(track).and_then(|segments| light(name, segments)) {
+    match segments(track).and_then(|segments| within_sample_limit(name, segments)) {
         Ok(segments) => Ok(segments),
         Err(error) => {
             let not_copied = reason(&error).ok_or(error)?;
@@ -281,8 +278,8 @@ fn copied(
     }
 }
 
-/// The segments, unless one has too many samples.
-fn light(track: &'static str, segments: Vec<Segment>) -> Result<Vec<Segment>, PlanError> {
+/// The segments, or an error if one has too many samples.
+fn within_sample_limit(track: &'static str, segments: Vec<Segment>) -> Result<Vec<Segment>, PlanError> {
     let counts = segments.iter().map(|segment| segment.samples.end.saturating_sub(segment.samples.start));
     match counts.enumerate().find(|(_, samples)| SEGMENT_SAMPLES_MAX < *samples) {
         Some((number, samples)) => Err(PlanError::TooManySamples { track, number, samples }),
@@ -290,7 +287,7 @@ fn light(track: &'static str, segments: Vec<Segment>) -> Result<Vec<Segment>, Pl
     }
 }
 
-/// Why the copy that an error refuses is not made, where the track may be encoded.
+/// The reason, for an error of the copy that still allows encoding.
 fn reason(error: &PlanError) -> Option<NotCopied> {
     use NotCopiedReason::{LongGop, Timing};
     Some(match error {
@@ -301,7 +298,7 @@ fn reason(error: &PlanError) -> Option<NotCopied> {
         PlanError::TooManySamples { track: "audio", samples, .. } => {
             NotCopied::new(Timing, format!("{samples} packets in one segment"))
         }
-        PlanError::PauseTooLong { .. } => NotCopied::new(Timing, "the sound pauses too long"),
+        PlanError::PauseTooLong { .. } => NotCopied::new(Timing, "the audio pauses too long"),
         PlanError::Empty { .. }
         | PlanError::TooManySamples { .. }
         | PlanError::TooShort { .. }
@@ -311,9 +308,9 @@ fn reason(error: &PlanError) -> Option<NotCopied> {
     })
 }
 
-/// When a sample is presented on the common timeline, in the track's ticks.
+/// Presentation time of a sample on the common timeline, in the track's ticks.
 ///
-/// Saturates: a time that far off is damage, and it ends as a cut that is never reached.
+/// Saturates: such a time is damage, and gives a cut that is never reached.
 pub fn presented_at(track: &Track, sample: &Sample) -> i64 {
     sample.pts.saturating_add(track.shift)
 }

@@ -1,7 +1,7 @@
-//! Packets that decode to silence, for the time before a late track begins.
+//! Silent packets for the time before a late audio track begins.
 //!
-//! A player waits for sound before it shows pictures, or skips ahead to where there is sound: a track that
-//! begins late has to begin at 0 all the same.
+//! A player waits for audio before it shows video, or skips ahead to the first audio. So a track that begins
+//! late must still begin at 0.
 
 use super::{packets, presented_at};
 use crate::codec::opus;
@@ -21,7 +21,7 @@ enum Element {
 /// Closes a raw data block. ISO/IEC 14496-3, table 4.85.
 const END: u32 = 7;
 
-/// The elements of the usual layout of so many channels. ISO/IEC 14496-3, table 1.19.
+/// The elements of the usual layout for this number of channels. ISO/IEC 14496-3, table 1.19.
 fn elements(channels: u32) -> Option<&'static [Element]> {
     use Element::{Low, Pair, Single};
     Some(match channels {
@@ -36,8 +36,8 @@ fn elements(channels: u32) -> Option<&'static [Element]> {
     })
 }
 
-/// A silent packet of the codec and layout of a track, and how many samples it has; `None` for a layout we do
-/// not know.
+/// A silent packet of the codec and layout of a track, and its number of samples; `None` for an unknown
+/// layout.
 pub fn silent_packet(audio: &AudioTrack) -> Option<(Vec<u8>, u32)> {
     if audio.codec == opus::CODEC {
         opus::silent_packet(audio.channels, audio.packet_samples)
@@ -46,12 +46,12 @@ pub fn silent_packet(audio: &AudioTrack) -> Option<(Vec<u8>, u32)> {
     }
 }
 
-/// A packet of AAC-LC that is silent, in stereo.
+/// A silent packet of AAC-LC in stereo.
 pub fn silent_stereo() -> Vec<u8> {
     silent_aac(2).expect("stereo is a layout we know")
 }
 
-/// A packet of AAC-LC that is silent whatever its rate.
+/// A silent packet of AAC-LC for any sample rate.
 ///
 /// No band is coded (`max_sfb` 0), so there is nothing to scale and no spectrum. ISO/IEC 14496-3, 4.4.2.
 fn silent_aac(channels: u32) -> Option<Vec<u8>> {
@@ -79,9 +79,9 @@ fn silent_aac(channels: u32) -> Option<Vec<u8>> {
     Some(bits.bytes)
 }
 
-/// How many silent packets stand in front of a segment's own, and how many ticks one lasts.
+/// Number of silent packets before the packets of a segment, and the ticks of one.
 ///
-/// None where the segment begins with a packet, and none where less than a packet is missing.
+/// Zero where the segment begins with a packet, and where less than a packet is missing.
 pub fn packets_before(track: &Track, audio: &AudioTrack, segment: &Segment) -> (u32, u32) {
     let Some((_, samples)) = silent_packet(audio) else { return (0, 1) };
     let ticks = packet_ticks(track, audio, samples);
@@ -95,18 +95,18 @@ pub fn packets_before(track: &Track, audio: &AudioTrack, segment: &Segment) -> (
     (u32::try_from(count).unwrap_or(u32::MAX), ticks)
 }
 
-/// How long one silent packet lasts in the track's ticks; `None` where we cannot make silence.
+/// Duration of one silent packet in the track's ticks; `None` if silence is not possible for the codec.
 pub(super) fn silent_ticks(track: &Track, audio: &AudioTrack) -> Option<u32> {
     silent_packet(audio).map(|(_, samples)| packet_ticks(track, audio, samples))
 }
 
-/// How long a packet of so many samples lasts in the track's ticks, rounded down, at least 1.
+/// Duration of a packet with this number of samples in the track's ticks, rounded down, at least 1.
 fn packet_ticks(track: &Track, audio: &AudioTrack, samples: u32) -> u32 {
     let ticks = u64::from(samples) * u64::from(track.timescale) / u64::from(audio.sample_rate.max(1));
     u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
 }
 
-/// Bits from the highest to the lowest; what is left of the last byte is 0.
+/// Writes bits from the highest to the lowest; the unused bits of the last byte are 0.
 #[derive(Debug, Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -115,11 +115,11 @@ struct Bits {
 
 impl Bits {
     fn put(&mut self, value: u32, count: u32) {
-        for place in (0..count).rev() {
+        for shift in (0..count).rev() {
             if self.len.is_multiple_of(8) {
                 self.bytes.push(0);
             }
-            let bit = u8::try_from(value >> place & 1).expect("one bit");
+            let bit = u8::try_from(value >> shift & 1).expect("one bit");
             *self.bytes.last_mut().expect("pushed above") |= bit << (7 - self.len % 8);
             self.len += 1;
         }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silent_packets_are_these_bytes() {
+    fn silent_packets_match_known_bytes() {
         // One channel: three bits SCE, four of tag, 22 zeros, END.
         assert_eq!(silent_aac(1), Some(vec![0, 0, 0, 0b0000_0111]));
         // Two: CPE, tag, common window, 35 zeros, END.

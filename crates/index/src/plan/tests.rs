@@ -1,7 +1,7 @@
-//! Cuts of hand-made tracks, and properties over many.
+//! Segments of hand-made tracks, and properties over generated ones.
 
-mod along;
 mod encoded;
+mod external_audio;
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ fn track(media: TrackMedia, samples: impl IntoIterator<Item = Sample>, timescale
         media,
         samples: builder.finish(),
         configurations: Vec::new(),
-        joints: Vec::new(),
+        edit_points: Vec::new(),
         shift: 0,
         end,
         bitrate_average: 0,
@@ -68,11 +68,10 @@ fn sample(pts: i64, duration: u32, is_sync: bool) -> Sample {
     Sample { dts: pts, pts, duration, object: 0, offset: 0, size: 1, is_sync }
 }
 
-/// A video of 10 pictures a second with keyframes at these milliseconds.
+/// A video of 10 frames per second with keyframes at these milliseconds.
 fn video(keys_ms: &[i64], end_ms: i64) -> Track {
-    let pictures =
-        (0..end_ms / 100).map(|number| sample(number * 100, 100, keys_ms.contains(&(number * 100))));
-    track(video_media(), pictures, TIMESCALE)
+    let frames = (0..end_ms / 100).map(|number| sample(number * 100, 100, keys_ms.contains(&(number * 100))));
+    track(video_media(), frames, TIMESCALE)
 }
 
 /// Audio packets of 1024 samples at 48 kHz.
@@ -91,35 +90,35 @@ fn check_cuts(keys_ms: &[i64], end_ms: i64, expected: &[i64]) {
 }
 
 #[test]
-fn the_first_two_segments_are_short_where_keyframes_permit() {
+fn first_two_segments_are_short_if_keyframes_permit() {
     let every_two: Vec<i64> = (0..10).map(|number| number * 2000).collect();
     check_cuts(&every_two, 20_000, &[0, 2000, 4000, 8000, 12_000, 16_000]);
     let every_half: Vec<i64> = (0..40).map(|number| number * 500).collect();
-    // Half the median GOP early is near enough, which adds up.
+    // Half the median GOP too early is near enough; the differences accumulate.
     check_cuts(&every_half, 12_000, &[0, 2000, 4000, 8000]);
     let every_five = [0, 5000, 10_000];
     check_cuts(&every_five, 15_000, &[0, 5000, 10_000]);
 }
 
 #[test]
-fn a_keyframe_within_half_a_gop_of_the_target_is_cut_at() {
-    // Median GOP 3 s: the target of 4 s is met from 2.5 s on.
+fn segment_is_cut_at_keyframe_near_target() {
+    // Median GOP 3 s: the target of 4 s accepts keyframes from 2.5 s on.
     check_cuts(&[0, 3000, 6000, 9000, 12_000], 15_000, &[0, 3000, 6000, 9000, 12_000]);
 }
 
 #[test]
-fn no_segment_is_longer_than_eight_seconds_where_a_keyframe_allows_a_cut() {
-    // Without the cut at 9.0 s, which comes too early, the segment would last until 16.1 s.
+fn segments_stay_below_eight_seconds_if_keyframes_permit() {
+    // Without the cut at 9.0 s, which is too early, the segment would last until 16.1 s.
     check_cuts(&[0, 2000, 4000, 5500, 8000, 9000, 16_100], 17_600, &[0, 2000, 4000, 8000, 9000, 16_100]);
 }
 
 #[test]
-fn a_long_gop_is_one_segment() {
+fn long_gop_is_one_segment() {
     check_cuts(&[0, 10_400, 30_400], 32_000, &[0, 10_400, 30_400]);
 }
 
 #[test]
-fn many_short_gops_among_long_ones_do_not_make_tiny_segments() {
+fn short_gops_between_long_gops_give_no_tiny_segments() {
     check_cuts(
         &[0, 9000, 9200, 18_400, 18_600, 27_800, 36_900],
         45_000,
@@ -129,18 +128,18 @@ fn many_short_gops_among_long_ones_do_not_make_tiny_segments() {
 }
 
 #[test]
-fn a_short_tail_joins_the_segment_before_it() {
+fn short_tail_joins_the_previous_segment() {
     check_cuts(&[0, 2000, 4000, 8000], 8900, &[0, 2000, 4000]);
     check_cuts(&[0, 2000, 4000, 8000], 9000, &[0, 2000, 4000, 8000]);
     check_cuts(&[0], 300, &[0]);
 }
 
 #[test]
-fn a_short_tail_stays_where_joining_would_make_the_segment_too_long() {
+fn short_tail_stays_separate_when_joining_exceeds_maximum_length() {
     check_cuts(&[0, 9000], 9500, &[0, 9000]);
 }
 
-/// Why the one track is not copied. Its plan has no copy then.
+/// The reason why a single track is not copied. Its plan then has no copy.
 fn not_copied(track: Track) -> (NotCopiedReason, String) {
     let mut tracks = [track];
     let plan = plan(&mut tracks).unwrap();
@@ -150,7 +149,7 @@ fn not_copied(track: Track) -> (NotCopiedReason, String) {
 }
 
 #[test]
-fn a_gop_above_twenty_seconds_is_not_copied() {
+fn gop_above_twenty_seconds_is_not_copied() {
     assert_eq!(plan(&mut [video(&[0, 20_000], 22_000)]).map(|plan| starts(&plan.video)), Ok(vec![0, 20_000]));
     assert_eq!(
         not_copied(video(&[0, 2000, 22_100], 24_000)),
@@ -160,7 +159,7 @@ fn a_gop_above_twenty_seconds_is_not_copied() {
 }
 
 #[test]
-fn pictures_before_the_first_keyframe_are_left_out_and_the_first_one_shown_waits_for_nobody() {
+fn samples_before_first_keyframe_are_dropped() {
     let plan = plan(&mut [video(&[500, 2500], 4000)]).unwrap();
     assert_eq!(
         plan.video,
@@ -172,7 +171,7 @@ fn pictures_before_the_first_keyframe_are_left_out_and_the_first_one_shown_waits
 }
 
 #[test]
-fn an_edit_that_starts_inside_a_gop_keeps_that_gop_from_its_keyframe() {
+fn edit_start_inside_a_gop_includes_its_keyframe() {
     let mut video = video(&[0, 2000, 4000, 6000], 8000);
     video.shift = -2500;
     video.end = 5500;
@@ -188,7 +187,7 @@ fn an_edit_that_starts_inside_a_gop_keeps_that_gop_from_its_keyframe() {
 }
 
 #[test]
-fn a_trailing_edit_leaves_out_what_nobody_needs() {
+fn trailing_edit_drops_unreferenced_samples() {
     let mut video = video(&[0, 2000, 4000], 6000);
     video.end = 3050;
     let plan = plan(&mut [video]).unwrap();
@@ -202,7 +201,7 @@ fn a_trailing_edit_leaves_out_what_nobody_needs() {
 }
 
 #[test]
-fn a_sync_sample_with_leading_pictures_is_no_cut() {
+fn open_gop_sync_sample_is_not_a_cut() {
     // I P B B of 500 ms each, the second I with leading pictures, the third without.
     let times = [(0, true), (1500, false), (500, false), (1000, false)];
     let open = [(3000, true), (2000, false), (2500, false), (3500, false)];
@@ -216,7 +215,7 @@ fn a_sync_sample_with_leading_pictures_is_no_cut() {
 }
 
 #[test]
-fn tracks_that_present_nothing_are_refused() {
+fn empty_track_is_rejected() {
     assert_eq!(plan(&mut [video(&[], 0)]), Err(PlanError::Empty { track: "video" }));
     assert_eq!(plan(&mut [audio(0)]), Err(PlanError::Empty { track: "audio" }));
     let mut skipped = video(&[0], 4000);
@@ -229,7 +228,7 @@ fn tracks_that_present_nothing_are_refused() {
 }
 
 #[test]
-fn a_segment_of_too_many_samples_is_refused() {
+fn segment_over_sample_limit_is_rejected() {
     let samples = (0..70_000).map(|number| sample(number, 1, number == 0));
     assert_eq!(
         plan(&mut [track(video_media(), samples, 10_000)]),
@@ -238,7 +237,7 @@ fn a_segment_of_too_many_samples_is_refused() {
 }
 
 #[test]
-fn audio_is_cut_at_the_first_packet_at_or_after_each_cut_of_the_video() {
+fn audio_is_cut_at_first_packet_after_each_video_cut() {
     let plan = plan(&mut [video(&[0, 2000, 4000, 8000], 12_000), audio(563)]).unwrap();
     // 2 s are 93.75 packets, 4 s 187.5, 8 s exactly 375.
     assert_eq!(
@@ -253,14 +252,14 @@ fn audio_is_cut_at_the_first_packet_at_or_after_each_cut_of_the_video() {
 }
 
 #[test]
-fn audio_alone_is_cut_at_two_four_and_every_four_seconds() {
+fn audio_only_is_cut_at_two_then_every_four_seconds() {
     let plan = plan(&mut [audio(800)]).unwrap();
     let packets: Vec<_> = plan.audio[0].iter().map(|segment| segment.samples.clone()).collect();
     assert_eq!(packets, [0..94, 94..188, 188..375, 375..563, 563..750, 750..800]);
 }
 
 #[test]
-fn audio_that_outlasts_the_video_goes_on_every_four_seconds() {
+fn audio_after_the_video_end_is_cut_every_four_seconds() {
     let plan = plan(&mut [video(&[0, 2000], 3000), audio(600)]).unwrap();
     let packets: Vec<_> = plan.audio[0].iter().map(|segment| segment.samples.clone()).collect();
     // Cuts at 2 s, at the video's end, then at 7 and 11 s.
@@ -268,7 +267,7 @@ fn audio_that_outlasts_the_video_goes_on_every_four_seconds() {
 }
 
 #[test]
-fn audio_keeps_its_priming_and_no_more_than_a_decoder_needs() {
+fn audio_starts_with_priming_and_decoder_preroll() {
     let mut primed = audio(200);
     (primed.shift, primed.end) = (-1024, 199 * 1024);
     assert_eq!(
@@ -279,13 +278,13 @@ fn audio_keeps_its_priming_and_no_more_than_a_decoder_needs() {
     assert_eq!(plan(&mut [primed]).unwrap().audio[0][0].samples.start, 48);
 }
 
-/// Audio that begins at 5 s beside a video of 12 s with cuts at 2, 4 and 8 s.
+/// Audio that begins at 5 s, next to a video of 12 s with cuts at 2, 4 and 8 s.
 fn plan_of_late_audio(channels: u32) -> Vec<Segment> {
     let mut late = audio(300);
     late.shift = 5 * 48_000;
     late.end += late.shift;
-    let TrackMedia::Audio(sound) = &mut late.media else { unreachable!("made so") };
-    sound.channels = channels;
+    let TrackMedia::Audio(audio_track) = &mut late.media else { unreachable!("made so") };
+    audio_track.channels = channels;
     plan(&mut [video(&[0, 2000, 4000, 8000], 12_000), late]).unwrap().audio.remove(0)
 }
 
@@ -303,7 +302,7 @@ fn late_audio_has_silent_segments_until_it_begins() {
 }
 
 #[test]
-fn late_audio_of_an_unknown_layout_gives_the_wait_to_its_first_segment() {
+fn late_audio_without_known_layout_extends_first_segment() {
     assert_eq!(starts(&plan_of_late_audio(7)), [0, 5 * 48_000 + 141 * 1024]);
 }
 
@@ -317,21 +316,21 @@ fn audio_that_begins_long_after_the_video_is_not_copied() {
     assert_eq!((plan.video.len(), plan.audio), (2, vec![vec![]]));
     let reason = NotCopied::new(NotCopiedReason::Timing, "93562 packets in one segment");
     assert_eq!(tracks[1].media.not_copied(), Some(&reason));
-    // Encoded it is silent in every segment until it begins.
+    // Its encoded rendition is silent in every segment until it begins.
     assert_eq!(plan.encoded_audio[0][..4], [0, 94, 188, 375]);
     assert_eq!(plan.encoded_audio[0].last(), Some(&(2000 * 48_000_u64 + 300 * 1024).div_ceil(1024)));
 }
 
 #[test]
-fn packets_of_less_than_half_their_samples_are_left_out() {
+fn mostly_trimmed_audio_packets_are_dropped() {
     let packets = [(0, 1024), (1024, 1), (1025, 511), (1536, 512), (2048, 1024), (3072, 3)];
     let track = track(audio_media(), packets.map(|(pts, duration)| sample(pts, duration, true)), 48_000);
     let TrackMedia::Audio(audio) = &track.media else { unreachable!("made above") };
-    let kept: Vec<_> = packets_kept(&track, audio);
-    assert_eq!(kept, [0, 3, 4, 5]);
+    let numbers: Vec<_> = copied_packets(&track, audio);
+    assert_eq!(numbers, [0, 3, 4, 5]);
 }
 
-fn packets_kept(track: &Track, audio: &AudioTrack) -> Vec<u32> {
+fn copied_packets(track: &Track, audio: &AudioTrack) -> Vec<u32> {
     packets(track, audio, 0..track.samples.len()).map(|(number, _)| number).collect()
 }
 
@@ -346,26 +345,27 @@ fn assert_covering(segments: &[Segment], end: i64) {
     for segment in segments {
         assert!(segment.start < segment.end, "{segment:?}");
     }
-    // Only in front may segments be silent.
+    // Only the first segments may be silent.
     assert!(segments.iter().map(|segment| segment.samples.is_empty()).is_sorted_by(|one, next| one >= next));
     assert!(!segments.last().unwrap().samples.is_empty());
 }
 
-/// A video of closed GOPs, each with its pictures reordered at random, and what skips its start.
+/// A video of closed GOPs, each with its frames in random order, and the length that an edit skips.
 fn any_video() -> impl Strategy<Value = Track> {
     let gop = prop::collection::vec(1..400_u32, 1..40).prop_shuffle();
     (prop::collection::vec(gop, 1..30), 0..4000_i64).prop_map(|(gops, skipped)| {
         let mut samples = Vec::new();
         let mut at = 0;
         for durations in gops {
-            let mut pictures: Vec<_> = Vec::new();
+            let mut frames: Vec<_> = Vec::new();
             for duration in durations {
-                pictures.push(sample(at, duration, pictures.is_empty()));
+                frames.push(sample(at, duration, frames.is_empty()));
                 at += i64::from(duration);
             }
-            // The keyframe stays in front; those behind it are decoded in another order than shown.
-            pictures[1..].sort_by_key(|picture| (picture.pts / 700, -picture.pts));
-            samples.extend(pictures);
+            // The keyframe stays first; the decode order of the others differs from their presentation
+            // order.
+            frames[1..].sort_by_key(|frame| (frame.pts / 700, -frame.pts));
+            samples.extend(frames);
         }
         let mut track = track(video_media(), samples, TIMESCALE);
         track.shift = -skipped.min(track.end - 1);
@@ -424,7 +424,7 @@ proptest! {
     }
 
     #[test]
-    fn any_times_end_in_an_answer(
+    fn plan_never_panics(
         samples in prop::collection::vec((any::<i64>(), any::<u32>(), any::<bool>()), 0..50),
         shift: i64,
         end: i64,
@@ -439,27 +439,27 @@ proptest! {
 }
 
 #[test]
-fn a_pause_of_sound_that_no_packet_can_last_is_not_copied() {
+fn audio_gap_over_packet_duration_limit_is_not_copied() {
     let paused = |ticks: i64| {
         let packets = [0, 1024, 2048 + ticks].map(|at| sample(at, 1024, true));
         track(audio_media(), packets, 48_000)
     };
     let longest = i64::from(u32::MAX) - 1024;
     assert_eq!(plan(&mut [paused(longest)]).map(|plan| plan.audio[0].is_empty()), Ok(false));
-    let reason = (NotCopiedReason::Timing, "the sound pauses too long".into());
+    let reason = (NotCopiedReason::Timing, "the audio pauses too long".into());
     assert_eq!(not_copied(paused(longest + 1)), reason);
 }
 
 #[test]
-fn a_segment_with_more_pictures_than_ticks_is_refused() {
-    // Decoded as I P B B B: the picture that is shown at 1 ms is the last one.
-    let pictures = [0, 400, 300, 200, 1].map(|at| sample(at, 100, at == 0));
-    let mut reordered = track(video_media(), pictures, TIMESCALE);
+fn segment_with_more_samples_than_ticks_is_rejected() {
+    // Decoded as I P B B B: the frame presented at 1 ms is the last one.
+    let frames = [0, 400, 300, 200, 1].map(|at| sample(at, 100, at == 0));
+    let mut reordered = track(video_media(), frames, TIMESCALE);
     reordered.end = 5;
     assert!(plan(&mut [reordered.clone()]).is_ok());
     reordered.end = 4;
     assert_eq!(plan(&mut [reordered.clone()]), Err(PlanError::TooShort { number: 0, samples: 5, ticks: 4 }));
-    // Where pictures in front are hidden the clock is finer.
+    // Hidden leading frames make the clock finer.
     reordered.shift = -1;
     assert!(plan(&mut [reordered]).is_ok());
 }

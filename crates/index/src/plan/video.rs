@@ -6,18 +6,19 @@ use super::{
 };
 use crate::index::{Track, TrackMedia};
 
-/// Below this many ticks a second, pictures that an edit skips would take too long even at one tick each.
+/// Ticks per second below which frames that an edit skips take too long even at one tick each.
 const SKIPPING_TIMESCALE_MIN: u32 = 90_000;
 
 /// A sync sample at which a segment may begin.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct CutCandidate {
     sample: u32,
-    /// When it, or a picture that leads it, is first shown on the common timeline; 0 for the one in front.
+    /// Presentation time, on the common timeline, of the sample or of its earliest leading picture; 0 for
+    /// the first entry.
     at: i64,
-    /// When it is itself shown.
+    /// Presentation time of the sample itself.
     keyframe_at: i64,
-    /// When the last picture before it in decode order is shown.
+    /// Latest presentation time of the frames before it in decode order.
     before: i64,
 }
 
@@ -34,7 +35,7 @@ pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
         .zip(ends)
         .map(|(cut, (sample, at))| Segment { samples: cut.sample..sample, start: cut.at, end: at })
         .collect();
-    check_room(track, &segments)?;
+    check_tick_count(track, &segments)?;
     match segments.iter().find(|segment| GOP_MAX_S * second < segment.end - segment.start) {
         None => Ok(segments),
         Some(long) => Err(PlanError::GopTooLong {
@@ -44,9 +45,9 @@ pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
     }
 }
 
-/// Refuses segments without a tick for each picture: an end that an edit moved into the first instants, or a
-/// damaged clock.
-fn check_room(track: &Track, segments: &[Segment]) -> Result<(), PlanError> {
+/// Rejects segments with fewer ticks than frames: an edit moved the end into the first instants, or the
+/// clock is damaged.
+fn check_tick_count(track: &Track, segments: &[Segment]) -> Result<(), PlanError> {
     let factor = u64::from(factor(track, segments.first()));
     for (number, segment) in segments.iter().enumerate() {
         let samples = segment.samples.end.saturating_sub(segment.samples.start);
@@ -58,16 +59,16 @@ fn check_room(track: &Track, segments: &[Segment]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The sync samples at which a cut loses no picture and shows none twice, the first one moved to 0, and the
-/// end of the samples that are needed.
+/// The sync samples at which a cut neither loses nor repeats a frame, the first one moved to 0, and the end
+/// of the samples that are needed.
 ///
-/// No sample before such a one in decode order is shown after it or what follows it. Where the codec has no
-/// leading pictures, none after it is shown before it either; where it has, the entry begins with the
-/// earliest of them. Where there are very many, close ones are left out.
-fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
-    let mut entries: Vec<Entry> = Vec::new();
+/// No earlier sample in decode order is presented after such a sample or after those that follow it. If the
+/// codec has no leading pictures, no later sample is presented before it either. Otherwise the entry begins
+/// with the earliest of its leading pictures. Drops close entries if there are very many.
+fn entries(track: &Track) -> Result<(Vec<CutCandidate>, u32), PlanError> {
+    let mut entries: Vec<CutCandidate> = Vec::new();
     let mut samples_end = 0;
-    let has_leading = matches!(&track.media, TrackMedia::Video(video) if video.has_leading_pictures());
+    let has_leading = matches!(&track.media, TrackMedia::Video(video) if video.has_leading_samples());
     let mut latest = i64::MIN;
     for (number, sample) in (0..).zip(track.samples.range(0..track.samples.len())) {
         let at = presented_at(track, &sample);
@@ -75,11 +76,11 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
             samples_end = number + 1;
         }
         if sample.is_sync && latest < at {
-            let entry = Entry { sample: number, at, keyframe_at: at, before: latest };
+            let entry = CutCandidate { sample: number, at, keyframe_at: at, before: latest };
             keep(&mut entries, entry, track.timescale);
         } else {
-            // Pictures that lead: whoever begins at this entry lacks what they refer to, and knows it or does
-            // not.
+            // Leading pictures: a decoder that starts at this entry lacks their references. Some codecs skip
+            // them, others show them corrupted.
             while let Some(entry) = entries.last_mut().filter(|entry| at < entry.at) {
                 if has_leading && entry.before < at {
                     entry.at = at;
@@ -94,7 +95,7 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
         return Err(PlanError::Empty { track: "video" });
     }
 
-    // What an edit skips is needed from the last keyframe on, no further.
+    // Skipped frames are needed only from the last keyframe before the edit on.
     let shown_from = entries.partition_point(|entry| entry.keyframe_at <= 0).saturating_sub(1);
     entries.drain(..shown_from);
     entries.retain(|entry| entry.at < track.end);
@@ -102,23 +103,23 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
     Ok((entries, samples_end))
 }
 
-/// Adds an entry, unless enough are there.
-fn keep(entries: &mut Vec<Entry>, entry: Entry, timescale: u32) {
+/// Adds an entry, unless there are already enough close to it.
+fn keep(entries: &mut Vec<CutCandidate>, entry: CutCandidate, timescale: u32) {
     let distance_min = i64::from(timescale) / ENTRIES_A_SECOND_MAX;
     let is_many = ENTRIES_EXACT_MAX <= entries.len();
     match entries.as_mut_slice() {
-        // Of those that an edit skips only the last is used.
+        // Only the last of those that an edit skips is used.
         [_, .., last] if last.keyframe_at <= 0 && entry.keyframe_at <= 0 => *last = entry,
         [.., last] if 0 < last.at && entry.at - last.at < distance_min && is_many => {}
         _ => entries.push(entry),
     }
 }
 
-/// Picks the entries that become cuts. `entries` is not empty and rises in both fields.
-fn choose(entries: &[Entry], end: i64, timescale: u32) -> Vec<Entry> {
+/// Chooses the entries that become cuts. `entries` is not empty and increases in both fields.
+fn choose(entries: &[CutCandidate], end: i64, timescale: u32) -> Vec<CutCandidate> {
     let second = i64::from(timescale);
     let slack = median_gop(entries, end) / 2;
-    let mut cuts: Vec<Entry> = Vec::with_capacity(entries.len().min(4096));
+    let mut cuts: Vec<CutCandidate> = Vec::with_capacity(entries.len().min(4096));
     let mut last = 0;
     for (index, entry) in entries.iter().enumerate() {
         if index == 0 {
@@ -126,8 +127,8 @@ fn choose(entries: &[Entry], end: i64, timescale: u32) -> Vec<Entry> {
             continue;
         }
         let target = second * if cuts.len() <= 2 { SEGMENT_FIRST_TARGET_S } else { SEGMENT_TARGET_S };
-        // Where GOPs are long and a few short, half the median exceeds the target: then every keyframe would
-        // be due.
+        // With mostly long GOPs and a few short ones, half the median exceeds the target. Then every
+        // keyframe would be due.
         let is_due = (target - slack).max(SEGMENT_MIN_S * second) <= entry.at - last;
         let next = entries.get(index + 1).map_or(end, |next| next.at);
         let is_last_chance = SEGMENT_MAX_S * second < next - last;
@@ -139,8 +140,8 @@ fn choose(entries: &[Entry], end: i64, timescale: u32) -> Vec<Entry> {
     cuts
 }
 
-/// Median distance of neighbouring entries, the end of the track counted as one.
-fn median_gop(entries: &[Entry], end: i64) -> i64 {
+/// Median distance of consecutive entries, the end of the track counted as one.
+fn median_gop(entries: &[CutCandidate], end: i64) -> i64 {
     let next = entries.iter().skip(1).map(|entry| entry.at).chain([end]);
     let mut gops: Vec<i64> = entries.iter().zip(next).map(|(entry, next)| next - entry.at).collect();
     let middle = gops.len() / 2;
@@ -148,7 +149,7 @@ fn median_gop(entries: &[Entry], end: i64) -> i64 {
 }
 
 /// Joins a short last segment to the one before it, unless that one would grow too long.
-fn merge_tail(cuts: &mut Vec<Entry>, end: i64, timescale: u32) {
+fn merge_tail(cuts: &mut Vec<CutCandidate>, end: i64, timescale: u32) {
     let second = i64::from(timescale);
     if let [.., before, last] = cuts.as_slice()
         && end - last.at < SEGMENT_MIN_S * second
@@ -158,13 +159,13 @@ fn merge_tail(cuts: &mut Vec<Entry>, end: i64, timescale: u32) {
     }
 }
 
-/// Ticks we write for one tick of a video track whose first segment is this one.
+/// Output ticks per source tick of a video track with this first segment.
 pub(crate) fn factor(track: &Track, first: Option<&Segment>) -> u32 {
-    if hides_pictures(track, first) { SKIPPING_TIMESCALE_MIN.div_ceil(track.timescale.max(1)) } else { 1 }
+    if hides_frames(track, first) { SKIPPING_TIMESCALE_MIN.div_ceil(track.timescale.max(1)) } else { 1 }
 }
 
-/// Whether the first segment begins with pictures from before 0.
-fn hides_pictures(track: &Track, first: Option<&Segment>) -> bool {
+/// Whether the first segment begins with frames from before 0.
+fn hides_frames(track: &Track, first: Option<&Segment>) -> bool {
     first
         .and_then(|segment| track.samples.get(segment.samples.start))
         .is_some_and(|sample| presented_at(track, &sample) < 0)

@@ -1,92 +1,93 @@
-//! Whole sources, shown one after another.
+//! Joins whole sources into one presentation.
 
 use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
-use super::splice::{Clock, Instant, Spliced, splice_sound, splice_video};
+use super::splice::{JoinTimescale, MediaTime, Spliced, splice_audio, splice_video};
 use crate::index::{
-    Index, LEFT_OUT_MAX, OBJECTS_MAX, PARTS_MAX, Part, SampleObject, Segment, SegmentPlan, SourceName, Track,
-    default_audio,
+    Index, OBJECTS_MAX, PARTS_MAX, Part, SKIPPED_TRACKS_MAX, SampleObject, Segment, SegmentPlan, SourceName,
+    Track, default_audio,
 };
-use crate::plan::{AlongError, PlanError, encoded_segments};
+use crate::plan::{ExternalAudioError, PlanError, encoded_segments};
 
-/// A source that is shown as a whole.
+/// A whole source as a part of a presentation.
 #[derive(Debug, Clone, Copy)]
 pub struct JoinedPart<'a> {
-    /// Its name, under which its objects are found.
+    /// Name of the source, used to find its objects.
     pub source: SourceName,
     /// Its index.
     pub index: &'a Index,
 }
 
-/// Why sources cannot be shown one after another.
+/// Why sources cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// There is nothing to join.
+    /// The list of parts is empty.
     #[error("there are no parts")]
-    Nothing,
-    /// A part is a presentation itself: its own parts are to be joined.
+    NoParts,
+    /// A part is itself a joined presentation. Join its parts instead.
     #[error("part {part} is not one whole source")]
-    NotWhole {
-        /// Which one, counted from 0.
+    NotSingleSource {
+        /// Number of the part, counted from 0.
         part: usize,
     },
-    /// More than [`PARTS_MAX`] parts, or more objects or samples than one index holds.
+    /// More than [`PARTS_MAX`] parts, or more objects or samples than one index can have.
     #[error("there are too many parts; at most {PARTS_MAX} can be joined")]
     TooMany,
     /// A part has no video.
     #[error("part {part} has no video")]
     NoVideo {
-        /// Which one, counted from 0.
+        /// Number of the part, counted from 0.
         part: usize,
     },
-    /// Some parts have sound and others none, or that of a part is not copied.
-    #[error("the sound of part {part} cannot be joined to that of the others")]
-    Sound {
-        /// Which one, counted from 0.
+    /// Some parts have audio and others have none, or the audio of a part is not copied.
+    #[error("the audio of part {part} cannot be joined to that of the others")]
+    Audio {
+        /// Number of the part, counted from 0.
         part: usize,
     },
-    /// A track of a part has no samples that are shown.
+    /// A track of a part has no presented samples.
     #[error("part {part} has a track in which nothing is shown")]
     Empty {
-        /// Which one, counted from 0.
+        /// Number of the part, counted from 0.
         part: usize,
     },
-    /// The sound of a part cannot be cut along its video.
-    #[error("the sound of part {part} cannot be cut along its video")]
-    Along {
-        /// Which one, counted from 0.
+    /// The audio of a part cannot be cut at the segments of its video.
+    #[error("the audio of part {part} cannot be cut along its video")]
+    ExternalAudio {
+        /// Number of the part, counted from 0.
         part: usize,
-        /// Why.
-        source: AlongError,
+        /// The cause.
+        source: ExternalAudioError,
     },
-    /// A sample of a part, or the pause behind its last one, lasts longer than the clock of all can say.
-    #[error("a picture or a pause of part {part} lasts too long for it to be joined to others")]
+    /// A sample of a part, or the gap after its last one, has a duration that the common clock cannot
+    /// express.
+    #[error("a frame or a pause of part {part} is too long for it to be joined to others")]
     Timing {
-        /// Which one, counted from 0.
+        /// Number of the part, counted from 0.
         part: usize,
     },
-    /// The pictures of all parts cannot be cut.
+    /// The joined video cannot be cut.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }
 
 impl Index {
-    /// The index of a presentation that shows these sources one after another, each as a whole: its video
-    /// track, and the sound that plays when nobody chose.
+    /// The index of a presentation that shows whole sources one after another, with the video track and the
+    /// default audio track of each.
     ///
-    /// A part lasts as long as its video or its sound does, whichever ends last. Video is copied where that
-    /// of every part is, with a discontinuity and an init segment for each way in which it is decoded;
-    /// otherwise it is only encoded. Sound is copied. Size, frame rate and language are those of the first
-    /// part. Same arguments, same index.
+    /// The duration of a part is the longer of its video and its audio. Video is copied if that of every
+    /// part is, with a discontinuity and an init segment for each decoder configuration; otherwise it is
+    /// only encoded. Audio is copied. Size, frame rate and language are those of the first part. Same
+    /// arguments, same index.
     pub fn join(parts: &[JoinedPart<'_>]) -> Result<Self, JoinError> {
-        let first = parts.first().ok_or(JoinError::Nothing)?.index;
+        let first = parts.first().ok_or(JoinError::NoParts)?.index;
         if PARTS_MAX < parts.len() {
             return Err(JoinError::TooMany);
         }
         if let Some(part) = parts.iter().position(|part| !part.index.parts.is_empty()) {
-            return Err(JoinError::NotWhole { part });
+            return Err(JoinError::NotSingleSource { part });
         }
         let mut objects = Objects::default();
         let numbers: Vec<_> = parts
@@ -98,8 +99,8 @@ impl Index {
             .enumerate()
             .map(|(part, JoinedPart { index, .. })| Ok(index.video().ok_or(JoinError::NoVideo { part })?.0))
             .collect::<Result<_, JoinError>>()?;
-        // Parts begin at ticks of the video, so that pictures do not move against each other.
-        let clock = Clock::of(videos.iter().map(|track| track.timescale));
+        // Parts begin at whole ticks of the video, so that frame times do not drift.
+        let clock = JoinTimescale::of(videos.iter().map(|track| track.timescale));
         let mut end = 0_i64;
         let shown: Vec<_> = parts
             .iter()
@@ -115,13 +116,13 @@ impl Index {
             shown: shown[part].clone(),
             numbers: &numbers[part],
         };
-        let mut sounds = Vec::new();
+        let mut audio_parts = Vec::new();
         for (part, JoinedPart { index, .. }) in parts.iter().enumerate() {
-            sounds.push(sound(index, part)?.map(|(track, copy)| spliced(part, track, copy)));
+            audio_parts.push(audio_of_part(index, part)?.map(|(track, copy)| spliced(part, track, copy)));
         }
-        let has_sound = sounds.first().is_some_and(Option::is_some);
-        if let Some(part) = sounds.iter().position(|sound| sound.is_some() != has_sound) {
-            return Err(JoinError::Sound { part });
+        let has_audio = audio_parts.first().is_some_and(Option::is_some);
+        if let Some(part) = audio_parts.iter().position(|audio| audio.is_some() != has_audio) {
+            return Err(JoinError::Audio { part });
         }
         let copies = parts.iter().map(|part| part.index.plan.video.clone());
         let videos: Vec<_> = (0..)
@@ -132,9 +133,9 @@ impl Index {
         let encoded_video = encoded_segments(&video, &copy)?;
         let mut plan = SegmentPlan { video: copy, encoded_video, ..SegmentPlan::default() };
         let mut tracks = vec![video];
-        if has_sound {
-            let sounds: Vec<_> = sounds.into_iter().flatten().collect();
-            let (track, copy) = splice_sound(&sounds)?;
+        if has_audio {
+            let sounds: Vec<_> = audio_parts.into_iter().flatten().collect();
+            let (track, copy) = splice_audio(&sounds)?;
             tracks.push(track);
             plan.audio.push(copy);
             plan.encoded_audio.push(Vec::new());
@@ -148,35 +149,36 @@ impl Index {
             objects: objects.0,
             parts: parts.iter().map(part_of).collect(),
             is_truncated: parts.iter().any(|part| part.index.is_truncated),
-            left_out: left_out.take(LEFT_OUT_MAX).collect(),
+            left_out: left_out.take(SKIPPED_TRACKS_MAX).collect(),
             tracks,
             plan,
         })
     }
 }
 
-/// The sound of a part that plays when nobody chose, cut along its video; `None` without sound.
-fn sound(index: &Index, part: usize) -> Result<Option<(Track, Vec<Segment>)>, JoinError> {
-    let Some(track) = default_audio(&index.tracks).and_then(|place| index.tracks.get(place)) else {
+/// The default audio track of a part, cut at its video; `None` without audio.
+fn audio_of_part(index: &Index, part: usize) -> Result<Option<(Track, Vec<Segment>)>, JoinError> {
+    let Some(track) = default_audio(&index.tracks).and_then(|number| index.tracks.get(number)) else {
         return Ok(None);
     };
     if track.media.not_copied().is_some() {
-        return Err(JoinError::Sound { part });
+        return Err(JoinError::Audio { part });
     }
     let alone = Index { tracks: vec![track.clone()], ..index.clone() };
-    let along = alone.sound_along(Some(index)).map_err(|source| JoinError::Along { part, source })?;
-    let copy = along.plan.audio.into_iter().next().filter(|copy| !copy.is_empty());
-    along.tracks.into_iter().next().zip(copy).map(Some).ok_or(JoinError::Sound { part })
+    let planned =
+        alone.plan_external_audio(Some(index)).map_err(|source| JoinError::ExternalAudio { part, source })?;
+    let copy = planned.plan.audio.into_iter().next().filter(|copy| !copy.is_empty());
+    planned.tracks.into_iter().next().zip(copy).map(Some).ok_or(JoinError::Audio { part })
 }
 
-/// What a part shows of its source: all of it.
+/// The whole source as a part.
 fn part_of(part: &JoinedPart<'_>) -> Part {
     Part { source: part.source, shown_us: 0..part.index.facts().duration_us }
 }
 
-/// Refuses segments whose length does not fit the 32 bits that a fragment has for the duration of a sample:
-/// the last picture or packet of a part lasts until the part ends.
-fn check_lengths(tracks: &[Track], plan: &SegmentPlan, shown: &[Range<Instant>]) -> Result<(), JoinError> {
+/// Rejects segments whose duration does not fit the 32 bits of a sample duration in a fragment: the last
+/// sample of a part lasts until the part ends.
+fn check_lengths(tracks: &[Track], plan: &SegmentPlan, shown: &[Range<MediaTime>]) -> Result<(), JoinError> {
     let of_video = plan.video.iter().chain(&plan.encoded_video);
     let segments = of_video.zip(std::iter::repeat(tracks.first()));
     let of_audio = plan.audio.iter().flatten().zip(std::iter::repeat(tracks.last()));
@@ -190,24 +192,24 @@ fn check_lengths(tracks: &[Track], plan: &SegmentPlan, shown: &[Range<Instant>])
     Ok(())
 }
 
-/// Names what is shown: the bytes of all parts, in their order.
+/// Hash of the content: the SHA-256 of every part, in order.
 fn fingerprint(parts: &[JoinedPart<'_>]) -> [u8; 32] {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update(part.index.source_sha256));
     hash.finalize().into()
 }
 
-/// The objects of all parts, each once.
+/// The objects of all parts, deduplicated.
 #[derive(Debug, Default)]
 struct Objects(Vec<SampleObject>);
 
 impl Objects {
-    /// The numbers that the objects of a source have among all, in their order.
+    /// Adds the objects of a source; returns their numbers in the presentation, in order.
     fn take(&mut self, source: SourceName, objects: &[SampleObject]) -> Result<Vec<u8>, JoinError> {
         let number = |object: &SampleObject| {
             let object = SampleObject { source: Some(source), ..*object };
-            let place = self.0.iter().position(|known| *known == object);
-            let place = place.unwrap_or_else(|| {
+            let index = self.0.iter().position(|other| *other == object);
+            let place = index.unwrap_or_else(|| {
                 self.0.push(object);
                 self.0.len() - 1
             });

@@ -1,14 +1,12 @@
-//! Presentations that are more than one whole source: parts of several joined, and sound in the place of
-//! their own.
+//! Presentations of more than one whole source: joined parts, and replaced audio.
 //!
-//! Nothing is copied: the index of a presentation names samples where they lie, in the objects of its
-//! sources. So everything that is made from an index is made from it as from that of one source.
-//! D-0123.
+//! No sample data is copied: the index of a presentation refers to samples in the objects of its sources. So
+//! nothing that derives from an index needs a special case for it. D-0123.
 //!
-//! Begin with [`Index::join`].
+//! Begin with [`crate::Index::join`].
 
 mod join;
-mod other_sound;
+mod replace_audio;
 mod splice;
 #[cfg(test)]
 mod tests;

@@ -1,40 +1,40 @@
-//! Tracks of several sources in one: their samples one behind the other, on one clock.
+//! Concatenates tracks of several sources on one clock.
 
 use std::ops::Range;
 
 use super::JoinError;
 use crate::index::{
-    AudioTrack, Index, JOINTS_MAX, Joint, NotCopied, NotCopiedReason, Sample, SampleTableBuilder, Segment,
-    Track, TrackMedia, VideoTrack,
+    AudioTrack, EDIT_POINTS_MAX, EditPoint, Index, NotCopied, NotCopiedReason, Sample, SampleTableBuilder,
+    Segment, Track, TrackMedia, VideoTrack,
 };
 
-/// Ticks a second of a clock on which the clocks of all parts have no whole ticks together: a tenth of a
-/// microsecond, so that no two pictures become one.
+/// Fallback timescale if the clocks of all parts have no common multiple: a tenth of a microsecond, so that
+/// no two frames get the same time.
 const TIMESCALE_MAX: u32 = 10_000_000;
-/// Samples of one track of a presentation: as many as readers let one source have.
+/// Samples of one track of a presentation: the same limit as for one source.
 const SAMPLES_MAX: u32 = 1 << 24;
 
 /// A track of one part.
 #[derive(Debug, Clone)]
 pub(super) struct Spliced<'a> {
     pub(super) track: Track,
-    /// Its segments; none where it is not copied.
+    /// Its segments; empty if it is not copied.
     pub(super) copy: Vec<Segment>,
-    /// From when to when the part is shown.
-    pub(super) shown: Range<Instant>,
-    /// The number in the presentation of each object of its index.
+    /// Start and end of the part.
+    pub(super) shown: Range<MediaTime>,
+    /// The number in the presentation of each object of the part's index.
     pub(super) numbers: &'a [u8],
 }
 
 /// A time of the presentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Instant {
+pub(super) struct MediaTime {
     pub(super) ticks: i64,
     pub(super) timescale: u32,
 }
 
-impl Instant {
-    /// Whether it is later than a time of another clock.
+impl MediaTime {
+    /// Whether it is later than a time on another clock.
     pub(super) fn is_behind(self, ticks: i64, timescale: u32) -> bool {
         i128::from(ticks) * i128::from(self.timescale) < i128::from(self.ticks) * i128::from(timescale)
     }
@@ -42,12 +42,12 @@ impl Instant {
 
 /// The clock of a track of several parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(super) struct JoinTimescale {
     pub(super) timescale: u32,
 }
 
-impl Clock {
-    /// The coarsest on which every tick of all these clocks is whole, as far as there is one.
+impl JoinTimescale {
+    /// The coarsest clock on which every tick of these clocks is whole, if there is one.
     pub(super) fn of(timescales: impl IntoIterator<Item = u32>) -> Self {
         let mut timescales = timescales.into_iter();
         let all = timescales.try_fold(1, |all, timescale| {
@@ -56,18 +56,18 @@ impl Clock {
         Self { timescale: all.unwrap_or(TIMESCALE_MAX) }
     }
 
-    /// Ticks of another clock in those of this one, to the nearest.
+    /// Converts ticks of another clock to this one, rounded to the nearest.
     fn ticks(self, ticks: i64, timescale: u32) -> i64 {
         let of = i128::from(timescale.max(1));
         let twice = 2 * i128::from(ticks) * i128::from(self.timescale) + of;
         i64::try_from(twice.div_euclid(2 * of)).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX })
     }
 
-    pub(super) fn instant(self, ticks: i64) -> Instant {
-        Instant { ticks, timescale: self.timescale }
+    pub(super) fn instant(self, ticks: i64) -> MediaTime {
+        MediaTime { ticks, timescale: self.timescale }
     }
 
-    /// How long a source is shown: to the end of the track that ends last.
+    /// Duration of a source: to the end of the track that ends last.
     pub(super) fn length(self, index: &Index) -> i64 {
         let ends = index.tracks.iter().map(|track| self.ticks(track.end, track.timescale));
         ends.max().unwrap_or(0)
@@ -82,12 +82,13 @@ fn least_common_multiple(one: u32, other: u32) -> u64 {
     u64::from(one) / a.max(1) * u64::from(other)
 }
 
-/// The video of all parts, and its copy: empty where that of a part is not copied, or begins with pictures
-/// that are hidden.
+/// The video of all parts, and its copy: empty if that of a part is not copied, or begins with hidden
+/// frames.
 pub(super) fn splice_video(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
     let is_copied = parts.iter().enumerate().all(|(number, part)| {
         let first = part.copy.first().and_then(|segment| part.track.samples.get(segment.samples.start));
-        // An init segment hides them at the start of all. Between two parts they would be seen.
+        // The edit list of the init segment hides them at the start. Between two parts they would be
+        // visible.
         first.is_some_and(|sample| number == 0 || 0 <= sample.pts.saturating_add(part.track.shift))
     });
     let (mut track, copy) = spliced(parts, |_| 0)?;
@@ -101,14 +102,14 @@ pub(super) fn splice_video(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>
     Ok((track, Vec::new()))
 }
 
-/// The sound of all parts, and its copy.
-pub(super) fn splice_sound(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
-    // The priming of the first part is hidden by an edit list. That of another would sound over the end of
-    // the part before it.
+/// The audio of all parts, and its copy.
+pub(super) fn splice_audio(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
+    // An edit list hides the priming of the first part. That of another part would play over the end of the
+    // part before it.
     spliced(parts, |part| if part.shown.start.ticks == 0 { 0 } else { priming(part) })
 }
 
-/// How many packets of the copy sound for the most part before the part begins.
+/// Number of packets of the copy that play mostly before the part begins.
 fn priming(part: &Spliced<'_>) -> u32 {
     let packets = part.copy.first().map(|first| part.track.samples.range(first.samples.clone()));
     let is_before = |packet: &Sample| {
@@ -119,24 +120,24 @@ fn priming(part: &Spliced<'_>) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// One track of all parts, less so many samples at the start of each, and the segments of their copies.
+/// One track of all parts, without the first `left_out` samples of each, and the segments of their copies.
 fn spliced(
     parts: &[Spliced<'_>],
     left_out: impl Fn(&Spliced<'_>) -> u32,
 ) -> Result<(Track, Vec<Segment>), JoinError> {
-    let first = parts.first().ok_or(JoinError::Nothing)?;
-    let clock = Clock::of(parts.iter().map(|part| part.track.timescale));
+    let first = parts.first().ok_or(JoinError::NoParts)?;
+    let clock = JoinTimescale::of(parts.iter().map(|part| part.track.timescale));
     let mut splice = Splice {
         clock,
         samples: SampleTableBuilder::default(),
-        joints: Vec::new(),
+        edit_points: Vec::new(),
         configurations: Vec::new(),
         copy: Vec::new(),
     };
     for (part, spliced) in parts.iter().enumerate() {
         splice.push(part, spliced, left_out(spliced))?;
     }
-    let Splice { samples, joints, configurations, copy, .. } = splice;
+    let Splice { samples, edit_points, configurations, copy, .. } = splice;
     let end = parts.last().map_or(0, |last| clock.ticks(last.shown.end.ticks, last.shown.end.timescale));
     let mut configurations = configurations.into_iter();
     let bytes: u64 = parts.iter().map(|part| part.track.samples_bytes()).fold(0, u64::saturating_add);
@@ -147,7 +148,7 @@ fn spliced(
         media: configurations.next().unwrap_or_else(|| first.track.media.clone()),
         configurations: configurations.collect(),
         samples: samples.finish(),
-        joints,
+        edit_points,
         shift: 0,
         end,
         bitrate_average: u64::try_from(average).unwrap_or(u64::MAX),
@@ -157,11 +158,11 @@ fn spliced(
     Ok((track, copy))
 }
 
-/// A track while parts are added.
+/// The state of a track to which parts are added.
 struct Splice {
-    clock: Clock,
+    clock: JoinTimescale,
     samples: SampleTableBuilder,
-    joints: Vec<Joint>,
+    edit_points: Vec<EditPoint>,
     configurations: Vec<TrackMedia>,
     copy: Vec<Segment>,
 }
@@ -182,22 +183,22 @@ impl Splice {
         if count == 0 {
             return Err(JoinError::Empty { part });
         }
-        let place = |sample: u32| base + sample.clamp(from, to) - from;
-        let jumps = track.joints.iter().filter(|joint| (from + 1..to).contains(&joint.sample));
+        let new_number = |sample: u32| base + sample.clamp(from, to) - from;
+        let jumps = track.edit_points.iter().filter(|point| (from + 1..to).contains(&point.sample));
         let jumps: Vec<_> =
-            jumps.map(|joint| (place(joint.sample), at(joint.pts), joint.configuration)).collect();
-        // Silence at the end has the number behind the last sample, which is in the next part.
-        let placed = |samples: &Range<u32>| {
+            jumps.map(|joint| (new_number(joint.sample), at(joint.pts), joint.configuration)).collect();
+        // Silence at the end has the number after the last sample, which belongs to the next part.
+        let new_numbers = |samples: &Range<u32>| {
             if samples.is_empty() {
-                let last = place(samples.start.min(to - 1));
+                let last = new_number(samples.start.min(to - 1));
                 last..last
             } else {
-                place(samples.start)..place(samples.end)
+                new_number(samples.start)..new_number(samples.end)
             }
         };
         let segments: Vec<_> = copy
             .iter()
-            .map(|segment| (placed(&segment.samples), segment.start))
+            .map(|segment| (new_numbers(&segment.samples), segment.start))
             .map(|(samples, start)| Segment { samples, start: ticks(start) + begin, end })
             .collect();
         for sample in track.samples.range(from..to) {
@@ -212,13 +213,13 @@ impl Splice {
         }
         let configuration = self.configuration(track, 0);
         if part != 0 {
-            self.joints.push(Joint { sample: base, pts: begin, configuration });
+            self.edit_points.push(EditPoint { sample: base, pts: begin, configuration });
         }
         for (sample, pts, own) in jumps {
             let configuration = self.configuration(track, own);
-            self.joints.push(Joint { sample, pts, configuration });
+            self.edit_points.push(EditPoint { sample, pts, configuration });
         }
-        if self.joints.len() > JOINTS_MAX {
+        if self.edit_points.len() > EDIT_POINTS_MAX {
             return Err(JoinError::TooMany);
         }
         let starts: Vec<_> = segments.iter().skip(1).map(|segment| segment.start).chain([end]).collect();
@@ -226,11 +227,11 @@ impl Splice {
         Ok(())
     }
 
-    /// The number of a configuration of a part among those of all, each of which is there once.
+    /// The number of a part's configuration in the presentation; equal configurations share one.
     fn configuration(&mut self, track: &Track, own: u8) -> u8 {
         let media = self.on_clock(track, own);
-        let place = self.configurations.iter().position(|known| is_decoded_alike(known, &media));
-        let place = place.unwrap_or_else(|| {
+        let number = self.configurations.iter().position(|other| is_decoded_alike(other, &media));
+        let place = number.unwrap_or_else(|| {
             self.configurations.push(media);
             self.configurations.len() - 1
         });
@@ -248,7 +249,7 @@ impl Splice {
     }
 }
 
-/// Whether one init segment is right for both: rates, and why one is not copied, are no matter of a decoder.
+/// Whether one init segment fits both. Decoders ignore bitrates and the reason against a copy.
 fn is_decoded_alike(one: &TrackMedia, other: &TrackMedia) -> bool {
     match (one, other) {
         (TrackMedia::Video(one), TrackMedia::Video(other)) => {

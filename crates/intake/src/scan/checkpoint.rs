@@ -4,12 +4,12 @@ use std::io;
 
 use bytes::Bytes;
 use kinora_domain::WorkspaceId;
-use kinora_isobmff::Aside as _;
+use kinora_isobmff::BoxSpool as _;
 use tokio::task::spawn_blocking;
 
 use super::ScanError;
-use super::aside::AsideFile;
-use super::turns::{Memory, ScanTurn, ScanTurns};
+use super::limits::{ScanLimits, ScanMemory, ScanPermit};
+use super::spill::SpillFile;
 
 /// The state of a scanner. A large state, with the tables of hours of media, is in an unnamed temporary file
 /// until it is loaded.
@@ -23,45 +23,44 @@ pub struct Checkpoint {
 #[derive(Debug)]
 enum State {
     InMemory(Bytes),
-    InFile(AsideFile),
+    InFile(SpillFile),
 }
 
 impl Checkpoint {
-    pub(super) fn new(at: u64, state: Vec<u8>, memory: &Memory) -> io::Result<Self> {
+    pub(super) fn new(at: u64, state: Vec<u8>, memory: &ScanMemory) -> io::Result<Self> {
         let len = state.len() as u64;
-        if state.len() <= memory.unasked() {
+        if state.len() <= memory.uncounted_bytes() {
             return Ok(Self { at, len, state: State::InMemory(state.into()) });
         }
-        let mut file = AsideFile::new(memory.folder());
-        file.lay(&state)?;
+        let mut file = SpillFile::new(memory.folder());
+        file.append(&state)?;
         Ok(Self { at, len, state: State::InFile(file) })
     }
 
-    /// Bytes of the source in front of it. While a large box comes these are fewer than were pushed.
+    /// Number of source bytes before it. While a large box is being received, fewer than were pushed.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Bytes of the state.
+    /// Size of the state in bytes.
     pub fn state_len(&self) -> u64 {
         self.len
     }
 
-    /// The state, for [`kinora_formats::Scanner::from_checkpoint`]. Waits for the turn of this workspace
-    /// first if it is large. Hold the turn while the bytes are in memory.
-    ///
-    /// Errors: [`ScanError::Aside`].
-    pub async fn load_in_turn(
+    /// The state, for [`kinora_formats::Scanner::from_checkpoint`]. If it is large, waits for a scan permit
+    /// of this workspace first. The caller must own the permit while the bytes are in memory.
+    /// Errors: [`ScanError::SpillFile`].
+    pub async fn load_limited(
         self,
-        turns: &ScanTurns,
+        limits: &ScanLimits,
         workspace: Option<WorkspaceId>,
-    ) -> Result<(Bytes, ScanTurn), ScanError> {
+    ) -> Result<(Bytes, ScanPermit), ScanError> {
         let mut file = match self.state {
-            State::InMemory(bytes) => return Ok((bytes, ScanTurn::default())),
+            State::InMemory(bytes) => return Ok((bytes, ScanPermit::default())),
             State::InFile(file) => file,
         };
-        let turn = turns.take(self.len, workspace).await;
+        let permit = limits.acquire_box(self.len, workspace).await;
         let load = move || file.take().map(Bytes::from);
-        Ok((spawn_blocking(load).await.map_err(ScanError::Panicked)??, turn))
+        Ok((spawn_blocking(load).await.map_err(ScanError::Panicked)??, permit))
     }
 }

@@ -1,15 +1,14 @@
-//! Scans a source while its bytes arrive, beside the task that writes them.
+//! Scans a source while its bytes arrive, concurrently with the task that writes them.
 //!
-//! A scan uses little memory ([`work`]): large boxes and their tables are stored in temporary files
-//! ([`aside`]) and are loaded only when a limit of the process allows it ([`turns`]). Tables that grow while
-//! the bytes come stay in memory as long as another limit allows it. During a pause the whole state is
-//! stored.
+//! A scan uses little memory ([`worker`]): large boxes and their tables are stored in temporary files
+//! ([`spill`]) and are loaded only when a limit of the process allows it ([`limits`]). Tables that grow
+//! during the scan stay in memory while another limit allows it. During a pause the whole state is stored.
 
-mod aside;
 mod checkpoint;
-mod index;
-mod turns;
-mod work;
+mod limits;
+mod spill;
+mod spilled_index;
+mod worker;
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,157 +22,161 @@ use tokio::task::{JoinError, spawn_blocking};
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::checkpoint::Checkpoint;
-pub use self::index::StoredIndex;
-pub use self::turns::{ScanTurn, ScanTurns};
-use self::work::Work;
+pub use self::limits::{ScanLimits, ScanPermit};
+pub use self::spilled_index::SpilledIndex;
+use self::worker::ScanWorker;
 
-/// Chunks that wait to be scanned, and as many that are being scanned. A connection reads at most 256 KiB at
-/// once, so all of them have 1 MiB.
-const WAITING_MAX: usize = 2;
+/// Capacity of the queue of chunks; as many are being scanned. A connection reads at most 256 KiB at once,
+/// so all of them have 1 MiB.
+const CHUNKS_AHEAD: usize = 2;
 
-/// A scanner beside the task that brings the bytes. It borrows a thread only while it works, for a large
-/// `moov` takes its time and a slow source brings nothing for long.
+/// A scanner that runs concurrently with the receiving task. It uses a thread only while it works, because a
+/// large `moov` takes long and a slow source sends nothing for long.
 #[derive(Debug)]
 pub struct Scan {
-    orders: mpsc::Sender<Order>,
-    /// Aborted on drop, so that an abandoned scan does not wait for a turn.
-    result: AbortOnDropHandle<Result<Whole, ScanError>>,
+    commands: mpsc::Sender<ScanCommand>,
+    /// Aborted on drop, so that an abandoned scan does not wait for a permit.
+    result: AbortOnDropHandle<Result<ScanResult, ScanError>>,
 }
 
-/// What the bytes were.
+/// The result of a complete scan.
 #[derive(Debug)]
-pub struct Whole {
-    /// What they are packed in, and how they are read.
+pub struct ScanResult {
+    /// The container and the index, or the facts for a remux.
     pub scanned: Scanned,
-    /// Held as long as its tables are in memory.
-    pub turn: ScanTurn,
+    /// The permit for the memory of its tables.
+    pub permit: ScanPermit,
 }
 
 /// Why a scan ended without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
-    /// The source is of no use.
+    /// The source is unusable.
     #[error(transparent)]
     Read(ReadError),
     /// The temporary file failed.
-    #[error("a part of the source could not be laid aside")]
-    Aside(#[source] io::Error),
-    /// A defect of the scanner.
+    #[error("a part of the source could not be stored")]
+    SpillFile(#[source] io::Error),
+    /// The scanner has a bug.
     #[error("the scanner panicked")]
     Panicked(#[source] JoinError),
 }
 
-/// The scanner has seen enough to know that this is hopeless; [`Scan::finish`] says why.
+/// The scanner has rejected the source; [`Scan::finish`] returns the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hopeless;
+pub struct ScanRejected;
 
 #[derive(Debug)]
-enum Order {
-    Take(Bytes),
-    /// Answers the state after all bytes before this order, or somewhat earlier.
+enum ScanCommand {
+    Push(Bytes),
+    /// Returns the state after all bytes before this order, or a slightly earlier one.
     Checkpoint(oneshot::Sender<Checkpoint>),
-    /// Answers whether the bytes so far are in a container that is not read here.
+    /// Returns whether the bytes so far are in an unsupported container.
     IsForeign(oneshot::Sender<bool>),
-    /// Nothing comes for a while.
-    Rest,
+    /// No bytes arrive for a while.
+    Idle,
 }
 
 impl Scan {
     /// A scan that has seen no byte, for this workspace.
-    pub fn begin(turns: &ScanTurns, workspace: Option<WorkspaceId>) -> Self {
-        Self::resume(turns, workspace, Scanner::new(None))
+    pub fn begin(limits: &ScanLimits, workspace: Option<WorkspaceId>) -> Self {
+        Self::resume(limits, workspace, Scanner::new(None))
     }
 
-    /// Goes on where a scanner was.
-    pub fn resume(turns: &ScanTurns, workspace: Option<WorkspaceId>, scanner: Scanner) -> Self {
-        let (orders, waiting) = mpsc::channel(WAITING_MAX);
-        let work = Work::new(scanner, turns.memory(workspace));
-        let place = Place { turns: turns.clone(), workspace };
-        Self { orders, result: AbortOnDropHandle::new(tokio::spawn(scan(work, place, waiting))) }
+    /// Resumes the scan of a scanner.
+    pub fn resume(limits: &ScanLimits, workspace: Option<WorkspaceId>, scanner: Scanner) -> Self {
+        let (commands, waiting) = mpsc::channel(CHUNKS_AHEAD);
+        let work = ScanWorker::new(scanner, limits.memory(workspace));
+        let context = ScanContext { limits: limits.clone(), workspace };
+        Self { commands, result: AbortOnDropHandle::new(tokio::spawn(scan(work, context, waiting))) }
     }
 
-    /// Takes the next bytes. Waits when the scanner is behind.
-    pub async fn push(&self, chunk: Bytes) -> Result<(), Hopeless> {
-        self.orders.send(Order::Take(chunk)).await.map_err(|_| Hopeless)
+    /// Queues the next bytes. Waits if the scanner is too slow.
+    pub async fn push(&self, chunk: Bytes) -> Result<(), ScanRejected> {
+        self.commands.send(ScanCommand::Push(chunk)).await.map_err(|_| ScanRejected)
     }
 
     /// Stores the state in the temporary file until more bytes arrive.
-    pub async fn rest(&self) {
-        // A scan that has ended holds nothing.
-        let _ = self.orders.send(Order::Rest).await;
+    pub async fn spill(&self) {
+        // A scan that has ended uses no memory.
+        let _ = self.commands.send(ScanCommand::Idle).await;
     }
 
-    /// The state after all bytes that were pushed, or that in front of a large box that comes now.
+    /// The state after all bytes that were pushed, or the state before a large box in progress.
     ///
-    /// [`Hopeless`] also where there is no room for a large state.
-    pub async fn checkpoint(&self) -> Result<Checkpoint, Hopeless> {
-        self.ask(Order::Checkpoint).await
+    /// Returns [`ScanRejected`] also if there is no space for a large state.
+    pub async fn checkpoint(&self) -> Result<Checkpoint, ScanRejected> {
+        self.request(ScanCommand::Checkpoint).await
     }
 
-    /// Whether what was pushed is in a container that is not read here, so that all of it must be brought
-    /// into another one.
-    pub async fn is_foreign(&self) -> Result<bool, Hopeless> {
-        self.ask(Order::IsForeign).await
+    /// Whether the pushed bytes are in an unsupported container, so that the source needs a remux.
+    pub async fn is_foreign(&self) -> Result<bool, ScanRejected> {
+        self.request(ScanCommand::IsForeign).await
     }
 
-    async fn ask<T>(&self, order: fn(oneshot::Sender<T>) -> Order) -> Result<T, Hopeless> {
+    async fn request<T>(&self, command: fn(oneshot::Sender<T>) -> ScanCommand) -> Result<T, ScanRejected> {
         let (reply, answer) = oneshot::channel();
-        self.orders.send(order(reply)).await.map_err(|_| Hopeless)?;
-        answer.await.map_err(|_| Hopeless)
+        self.commands.send(command(reply)).await.map_err(|_| ScanRejected)?;
+        answer.await.map_err(|_| ScanRejected)
     }
 
-    /// What the bytes were. After [`Hopeless`]: why.
-    pub async fn finish(self) -> Result<Whole, ScanError> {
-        drop(self.orders);
+    /// The scan result. After [`ScanRejected`]: the reason.
+    pub async fn finish(self) -> Result<ScanResult, ScanError> {
+        drop(self.commands);
         self.result.await.map_err(ScanError::Panicked)?
     }
 }
 
 /// The limits and the workspace of a scan.
-struct Place {
-    turns: ScanTurns,
+struct ScanContext {
+    limits: ScanLimits,
     workspace: Option<WorkspaceId>,
 }
 
-impl Place {
-    /// Runs `step` on a thread for it, in its turn where `len` bytes must be in memory.
+impl ScanContext {
+    /// Runs `step` on a blocking thread, with a memory permit if `len` is set.
     async fn run<T: Send + 'static>(
         &self,
         len: Option<u64>,
         step: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<(T, ScanTurn), ScanError> {
-        let turn = match len {
-            Some(len) => self.turns.take(len, self.workspace).await,
-            None => ScanTurn::default(),
+    ) -> Result<(T, ScanPermit), ScanError> {
+        let permit = match len {
+            Some(len) => self.limits.acquire_box(len, self.workspace).await,
+            None => ScanPermit::default(),
         };
-        let thread = self.turns.thread(self.workspace).await;
-        // Given back by the thread: a step ends, even where the scan was dropped meanwhile.
+        let thread = self.limits.acquire_thread(self.workspace).await;
+        // The thread releases the permits: a step runs to its end, even if the scan was dropped in the
+        // meantime.
         let step = move || {
             let done = step();
             drop(thread);
-            (done, turn)
+            (done, permit)
         };
         spawn_blocking(step).await.map_err(ScanError::Panicked)
     }
 }
 
 /// Scans until all senders are gone or the scanner fails.
-async fn scan(mut work: Work, place: Place, mut waiting: mpsc::Receiver<Order>) -> Result<Whole, ScanError> {
-    // One that goes on may have large tables already.
-    let (fitted, _) = place.run(None, move || work.fit_memory().map(|()| work)).await?;
+async fn scan(
+    mut work: ScanWorker,
+    context: ScanContext,
+    mut waiting: mpsc::Receiver<ScanCommand>,
+) -> Result<ScanResult, ScanError> {
+    // A resumed scanner may have large tables already.
+    let (fitted, _) = context.run(None, move || work.fit_memory().map(|()| work)).await?;
     work = fitted?;
-    let mut orders = Vec::new();
-    while waiting.recv_many(&mut orders, WAITING_MAX).await > 0 {
-        let mut batch: VecDeque<Order> = std::mem::take(&mut orders).into();
+    let mut commands = Vec::new();
+    while waiting.recv_many(&mut commands, CHUNKS_AHEAD).await > 0 {
+        let mut batch: VecDeque<ScanCommand> = std::mem::take(&mut commands).into();
         while !batch.is_empty() {
             let needs = work.needs(batch.front());
-            let (done, _turn) = place.run(needs, move || work.carry_out(batch)).await?;
+            let (done, _permit) = context.run(needs, move || work.execute(batch)).await?;
             (work, batch) = done?;
         }
     }
-    let (finished, turn) = place.run(work.needs_to_finish(), move || work.finish()).await?;
+    let (finished, permit) = context.run(work.needs_to_finish(), move || work.finish()).await?;
     let (scanned, memory) = finished?;
-    Ok(Whole { scanned, turn: turn.with(memory) })
+    Ok(ScanResult { scanned, permit: permit.with(memory) })
 }
 
 impl From<ReadError> for ScanError {
@@ -184,7 +187,7 @@ impl From<ReadError> for ScanError {
 
 impl From<io::Error> for ScanError {
     fn from(error: io::Error) -> Self {
-        Self::Aside(error)
+        Self::SpillFile(error)
     }
 }
 
@@ -192,7 +195,7 @@ impl From<PushError> for ScanError {
     fn from(error: PushError) -> Self {
         match error {
             PushError::Read(error) => Self::Read(error),
-            PushError::Aside(error) => Self::Aside(error),
+            PushError::Spool(error) => Self::SpillFile(error),
         }
     }
 }
@@ -204,24 +207,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_scan_that_is_dropped_holds_its_place_until_its_step_ends() {
+    async fn dropped_scan_holds_permit_until_step_ends() {
         let folder = tempfile::tempdir().unwrap();
-        let turns = ScanTurns::new(folder.path().into());
-        let place = Place { turns: turns.clone(), workspace: None };
+        let limits = ScanLimits::new(folder.path().into());
+        let context = ScanContext { limits: limits.clone(), workspace: None };
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let (begin, begun) = oneshot::channel();
         let step = move || {
             begin.send(()).unwrap();
             let _ = ended.recv();
         };
-        let mut running = Box::pin(place.run(Some(1 << 30), step));
+        let mut running = Box::pin(context.run(Some(1 << 30), step));
         assert!((&mut running).now_or_never().is_none());
         begun.await.unwrap();
         drop(running);
 
-        let mut next = Box::pin(turns.take(1 << 30, None));
+        let mut next = Box::pin(limits.acquire_box(1 << 30, None));
         assert!((&mut next).now_or_never().is_none(), "the step still has its tables");
         drop(end);
-        assert!(next.await.holds_place());
+        assert!(next.await.holds_slot());
     }
 }

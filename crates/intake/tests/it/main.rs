@@ -1,8 +1,8 @@
-//! Receiving uploads, seen from outside: once with SQLite and a folder, once with PostgreSQL and a bucket.
+//! Receives uploads through the public API: with SQLite and a folder, and with PostgreSQL and a bucket.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic; clippy knows only functions marked as tests")]
 
-mod lines;
+mod connections;
 mod nodes;
 mod outcomes;
 mod scans;

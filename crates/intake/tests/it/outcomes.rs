@@ -1,93 +1,93 @@
-//! What comes of an upload: a media, once.
+//! The outcome of an upload: exactly one media.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use kinora_domain::LengthProblem;
-use kinora_intake::{Append, Checksum, IntakeError, Tended};
+use kinora_domain::LengthRejected;
+use kinora_intake::{Append, Checksum, IntakeError, MaintenanceOutcome};
 use kinora_store::JobQueue;
 use sha2::{Digest as _, Sha256};
 
 use crate::world::{World, append, clip, on_both, pieces, send};
 
 on_both! {
-    async fn the_last_byte_makes_the_media_ready(world: World) {
+    async fn last_byte_makes_media_ready(world: World) {
         let (node, file) = (world.node().await, clip(0));
         let id = world.upload().await;
-        let standing = send(std::slice::from_ref(&node), id, &file, file.len()).await.unwrap();
-        assert_eq!((standing.offset, standing.is_complete()), (file.len() as u64, true));
+        let progress = send(std::slice::from_ref(&node), id, &file, file.len()).await.unwrap();
+        assert_eq!((progress.offset, progress.is_complete()), (file.len() as u64, true));
         assert_eq!(world.media_state(id).await, Some("Ready"));
         assert_eq!(world.ready_bytes(id).await, file);
 
-        // Whoever asks again, in whatever way, hears the same and makes nothing.
-        assert!(node.standing(id).await.unwrap().is_complete());
-        let whole = Append { may_overlap: true, is_last: true, ..append(0, file.clone()) };
-        assert!(node.receive(id, whole).await.unwrap().is_complete());
+        // Every repeated request gets the same result and creates nothing.
+        assert!(node.progress(id).await.unwrap().is_complete());
+        let whole_file = Append { may_overlap: true, is_last: true, ..append(0, file.clone()) };
+        assert!(node.receive(id, whole_file).await.unwrap().is_complete());
         let again = node.receive(id, append(file.len(), Bytes::new())).await;
         assert!(matches!(again, Err(IntakeError::Complete(_))), "{again:?}");
         assert!(matches!(node.cancel(id).await, Err(IntakeError::Complete(_))));
-        assert_eq!(node.tend(id).await.unwrap(), Tended::Settled);
+        assert_eq!(node.maintain(id).await.unwrap(), MaintenanceOutcome::Settled);
     }
 
-    async fn a_file_of_unknown_length_ends_where_its_last_body_ends(world: World) {
+    async fn last_body_sets_unknown_length(world: World) {
         let (node, file) = (world.node().await, clip(300_000));
         let id = world.upload().await;
         let first = Append { body_len: None, ..append(0, file.slice(..200_000)) };
-        let standing = node.receive(id, first).await.unwrap();
-        assert_eq!((standing.offset, standing.upload.length), (200_000, None));
+        let progress = node.receive(id, first).await.unwrap();
+        assert_eq!((progress.offset, progress.upload.length), (200_000, None));
         assert_eq!(world.media_state(id).await, Some("Created"));
         let last = Append { body_len: None, is_last: true, ..append(200_000, file.slice(200_000..)) };
         assert!(node.receive(id, last).await.unwrap().is_complete());
         assert_eq!(world.ready_bytes(id).await, file);
     }
 
-    async fn what_is_no_media_is_refused_with_its_reason(world: World) {
+    async fn invalid_file_is_rejected_with_reason(world: World) {
         let node = world.node().await;
         let text = Bytes::from("This is a text. ".repeat(100));
         let id = world.upload().await;
         let refused = send(std::slice::from_ref(&node), id, &text, text.len()).await;
-        let Err(IntakeError::Hopeless(failure)) = refused else { panic!("{refused:?}") };
+        let Err(IntakeError::Rejected(failure)) = refused else { panic!("{refused:?}") };
         assert_eq!(failure.code.as_str(), "not_media");
         assert_eq!((world.state(id).await, world.media_state(id).await), ("failed", Some("Failed")));
         let again = node.receive(id, append(0, text)).await;
         assert!(matches!(again, Err(IntakeError::Ended(_))), "{again:?}");
     }
 
-    async fn what_is_no_media_is_refused_before_all_of_it_has_come(world: World) {
+    async fn invalid_file_is_rejected_before_last_byte(world: World) {
         let node = world.node().await;
         let id = world.upload().await;
         let text = Bytes::from("This is a text. ".repeat(1_000_000));
         let announced = Append { length: Some(1 << 40), body_len: None, ..append(0, text) };
         let refused = node.receive(id, announced).await;
-        assert!(matches!(refused, Err(IntakeError::Hopeless(_))), "{refused:?}");
+        assert!(matches!(refused, Err(IntakeError::Rejected(_))), "{refused:?}");
         assert_eq!((world.state(id).await, world.media_state(id).await), ("failed", Some("Failed")));
     }
 
-    async fn a_file_that_is_refused_before_a_byte_is_kept_has_a_failed_media(world: World) {
+    async fn rejection_before_first_byte_fails_the_media(world: World) {
         let node = world.node().await;
         let id = world.upload().await;
-        // So many pieces that the scanner has refused the first before the last of a batch is passed on.
+        // Enough pieces that the scanner rejects the first before the last of a batch is passed on.
         let text = Bytes::from("This is a text. ".repeat(1024));
         let body = futures_util::stream::iter(vec![text; 64]).map(Ok).boxed();
         let announced = Append { length: Some(1 << 40), body_len: None, body, ..append(0, Bytes::new()) };
         let refused = node.receive(id, announced).await;
-        assert!(matches!(refused, Err(IntakeError::Hopeless(_))), "{refused:?}");
+        assert!(matches!(refused, Err(IntakeError::Rejected(_))), "{refused:?}");
         assert_eq!((world.state(id).await, world.media_state(id).await), ("failed", Some("Failed")));
     }
 
-    async fn a_file_that_must_be_repacked_is_left_to_a_job(world: World) {
+    async fn file_that_needs_remux_is_left_to_job(world: World) {
         let node = world.node().await;
-        let file = kinora_testkit::fixture::packed::transport_stream();
+        let file = kinora_testkit::fixture::containers::transport_stream();
         let id = world.upload().await;
-        let standing = send(std::slice::from_ref(&node), id, &file, 100_000).await.unwrap();
-        assert!(standing.is_complete());
+        let progress = send(std::slice::from_ref(&node), id, &file, 100_000).await.unwrap();
+        assert!(progress.is_complete());
         assert_eq!((world.state(id).await, world.media_state(id).await), ("completed", Some("Created")));
-        assert!(world.store.is_held_by_upload(standing.upload.source).await.unwrap());
+        assert!(world.store.is_source_of_upload(progress.upload.source).await.unwrap());
         assert!(world.store.next_job_due(JobQueue::Ingest).await.unwrap().is_some());
-        let checkpoint = world.blob().await.checkpoint(standing.upload.source).await.unwrap();
+        let checkpoint = world.blob().await.checkpoint(progress.upload.source).await.unwrap();
         assert_eq!(checkpoint.map(|(at, _)| at), Some(file.len() as u64));
     }
 
-    async fn lengths_that_cannot_be_are_refused_and_change_nothing(world: World) {
+    async fn impossible_length_is_rejected_without_change(world: World) {
         let (node, file) = (world.node().await, clip(300_000));
         let id = world.upload_with_limit(Some(1_000_000)).await;
         let refuse = async |append| match node.receive(id, append).await {
@@ -96,19 +96,19 @@ on_both! {
         };
         let piece = || append(0, file.slice(..100_000));
         let empty = Append { is_last: true, ..append(0, Bytes::new()) };
-        assert_eq!(refuse(empty).await, LengthProblem::Empty);
+        assert_eq!(refuse(empty).await, LengthRejected::Empty);
         let large = Append { length: Some(1_000_001), ..piece() };
-        assert_eq!(refuse(large).await, LengthProblem::TooLarge { max: 1_000_000 });
+        assert_eq!(refuse(large).await, LengthRejected::TooLarge { max: 1_000_000 });
         let large = Append { body_len: Some(1_000_001), ..piece() };
-        assert_eq!(refuse(large).await, LengthProblem::TooLarge { max: 1_000_000 });
+        assert_eq!(refuse(large).await, LengthRejected::TooLarge { max: 1_000_000 });
         assert_eq!((world.state(id).await, world.media_state(id).await), ("waiting", None));
 
         assert_eq!(node.announce(id, 300_000).await.unwrap().upload.length, Some(300_000));
         assert_eq!(node.announce(id, 300_000).await.unwrap().upload.length, Some(300_000));
         let changed = node.announce(id, 300_001).await;
-        assert!(matches!(changed, Err(IntakeError::Length(LengthProblem::Changed { announced: 300_000 }))));
+        assert!(matches!(changed, Err(IntakeError::Length(LengthRejected::Changed { announced: 300_000 }))));
         let other = Append { length: Some(299_999), ..piece() };
-        assert_eq!(refuse(other).await, LengthProblem::Changed { announced: 300_000 });
+        assert_eq!(refuse(other).await, LengthRejected::Changed { announced: 300_000 });
 
         let more = Append { body_len: Some(300_001), ..piece() };
         let more = node.receive(id, more).await;
@@ -122,16 +122,16 @@ on_both! {
         assert_eq!(world.state(id).await, "uploading");
     }
 
-    async fn more_than_the_limit_ends_an_upload_of_unknown_length(world: World) {
+    async fn exceeding_size_limit_fails_upload_of_unknown_length(world: World) {
         let (node, file) = (world.node().await, clip(300_000));
         let id = world.upload_with_limit(Some(250_000)).await;
         let refused = node.receive(id, Append { body_len: None, ..append(0, file) }).await;
-        let Err(IntakeError::Hopeless(failure)) = refused else { panic!("{refused:?}") };
+        let Err(IntakeError::Rejected(failure)) = refused else { panic!("{refused:?}") };
         assert_eq!(failure.code.as_str(), "source_too_large");
         assert_eq!((world.state(id).await, world.media_state(id).await), ("failed", Some("Failed")));
     }
 
-    async fn bytes_that_do_not_fit_their_checksum_are_not_kept(world: World) {
+    async fn checksum_mismatch_stores_nothing(world: World) {
         let (node, file) = (world.node().await, clip(0));
         let id = world.upload().await;
         let checksum = |bytes: &[u8]| Some(Checksum::Sha256(Sha256::digest(bytes).into()));
@@ -140,10 +140,10 @@ on_both! {
         assert!(matches!(refused, Err(IntakeError::BadChecksum { offset: 0 })), "{refused:?}");
         let long = Append { checksum: checksum(b""), body_len: Some(1 << 30), ..append(0, file.clone()) };
         assert!(matches!(node.receive(id, long).await, Err(IntakeError::ChecksumTooLong { .. })));
-        // One that breaks off says nothing.
+        // An interrupted body does not fail its checksum.
         let body = crate::world::broken(file.slice(..5000));
         let cut = Append { checksum: checksum(&file[..5000]), body, ..append(0, file.slice(..5000)) };
-        assert!(matches!(node.receive(id, cut).await, Err(IntakeError::Broken { offset: 0 })));
+        assert!(matches!(node.receive(id, cut).await, Err(IntakeError::Incomplete { offset: 0 })));
         assert_eq!(world.media_state(id).await, None);
 
         let right = Append {
@@ -155,26 +155,26 @@ on_both! {
         assert_eq!(world.ready_bytes(id).await, file);
     }
 
-    async fn an_upload_whose_time_is_over_takes_nothing_more(world: World) {
+    async fn timed_out_upload_rejects_bytes(world: World) {
         let (node, file) = (world.node().await, clip(300_000));
         let never_begun = world.upload().await;
         let begun = world.upload().await;
         node.receive(begun, append(0, file.slice(..100_000))).await.unwrap();
-        let Tended::Again(_) = node.tend(begun).await.unwrap() else { panic!("it has time") };
+        let MaintenanceOutcome::Again(_) = node.maintain(begun).await.unwrap() else { panic!("it has time") };
         world.clock.advance_seconds(i64::from(kinora_domain::Upload::TIMEOUT_DEFAULT_S));
         for (id, media) in [(never_begun, None), (begun, Some("Failed"))] {
             let late = node.receive(id, append(100_000, file.slice(100_000..))).await;
             assert!(matches!(late, Err(IntakeError::Ended(_))), "{late:?}");
             assert_eq!((world.state(id).await, world.media_state(id).await), ("timedout", media));
-            assert_eq!(node.tend(id).await.unwrap(), Tended::Settled);
+            assert_eq!(node.maintain(id).await.unwrap(), MaintenanceOutcome::Settled);
         }
     }
 
-    async fn nobody_needs_to_ask_for_the_end_of_an_upload(world: World) {
+    async fn maintenance_times_out_abandoned_upload(world: World) {
         let node = world.node().await;
         let id = world.upload().await;
         world.clock.advance_seconds(i64::from(kinora_domain::Upload::TIMEOUT_DEFAULT_S));
-        assert_eq!(node.tend(id).await.unwrap(), Tended::Settled);
+        assert_eq!(node.maintain(id).await.unwrap(), MaintenanceOutcome::Settled);
         assert_eq!(world.state(id).await, "timedout");
     }
 }

@@ -1,11 +1,11 @@
-//! Scans hold the same whatever is laid aside of them meanwhile.
+//! Scan results do not depend on which parts are stored in files in the meantime.
 
 use bytes::Bytes;
 use kinora_formats::{Scanned, Scanner};
-use kinora_intake::{Scan, ScanTurns};
+use kinora_intake::{Scan, ScanLimits};
 use kinora_testkit::fixture;
 
-/// Pieces of a source that is cut into so many.
+/// Number of pieces of a source.
 const PIECES: usize = 12;
 
 /// A file whose `moov` is at the end and has 3 MiB of padding in it.
@@ -23,17 +23,17 @@ fn with_large_moov() -> Bytes {
 fn with_large_moof() -> Bytes {
     const PADDING: u32 = 100 << 10;
     let bytes = fixture::fragmented();
-    let places = |kind: &'static [u8; 4], bytes: &[u8]| {
-        let places = bytes.windows(4).enumerate().filter(move |(_, window)| window == kind);
-        places.map(|(at, _)| at).collect::<Vec<_>>()
+    let offsets = |kind: &'static [u8; 4], bytes: &[u8]| {
+        let matches = bytes.windows(4).enumerate().filter(move |(_, window)| window == kind);
+        matches.map(|(at, _)| at).collect::<Vec<_>>()
     };
     let number = |at: &[u8]| u32::from_be_bytes(*at.first_chunk().unwrap());
-    let start = places(b"moof", &bytes)[1] - 4;
+    let start = offsets(b"moof", &bytes)[1] - 4;
     let size = number(&bytes[start..]);
     let (mut moof, behind) = (bytes[start..start + size as usize].to_vec(), &bytes[start + size as usize..]);
     moof[..4].copy_from_slice(&(size + PADDING).to_be_bytes());
     // Offsets count from the first byte of the `moof`; each follows kind, flags and count of a `trun`.
-    for at in places(b"trun", &moof) {
+    for at in offsets(b"trun", &moof) {
         let offset = number(&moof[at + 12..]) + PADDING;
         moof[at + 12..at + 16].copy_from_slice(&offset.to_be_bytes());
     }
@@ -42,7 +42,7 @@ fn with_large_moof() -> Bytes {
 }
 
 #[test]
-fn padding_in_a_moof_changes_nothing() {
+fn moof_padding_does_not_change_the_index() {
     let tracks = |bytes: &[u8]| in_memory(bytes).into_index().unwrap().tracks.len();
     assert_eq!(tracks(&with_large_moof()), tracks(&fixture::fragmented()));
     assert!(with_large_moof().len() > fixture::fragmented().len());
@@ -55,34 +55,37 @@ fn in_memory(bytes: &[u8]) -> Scanned {
 }
 
 #[tokio::test]
-async fn a_scan_that_rests_between_its_pieces_finds_what_one_without_a_rest_finds() {
+async fn spilled_scan_gives_the_same_result() {
     let folder = tempfile::tempdir().unwrap();
-    let turns = [ScanTurns::new(folder.path().into()), ScanTurns::limited(folder.path().into(), 100, 0)];
+    let scan_limits =
+        [ScanLimits::new(folder.path().into()), ScanLimits::with_limits(folder.path().into(), 100, 0)];
     let sources = [
         fixture::two_seconds(),
         fixture::fragmented(),
         fixture::vp9_webm(),
-        fixture::packed::transport_stream(),
+        fixture::containers::transport_stream(),
         with_large_moov(),
         with_large_moof(),
     ];
-    for (turns, source) in turns.iter().flat_map(|turns| sources.iter().map(move |source| (turns, source))) {
-        let scan = Scan::begin(turns, None);
+    for (limits, source) in
+        scan_limits.iter().flat_map(|turns| sources.iter().map(move |source| (turns, source)))
+    {
+        let scan = Scan::begin(limits, None);
         let mut pushed = 0;
         for piece in source.chunks(source.len().div_ceil(PIECES)) {
             scan.push(source.slice_ref(piece)).await.unwrap();
             pushed += piece.len() as u64;
-            scan.rest().await;
-            scan.rest().await; // changes nothing
+            scan.spill().await;
+            scan.spill().await; // changes nothing
             let checkpoint = scan.checkpoint().await.unwrap();
             let (at, state_len) = (checkpoint.at(), checkpoint.state_len());
-            let (state, turn) = checkpoint.load_in_turn(turns, None).await.unwrap();
+            let (state, permit) = checkpoint.load_limited(limits, None).await.unwrap();
             assert!(at <= pushed);
             assert_eq!(Scanner::from_checkpoint(&state).unwrap().len(), at);
             assert_eq!(state.len() as u64, state_len);
-            drop(turn);
+            drop(permit);
         }
-        scan.rest().await;
+        scan.spill().await;
         assert_eq!(scan.finish().await.unwrap().scanned, in_memory(source));
     }
     assert_eq!(folder.path().read_dir().unwrap().count(), 0, "what is laid aside has no name");

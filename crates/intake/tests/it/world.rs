@@ -1,4 +1,4 @@
-//! What every test starts with: a database, a store of objects, and as many processes as it wants.
+//! The setup of every test: a database, an object store, and any number of processes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,8 +13,8 @@ use kinora_domain::{
     AccessPolicy, Clock as _, CorsOrigin, MediaId, MediaSettings, MediaState, NewUpload, Random, Timestamp,
     Upload, WorkspaceId,
 };
-use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, ScanTurns, Standing};
-use kinora_store::{DatabasePlace, Opener, Store, StoreOptions, WorkerId};
+use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, ScanLimits, StallLimit, UploadProgress};
+use kinora_store::{DatabaseLocation, Opener, Store, StoreOptions, WorkerId};
 use kinora_testkit::postgres::TestDatabase;
 use kinora_testkit::{MovableClock, S3Bucket, SeededRandom};
 use tempfile::TempDir;
@@ -29,7 +29,7 @@ pub(crate) const MIB: usize = 1 << 20;
 /// Base64 of 32 bytes.
 const SECRET_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
-/// Runs a test on both places: `name::sqlite_and_folder` and `name::postgres_and_s3`.
+/// Runs a test on both backends: `name::sqlite_and_folder` and `name::postgres_and_s3`.
 macro_rules! on_both {
     ($($(#[$meta:meta])* async fn $name:ident($world:ident: World) $body:block)*) => {$(
         $(#[$meta])*
@@ -67,17 +67,17 @@ enum Ground {
 impl World {
     pub(crate) async fn folder() -> Self {
         let folder = TempDir::new().unwrap();
-        let database = DatabasePlace::Folder(folder.path().join("data"));
+        let database = DatabaseLocation::Folder(folder.path().join("data"));
         Self::open(database, Ground::Folder(folder)).await
     }
 
     pub(crate) async fn shared() -> Self {
         let database = TestDatabase::create();
-        let place = DatabasePlace::Postgres { url: database.url() };
-        Self::open(place, Ground::Shared(Box::new((S3Bucket::create(), database)))).await
+        let location = DatabaseLocation::Postgres { url: database.url() };
+        Self::open(location, Ground::Shared(Box::new((S3Bucket::create(), database)))).await
     }
 
-    async fn open(database: DatabasePlace, ground: Ground) -> Self {
+    async fn open(database: DatabaseLocation, ground: Ground) -> Self {
         let clock = Arc::new(MovableClock::at(Timestamp::from_micros(1_762_164_228_595_604)));
         let random = Arc::new(SeededRandom::new(7));
         let is_shared = matches!(ground, Ground::Shared(..));
@@ -103,20 +103,20 @@ impl World {
         }
     }
 
-    /// A process: what it remembers goes with it.
+    /// A process; dropping it loses its cached sessions.
     pub(crate) async fn node(&self) -> Intake {
-        self.node_with_pace(PaceMin::default()).await
+        self.node_with_pace(StallLimit::default()).await
     }
 
-    pub(crate) async fn node_with_pace(&self, pace_min: PaceMin) -> Intake {
-        self.node_with(pace_min, ScanTurns::new(std::env::temp_dir().into())).await
+    pub(crate) async fn node_with_pace(&self, pace_min: StallLimit) -> Intake {
+        self.node_with(pace_min, ScanLimits::new(std::env::temp_dir().into())).await
     }
 
-    pub(crate) async fn node_with_scans(&self, scans: ScanTurns) -> Intake {
-        self.node_with(PaceMin::default(), scans).await
+    pub(crate) async fn node_with_scans(&self, scans: ScanLimits) -> Intake {
+        self.node_with(StallLimit::default(), scans).await
     }
 
-    async fn node_with(&self, pace_min: PaceMin, scans: ScanTurns) -> Intake {
+    async fn node_with(&self, stall_limit: StallLimit, scans: ScanLimits) -> Intake {
         Intake::new(IntakeOptions {
             store: self.store.clone(),
             blob: self.blob().await,
@@ -124,7 +124,7 @@ impl World {
             random: self.random.clone(),
             worker: WorkerId::new(self.random.as_ref()),
             public_url: "https://media.example".into(),
-            pace_min,
+            stall_limit,
             scans,
         })
     }
@@ -157,7 +157,7 @@ impl World {
         self.store.workspace_by_name(name).await.unwrap().expect("a new database has it").id
     }
 
-    /// The state of the media, as it is called; `None` without one.
+    /// Name of the state of the media; `None` without one.
     pub(crate) async fn media_state(&self, id: MediaId) -> Option<&'static str> {
         self.store.media_by_id(id).await.unwrap().map(|media| media.state.name())
     }
@@ -169,15 +169,15 @@ impl World {
         self.blob().await.get(kinora_blob::ObjectKey::Source(source)).await.unwrap().expect("it was kept")
     }
 
-    /// The bytes that were kept of a complete upload, whether its media is ready or left to a job.
-    pub(crate) async fn kept_bytes(&self, id: MediaId) -> Bytes {
+    /// The stored bytes of a complete upload, whether its media is ready or waits for a job.
+    pub(crate) async fn stored_bytes(&self, id: MediaId) -> Bytes {
         let upload = self.store.upload_by_id(id).await.unwrap().expect("it was registered");
         assert_eq!(upload.state.name(), "completed");
         let source = kinora_blob::ObjectKey::Source(upload.source);
         self.blob().await.get(source).await.unwrap().expect("it was kept")
     }
 
-    /// Where an upload stands, as it is called.
+    /// Name of the state of an upload.
     pub(crate) async fn state(&self, id: MediaId) -> &'static str {
         self.store.upload_by_id(id).await.unwrap().expect("it was registered").state.name()
     }
@@ -204,13 +204,13 @@ pub(crate) fn pieces(bytes: Bytes) -> Body {
     stream::iter(cut).map(Ok).boxed()
 }
 
-/// A body that breaks off after its bytes.
+/// A body that fails after its bytes.
 pub(crate) fn broken(bytes: Bytes) -> Body {
     pieces(bytes).chain(stream::iter([Err(io::Error::from(io::ErrorKind::ConnectionReset))])).boxed()
 }
 
-/// A body that is sent by hand, and how to send it.
-fn by_hand() -> (mpsc::UnboundedSender<Bytes>, Body) {
+/// A body that the test sends, with its sender.
+fn controlled_body() -> (mpsc::UnboundedSender<Bytes>, Body) {
     let (sender, receiver) = mpsc::unbounded_channel::<Bytes>();
     let body = stream::unfold(receiver, |mut receiver| async move {
         receiver.recv().await.map(|bytes| (Ok(bytes), receiver))
@@ -218,39 +218,39 @@ fn by_hand() -> (mpsc::UnboundedSender<Bytes>, Body) {
     (sender, body.boxed())
 }
 
-/// A request for a whole file that is under way: how to feed it, and what becomes of it.
+/// A request for a whole file in progress, with the sender of its body and its result.
 pub(crate) fn begin(
     node: Intake,
     id: MediaId,
     file: &Bytes,
-) -> (mpsc::UnboundedSender<Bytes>, JoinHandle<Result<Standing, IntakeError>>) {
-    let (sender, body) = by_hand();
+) -> (mpsc::UnboundedSender<Bytes>, JoinHandle<Result<UploadProgress, IntakeError>>) {
+    let (sender, body) = controlled_body();
     let append = Append { length: Some(file.len() as u64), body_len: None, body, ..append(0, Bytes::new()) };
     (sender, tokio::spawn(async move { node.receive(id, append).await }))
 }
 
-/// Sends a whole file in chunks to nodes in turn.
+/// Sends a whole file in chunks to nodes, round robin.
 pub(crate) async fn send(
     nodes: &[Intake],
     id: MediaId,
     file: &Bytes,
     chunk: usize,
-) -> Result<Standing, IntakeError> {
+) -> Result<UploadProgress, IntakeError> {
     let mut at = 0;
-    let mut turn = 0;
+    let mut request = 0;
     loop {
         let end = file.len().min(at + chunk);
         let append = Append { length: Some(file.len() as u64), ..append(at, file.slice(at..end)) };
-        let standing = nodes[turn % nodes.len()].receive(id, append).await?;
-        assert_eq!(standing.offset, end as u64);
-        if standing.is_complete() {
-            return Ok(standing);
+        let progress = nodes[request % nodes.len()].receive(id, append).await?;
+        assert_eq!(progress.offset, end as u64);
+        if progress.is_complete() {
+            return Ok(progress);
         }
-        (at, turn) = (end, turn + 1);
+        (at, request) = (end, request + 1);
     }
 }
 
-/// A file of about this length that is ready at its last byte: a clip, and behind it a box that nobody reads.
+/// A file of about this length that becomes ready at its last byte: a clip, then a box that readers ignore.
 pub(crate) fn clip(len: usize) -> Bytes {
     let clip = kinora_testkit::fixture::two_seconds();
     let Some(padding) = len.checked_sub(clip.len() + 8) else { return clip };
@@ -261,7 +261,7 @@ pub(crate) fn clip(len: usize) -> Bytes {
     file.into()
 }
 
-/// Waits for something that another task brings about.
+/// Waits for the effect of another task.
 pub(crate) async fn until<F: Future<Output = bool>>(what: impl Fn() -> F) {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let waiting = async {

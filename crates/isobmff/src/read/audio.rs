@@ -1,31 +1,31 @@
-//! What the sample entry of an audio track says of it, and whether it can be copied.
+//! Reads the sample entry of an audio track and decides whether the track can be copied.
 //!
-//! What is true of all codecs stands here; [`aac`] and [`opus`] know what may be copied of each. What may not
-//! is kept with the reason, for a decoder, its sample entry as the source has it.
+//! This file has the rules for all codecs; [`aac`] and [`opus`] have those of each codec. A track that
+//! cannot be copied stores its reason and its original sample entry, which a decoder reads.
 
 mod aac;
-mod fields;
+mod entry_fields;
 mod opus;
 
 use kinora_index::{AudioTrack, NotCopied, SampleEntry};
 
-use self::fields::SoundFields;
-pub(super) use self::fields::{Unit, unit};
+use self::entry_fields::AudioEntryFields;
+pub(super) use self::entry_fields::{Unit, unit};
 use super::{
     super::{boxes::BoxRef, error::ReadError},
+    codec_names::{codec_name, decoded_codec, is_encrypted},
     entry::verbatim,
-    names::{codec_name, decoded_codec, is_encrypted},
 };
 
 /// Bytes of an audio sample entry before its child boxes. ISO/IEC 14496-12, 12.2.3.
 const FIELDS_LEN: usize = 28;
 
-/// Most channels that a decoder is asked for.
+/// Maximum number of channels for decoding.
 const DECODED_CHANNELS_MAX: u32 = 64;
 
-/// Reads the sample entry of an audio track with so many ticks a second.
+/// Reads the sample entry of an audio track; `timescale` is in ticks per second.
 ///
-/// Copied are AAC-LC and Opus of up to 8 channels. Errors: `Unsupported` for codecs that nobody decodes, and
+/// AAC-LC and Opus of up to 8 channels are copied. Errors: `Unsupported` for codecs without a decoder, and
 /// for encrypted ones.
 pub fn audio_track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     match &entry.kind.0 {
@@ -43,15 +43,15 @@ fn not_decoded<T>(found: &str) -> Result<T, ReadError> {
     Err(ReadError::unsupported(format!("the audio codec is {found}, which cannot be decoded")))
 }
 
-/// A track for a decoder: what the fields of its entry say. How long its packets are is not known.
+/// A track that must be decoded, as the fields of its entry describe it. Its packet duration is unknown.
 fn not_copied(
     entry: &BoxRef<'_>,
     timescale: u32,
     codec: String,
     found: &str,
 ) -> Result<AudioTrack, ReadError> {
-    let fields =
-        SoundFields::parse(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
+    let fields = AudioEntryFields::parse(entry)
+        .ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
     if DECODED_CHANNELS_MAX < fields.channels {
         return Err(ReadError::unsupported(format!(
             "the audio has {} channels; at most {DECODED_CHANNELS_MAX} are supported",
@@ -68,13 +68,13 @@ fn not_copied(
     })
 }
 
-/// The fields of a version 0 entry: what every player reads.
+/// The fields of a version 0 entry, which every player reads.
 fn plain_fields(head: &[u8], channels: u32, sample_rate: u32) -> [u8; FIELDS_LEN] {
     let mut fields = [0; FIELDS_LEN];
     fields[..8].copy_from_slice(&head[..8]);
     fields[16..18].copy_from_slice(&(channels as u16).to_be_bytes());
     fields[18..20].copy_from_slice(&16u16.to_be_bytes()); // samplesize, a fixed value
-    // 16.16; rates above 65535 do not fit and are left to the configuration.
+    // 16.16; rates above 65535 do not fit, and players read those from the configuration.
     let rate = u16::try_from(sample_rate).map_or(0, |rate| u32::from(rate) << 16);
     fields[24..28].copy_from_slice(&rate.to_be_bytes());
     fields

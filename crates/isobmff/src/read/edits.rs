@@ -1,68 +1,67 @@
-//! Edit lists: where a track's media lies on the timeline of the movie. ISO/IEC 14496-12, 8.6.6.
+//! Edit lists: map the media of a track to the timeline of the movie. ISO/IEC 14496-12, 8.6.6.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    boxes::{BoxRef, Fields},
+    boxes::{BoxRef, FieldReader},
     error::ReadError,
 };
 
 /// `media_rate` of normal speed, 16.16.
 const RATE_NORMAL: u32 = 0x0001_0000;
-/// `media_rate` of an edit that holds one moment.
-const RATE_HELD: u32 = 0;
-/// Longest wait in front of a track. Beside a recording of 12 h, a track that begins later than that is
-/// damage.
+/// `media_rate` of a dwell edit, which repeats one frame.
+const RATE_PAUSED: u32 = 0;
+/// Longest empty edit at the start of a track. In a recording of 12 h, a longer one is damage.
 const EMPTY_EDIT_S_MAX: u64 = 12 * 3600;
-/// Edits in one list. Writers of whole cutting lists stay far below.
+/// Maximum number of edits in one list. Editing programs write far fewer.
 const EDITS_MAX: u32 = 100_000;
 
-/// Where one stretch of media lies: what an ordinary edit list says.
+/// The position of one continuous range of media, as an ordinary edit list gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Edit {
     /// Ticks of the movie before the track begins.
     pub(crate) empty: u64,
-    /// Where the presented media begins, in ticks of the track.
+    /// Start of the presented media, in ticks of the track.
     pub(crate) media_time: i64,
-    /// How long it is presented, in ticks of the movie; `None` to its end.
+    /// Presented duration, in ticks of the movie; `None` means to the end of the media.
     pub(crate) duration: Option<u64>,
 }
 
-/// The edit list of a track: a wait, then pieces of its media.
+/// The edit list of a track: an initial empty edit, then pieces of its media.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EditList {
     /// Ticks of the movie before the track begins.
     pub empty: u64,
-    /// What is presented, in order. None means: the media as it is.
-    pub pieces: Vec<Piece>,
+    /// The presented pieces, in order. If it is empty, the media is presented unchanged.
+    pub entries: Vec<EditEntry>,
 }
 
-/// A stretch of media at normal speed.
+/// A continuous range of media at normal speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
-    /// When it begins: ticks of the movie since the first piece did.
+pub struct EditEntry {
+    /// Start of presentation, in ticks of the movie after the first piece.
     pub at: u64,
-    /// Where it begins in the media, in ticks of the track; not negative.
+    /// Start in the media, in ticks of the track; not negative.
     pub media_time: i64,
-    /// How long it is presented, in ticks of the movie. 0, which only the last piece has, means to the end of
-    /// the media.
+    /// Presented duration, in ticks of the movie. 0, which only the last piece has, means to the end of the
+    /// media.
     pub duration: u64,
 }
 
 impl EditList {
     /// Bytes in memory.
     pub(crate) fn memory_len(&self) -> usize {
-        self.pieces.capacity() * size_of::<Piece>()
+        self.entries.capacity() * size_of::<EditEntry>()
     }
 
-    /// Reads the edit list of a track. Without one, or with an empty one, the media is presented as it is.
+    /// Reads the edit list of a track. Without one, or with an empty one, the media is presented unchanged.
     ///
-    /// Edits without a length present nothing and are left out, as are empty ones behind the last piece.
+    /// Edits without a duration present nothing and are left out, as are empty edits after the last piece.
     /// Errors: `NeedsRemux` for other speeds than the normal one.
     pub(crate) fn parse(trak: &BoxRef<'_>, movie_timescale: u32) -> Result<Self, ReadError> {
         let Some(elst) = trak.descend(&[b"edts", b"elst"]) else { return Ok(EditList::default()) };
         let damaged = || ReadError::damaged("its edit list has fewer entries than it says");
-        let mut fields = Fields::new(elst.body);
+        let mut fields = FieldReader::new(elst.body);
         let (version, _) = fields.version_and_flags().ok_or_else(damaged)?;
         let count = fields.u32().ok_or_else(damaged)?;
         if count > EDITS_MAX {
@@ -74,9 +73,9 @@ impl EditList {
         for number in 0..count {
             let (duration, media_time, rate) = entry(&mut fields, version).ok_or_else(damaged)?;
             if media_time == -1 {
-                // In front of the media it is a wait. Behind it, it shows nothing, and only moves what
-                // follows.
-                let wait = if list.pieces.is_empty() { &mut list.empty } else { &mut at };
+                // Before the media, an empty edit delays the track. After it, an empty edit presents nothing
+                // and only delays the next pieces.
+                let wait = if list.entries.is_empty() { &mut list.empty } else { &mut at };
                 *wait = wait.checked_add(duration).ok_or_else(out_of_range)?;
                 continue;
             }
@@ -84,9 +83,9 @@ impl EditList {
             if media_time < 0 {
                 return Err(ReadError::damaged(format!("an edit begins at {media_time}")));
             }
-            let is_alone = list.pieces.is_empty() && number + 1 == count;
+            let is_alone = list.entries.is_empty() && number + 1 == count;
             if duration > 0 || is_alone {
-                list.pieces.push(Piece { at, media_time, duration });
+                list.entries.push(EditEntry { at, media_time, duration });
             }
             at = at.checked_add(duration).ok_or_else(out_of_range)?;
         }
@@ -96,22 +95,22 @@ impl EditList {
         Ok(list)
     }
 
-    /// Whether what came back from a checkpoint is such a list.
-    pub(crate) fn is_sound(&self) -> bool {
-        let ends = |piece: &Piece| piece.at.checked_add(piece.duration);
-        self.pieces.len() <= EDITS_MAX as usize
-            && self.pieces.iter().all(|piece| 0 <= piece.media_time && ends(piece).is_some())
-            && self.pieces.is_sorted_by(|a, b| ends(a).is_some_and(|end| end <= b.at))
+    /// Whether a state that was read from a checkpoint is valid.
+    pub(crate) fn is_valid(&self) -> bool {
+        let ends = |entry: &EditEntry| entry.at.checked_add(entry.duration);
+        self.entries.len() <= EDITS_MAX as usize
+            && self.entries.iter().all(|piece| 0 <= piece.media_time && ends(piece).is_some())
+            && self.entries.is_sorted_by(|a, b| ends(a).is_some_and(|end| end <= b.at))
     }
 
-    /// Where the presented media begins, in ticks of the track.
+    /// Start of the presented media, in ticks of the track.
     pub(crate) fn media_time(&self) -> i64 {
-        self.pieces.first().map_or(0, |piece| piece.media_time)
+        self.entries.first().map_or(0, |entry| entry.media_time)
     }
 
-    /// Lets the last piece go on to the end of the media, whatever the list says.
-    pub(crate) fn go_to_the_end(&mut self) {
-        if let Some(last) = self.pieces.last_mut() {
+    /// Extends the last piece to the end of the media and ignores its duration.
+    pub(crate) fn extend_to_end(&mut self) {
+        if let Some(last) = self.entries.last_mut() {
             last.duration = 0;
         }
     }
@@ -124,8 +123,8 @@ fn out_of_range() -> ReadError {
 fn check_speed(rate: u32) -> Result<(), ReadError> {
     match rate {
         RATE_NORMAL => Ok(()),
-        RATE_HELD => Err(ReadError::needs_remux(
-            "the edit list of a track holds a moment still; only normal speed is supported",
+        RATE_PAUSED => Err(ReadError::needs_remux(
+            "the edit list of a track freezes a frame; only normal speed is supported",
         )),
         _ => Err(ReadError::needs_remux(
             "the edit list of a track changes its speed; only normal speed is supported",
@@ -134,7 +133,7 @@ fn check_speed(rate: u32) -> Result<(), ReadError> {
 }
 
 /// Duration, media time and rate of the next entry.
-fn entry(fields: &mut Fields<'_>, version: u8) -> Option<(u64, i64, u32)> {
+fn entry(fields: &mut FieldReader<'_>, version: u8) -> Option<(u64, i64, u32)> {
     if version == 1 {
         Some((fields.u64()?, fields.i64()?, fields.u32()?))
     } else {
@@ -158,13 +157,13 @@ mod tests {
         EditList::parse(&trak, 1000).map_err(|error| error.to_string())
     }
 
-    fn list(empty: u64, pieces: &[(u64, i64, u64)]) -> EditList {
-        let piece = |&(at, media_time, duration): &(u64, i64, u64)| Piece { at, media_time, duration };
-        EditList { empty, pieces: pieces.iter().map(piece).collect() }
+    fn list(empty: u64, entries: &[(u64, i64, u64)]) -> EditList {
+        let entry = |&(at, media_time, duration): &(u64, i64, u64)| EditEntry { at, media_time, duration };
+        EditList { empty, entries: entries.iter().map(entry).collect() }
     }
 
     #[test]
-    fn lists_are_a_wait_and_pieces() {
+    fn edit_list_is_empty_edit_and_entries() {
         fn check(name: &str, entries: &[u32], expected: EditList) {
             let words_of_list = [&[entries.len() as u32 / 3][..], entries].concat();
             assert_eq!(parse(full_box(b"elst", 0, &words(&words_of_list))), Ok(expected), "{name}");
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_lists_are_read() {
+    fn version_1_edit_list_is_read() {
         let entries = words(&[1, 0, 5000, 0, 1024, RATE_NORMAL]);
         assert_eq!(parse(full_box(b"elst", 1, &entries)), Ok(list(0, &[(0, 1024, 5000)])));
         let far = words(&[2, u32::MAX, u32::MAX, 0, 0, RATE_NORMAL, 0, 1, 0, 0, RATE_NORMAL]);
@@ -201,14 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn other_lists_are_refused() {
+    fn unsupported_edit_lists_are_rejected() {
         fn check(entries: &[u32], expected: &str) {
             assert_eq!(parse(full_box(b"elst", 0, &words(entries))), Err(expected.into()));
         }
-        check(
-            &[1, 10, 0, 0],
-            "the edit list of a track holds a moment still; only normal speed is supported",
-        );
+        check(&[1, 10, 0, 0], "the edit list of a track freezes a frame; only normal speed is supported");
         for rate in [0x0000_8000, 0x0002_0000, 0xffff_0000] {
             check(
                 &[1, 10, 0, rate],

@@ -1,18 +1,18 @@
-//! Sample entries: finding the one a track uses, and bringing it into the form our init segments carry.
+//! Sample entries: finds the entry that a track uses, and rewrites it for our init segments.
 
 use super::super::{
-    boxes::{BoxRef, Children, Fields, FourCc, children},
+    boxes::{BoxRef, Children, FieldReader, FourCc, children},
     error::ReadError,
 };
 
-/// Longest sample entry that is kept: parameter sets and colour profiles take a few KiB. It is part of every
+/// Maximum length of a sample entry: parameter sets and colour profiles take a few KiB. It is part of every
 /// init segment.
 const ENTRY_LEN_MAX: usize = 64 << 10;
-/// Sample descriptions of one track that are compared with one another: as many as a set of 64 bits holds.
+/// Maximum number of sample descriptions of a track that are compared: the number of bits in a 64-bit set.
 const DESCRIPTIONS_MAX: u32 = u64::BITS;
 /// The data reference of every sample entry we write: the file itself is the only one.
 const DATA_REFERENCE: [u8; 2] = [0, 1];
-/// Where the data reference lies: behind six reserved bytes. ISO/IEC 14496-12, 8.5.2.2.
+/// Offset of the data reference, after six reserved bytes. ISO/IEC 14496-12, 8.5.2.2.
 const DATA_REFERENCE_AT: usize = 6;
 
 /// The entry with this number (from 1) in the `stsd` of a track.
@@ -23,18 +23,18 @@ pub(super) fn sample_entry<'a>(stbl: &BoxRef<'a>, description: u32) -> Result<Bo
     })
 }
 
-/// All entries of the `stsd` of a track; none where there is no such box.
+/// All entries of the `stsd` of a track; none if the box is missing.
 fn sample_entries<'a>(stbl: &BoxRef<'a>) -> Children<'a> {
     const BEFORE_ENTRIES: usize = 8; // version, flags, count
     let entries = stbl.child(b"stsd").and_then(|stsd| stsd.body.get(BEFORE_ENTRIES..));
     children(entries.unwrap_or_default())
 }
 
-/// The number (from 1) of the entry that all these numbers mean: editors that join files write the same entry
-/// several times.
+/// The number (from 1) of the entry that all these numbers mean: editors that join files write the same
+/// entry several times.
 ///
-/// `None` when entries differ; 1 when there is no number. Each entry is looked at once, however often the
-/// numbers alternate.
+/// `None` if entries differ; 1 if there is no number. Each entry is compared once, however often the numbers
+/// alternate.
 pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item = u32>) -> Option<u32> {
     let first = used.next().unwrap_or(1);
     let mut others = 0u64;
@@ -44,12 +44,12 @@ pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item
     if others == 0 {
         return Some(first);
     }
-    let wanted = others | bit(first)?;
-    let mut missing = wanted;
+    let required = others | bit(first)?;
+    let mut missing = required;
     let mut common = None;
     for (description, entry) in (1..=DESCRIPTIONS_MAX).zip(sample_entries(stbl)) {
         let bit = bit(description)?;
-        if wanted & bit != 0 {
+        if required & bit != 0 {
             let entry = without_reference(&entry)?;
             if *common.get_or_insert(entry) != entry {
                 return None;
@@ -60,7 +60,7 @@ pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item
     (missing == 0).then_some(first)
 }
 
-/// A set with this description alone; `None` for a number that is not looked at.
+/// A set with this description alone; `None` for a number above [`DESCRIPTIONS_MAX`].
 fn bit(description: u32) -> Option<u64> {
     description.checked_sub(1).and_then(|index| 1u64.checked_shl(index))
 }
@@ -70,19 +70,19 @@ fn without_reference<'a>(entry: &BoxRef<'a>) -> Option<(FourCc, &'a [u8], &'a [u
     Some((entry.kind, entry.body.get(..DATA_REFERENCE_AT)?, entry.body.get(DATA_REFERENCE_AT + 2..)?))
 }
 
-/// Refuses a track whose samples lie in another file. ISO/IEC 14496-12, 8.7.2.
+/// Rejects a track whose samples are in another file. ISO/IEC 14496-12, 8.7.2.
 pub(super) fn check_data_references(minf: &BoxRef<'_>) -> Result<(), ReadError> {
     let Some(dref) = minf.descend(&[b"dinf", b"dref"]) else { return Ok(()) };
-    let mut fields = Fields::new(dref.body);
+    let mut fields = FieldReader::new(dref.body);
     if fields.skip(8).is_none() {
         return Ok(());
     }
     for entry in children(fields.rest) {
-        let mut fields = Fields::new(entry.body);
+        let mut fields = FieldReader::new(entry.body);
         let is_self_contained = fields.version_and_flags().is_none_or(|(_, flags)| flags & 1 != 0);
-        // Some writers leave the flag out and name no place either: then there is no other file.
-        let names_place = fields.rest.iter().any(|&byte| byte != 0);
-        if !is_self_contained && names_place {
+        // Some writers leave out the flag and also name no location: then there is no other file.
+        let has_location = fields.rest.iter().any(|&byte| byte != 0);
+        if !is_self_contained && has_location {
             return Err(ReadError::not_media("the samples of the movie lie in other files"));
         }
     }
@@ -116,7 +116,8 @@ pub fn rebuilt<'a>(
     Ok(bytes)
 }
 
-/// The whole entry as the source has it, with our data reference: for a decoder, which knows what writers do.
+/// The unchanged entry of the source with our data reference, for a decoder: decoders support the variants
+/// of all writers.
 ///
 /// Errors: `Damaged` beyond [`ENTRY_LEN_MAX`].
 pub(super) fn verbatim(entry: &BoxRef<'_>) -> Result<Vec<u8>, ReadError> {
@@ -136,7 +137,7 @@ mod tests {
     use crate::read::testing::{full_box, plain_box, words};
 
     #[test]
-    fn entries_that_say_the_same_are_one() {
+    fn equal_sample_entries_are_one() {
         let entry = |kind: &[u8; 4], reference: u8, body: &[u8]| {
             plain_box(kind, &[&[0, 0, 0, 0, 0, 0, 0, reference], body].concat())
         };
@@ -162,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_that_alternate_cost_one_walk_to_them() {
-        // A walk for each use would be 10^11 steps.
+    fn alternating_sample_descriptions_are_compared_once() {
+        // A search for each use would take 10^11 steps.
         let entries = plain_box(b"avc1", &[0; 8]).repeat(DESCRIPTIONS_MAX as usize);
         let stsd = full_box(b"stsd", 0, &[&words(&[DESCRIPTIONS_MAX])[..], &entries].concat());
         let body = [plain_box(b"free", &[]).repeat(300_000), stsd].concat();

@@ -1,35 +1,35 @@
-//! The samples of a video track, GOP by GOP: repaired where that is harmless, marked where a copy would show
-//! broken pictures.
+//! The samples of a video track, GOP by GOP: repairs harmless defects, and marks tracks whose copy would
+//! show broken frames.
 
 use std::collections::VecDeque;
 
 use kinora_index::{
-    NotCopied, NotCopiedReason, Sample, SampleTableBuilder, checkpoint::is_time, plan::SEGMENT_SAMPLES_MAX,
+    NotCopied, NotCopiedReason, Sample, SampleTableBuilder, checkpoint::is_valid_time,
+    plan::SEGMENT_SAMPLES_MAX,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     super::error::ReadError,
-    measure::Meter,
+    rates::Meter,
     samples::{self, InOrder, TrackSamples},
     tables::RawSample,
 };
 
-/// No last picture is meant to stand for an hour: what says so is damage, or a number that was meant to be
-/// negative.
-const LAST_PICTURE_S_MAX: i64 = 3600;
-/// The most of a second that the composition shift may take. hls.js 1.7.4 in Chromium places segments wrongly
-/// once the shift is about as long as they are (6 s: ranges with holes, playback that never ends; 3 s
-/// played), and a pause would make it so.
+/// A last frame that lasts an hour is damage, or a number that was meant to be negative.
+const LAST_FRAME_S_MAX: i64 = 3600;
+/// The composition shift is at most this part of a second. hls.js 1.7.4 in Chromium misplaces segments if
+/// the shift is about as long as they are, and a pause would cause such a shift. Measured with segments of 6
+/// s: ranges with holes, playback that never ends; 3 s played.
 const COMPOSITION_SHIFT_PARTS: i64 = 2;
-/// B-frames between two others in what our encoders make. M-11: fixes the composition shift at index
-/// time.
+/// Maximum number of consecutive B-frames that our encoders write. M-11: fixes the composition shift at
+/// index time.
 const ENCODED_B_FRAMES_MAX: usize = 3;
 
 /// Takes the samples of a video track one by one.
 ///
-/// Leaves out empty samples (the picture before stays), moves equal times apart by a tick, and finds the
-/// composition shift.
+/// Leaves out empty samples (the previous frame stays on display), moves equal times apart by a tick, and
+/// finds the composition shift.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct VideoSamples {
     order: InOrder,
@@ -37,7 +37,7 @@ pub(super) struct VideoSamples {
 }
 
 impl VideoSamples {
-    /// For a track with so many ticks a second.
+    /// `timescale` is in ticks per second.
     pub(super) fn new(timescale: u32, open_gops: OpenGops) -> Self {
         let gops = Gops {
             timescale,
@@ -59,10 +59,10 @@ impl VideoSamples {
 
     /// Takes the next sample in decode order.
     ///
-    /// Errors: `NeedsRemux` for times that run back, `Unsupported` for more samples in a GOP than are kept at
-    /// once.
+    /// Errors: `NeedsRemux` for times that run back, `Unsupported` for a GOP with more samples than the
+    /// limit.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
-        self.order.push(row)?.map_or(Ok(()), |picture| self.gops.push(picture))
+        self.order.push(row)?.map_or(Ok(()), |sample| self.gops.push(sample))
     }
 
     /// Bytes in memory.
@@ -71,17 +71,17 @@ impl VideoSamples {
         builder.memory_len() + meter.memory_len() + gop.capacity() * size_of::<Sample>()
     }
 
-    /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
-    pub(super) fn is_sound(&self, timescale: u32) -> bool {
-        self.order.is_sound() && self.gops.timescale == timescale && self.gops.is_sound()
+    /// Whether a state that was read from a checkpoint is valid; `timescale` is in ticks per second.
+    pub(super) fn is_valid(&self, timescale: u32) -> bool {
+        self.order.is_valid() && self.gops.timescale == timescale && self.gops.is_valid()
     }
 
     /// Ends the track. Errors: as [`VideoSamples::push`].
-    pub(super) fn finish(mut self) -> Result<Pictures, ReadError> {
+    pub(super) fn finish(mut self) -> Result<VideoSampleTable, ReadError> {
         let mut gops = self.gops;
-        let longest = i64::from(gops.timescale) * LAST_PICTURE_S_MAX;
-        if let Some(picture) = self.order.take_last(u32::try_from(longest).unwrap_or(u32::MAX)) {
-            gops.push(picture)?;
+        let longest = i64::from(gops.timescale) * LAST_FRAME_S_MAX;
+        if let Some(sample) = self.order.take_last(u32::try_from(longest).unwrap_or(u32::MAX)) {
+            gops.push(sample)?;
         }
         gops.close()?;
         let samples = TrackSamples {
@@ -91,27 +91,31 @@ impl VideoSamples {
             end_offset: gops.end_offset,
             meter: Some(gops.meter),
         };
-        Ok(Pictures { samples, composition_shift: gops.composition_shift, not_copied: gops.not_copied })
+        Ok(VideoSampleTable {
+            samples,
+            composition_shift: gops.composition_shift,
+            not_copied: gops.not_copied,
+        })
     }
 }
 
-/// What comes of a video track.
+/// The result for a video track.
 #[derive(Debug)]
-pub(super) struct Pictures {
+pub(super) struct VideoSampleTable {
     pub(super) samples: TrackSamples,
     /// See [`kinora_index::VideoTrack::composition_shift`].
     pub(super) composition_shift: i64,
-    /// Why a copy would show broken pictures.
+    /// Why a copy would show broken frames.
     pub(super) not_copied: Option<NotCopied>,
 }
 
-/// What becomes of GOPs with pictures that follow the keyframe and are shown before it.
+/// The treatment of open GOPs: frames follow the keyframe and are presented before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum OpenGops {
-    /// They are cut like others: a decoder of this codec that begins at the keyframe leaves out what it lacks
-    /// the references of.
-    Kept,
-    /// They are not copied: a decoder would show broken pictures. M-7.
+    /// They are cut like others: a decoder of this codec that begins at the keyframe skips frames whose
+    /// references are missing.
+    Copied,
+    /// They are not copied: a decoder would show broken frames. M-7.
     NotCopied,
 }
 
@@ -125,7 +129,7 @@ struct Gops {
     gop_start: Option<i64>,
     /// The last presentation times, in order.
     recent: VecDeque<i64>,
-    /// Between the last two presentation times.
+    /// Interval between the last two presentation times.
     interval: i64,
     composition_shift: i64,
     builder: SampleTableBuilder,
@@ -137,24 +141,24 @@ struct Gops {
 }
 
 impl Gops {
-    fn is_sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let mut times = [self.interval, self.composition_shift, self.first_pts, self.natural_end]
             .into_iter()
             .chain(self.gop_start)
             .chain(self.recent.iter().copied());
-        times.all(is_time)
+        times.all(is_valid_time)
             && self.recent.len() <= ENCODED_B_FRAMES_MAX
             && self.gop.len() <= SEGMENT_SAMPLES_MAX as usize
-            && self.gop.iter().all(samples::is_sound)
-            && self.builder.is_sound(samples::is_sound)
-            && self.meter.is_sound(self.timescale)
+            && self.gop.iter().all(samples::is_valid)
+            && self.builder.is_valid(samples::is_valid)
+            && self.meter.is_valid(self.timescale)
     }
 
-    fn push(&mut self, picture: Sample) -> Result<(), ReadError> {
-        if picture.is_sync && !self.gop.is_empty() {
+    fn push(&mut self, sample: Sample) -> Result<(), ReadError> {
+        if sample.is_sync && !self.gop.is_empty() {
             self.close()?;
         }
-        if self.gop_start.is_none() && self.gop.is_empty() && !picture.is_sync {
+        if self.gop_start.is_none() && self.gop.is_empty() && !sample.is_sync {
             self.note(NotCopiedReason::LongGop, || "does not begin with a keyframe".into());
         }
         if self.gop.len() >= SEGMENT_SAMPLES_MAX as usize {
@@ -162,23 +166,23 @@ impl Gops {
                 "the video has more than {SEGMENT_SAMPLES_MAX} frames between two keyframes"
             )));
         }
-        self.gop.push(picture);
+        self.gop.push(sample);
         Ok(())
     }
 
-    /// Takes the current GOP into the table.
+    /// Moves the current GOP to the table.
     fn close(&mut self) -> Result<(), ReadError> {
         let mut gop = std::mem::take(&mut self.gop);
         let mut presented: Vec<usize> = (0..gop.len()).collect();
         presented.sort_by_key(|&n| gop[n].pts);
         let Some(&first) = presented.first() else { return Ok(()) };
-        // A picture behind the keyframe that is shown before it may need the GOP before.
+        // A frame that follows the keyframe and is presented before it may need the previous GOP.
         if gop[first].pts < gop[0].pts && self.open_gops == OpenGops::NotCopied {
             self.note(NotCopiedReason::OpenGop, || "open GOP".into());
         }
         self.separate(&mut gop, &presented)?;
         if self.gop_start.is_none() {
-            // What leads the first keyframe of all has nothing to refer to: decoders leave it out.
+            // Leading frames of the very first keyframe have no references: decoders skip them.
             self.first_pts = gop[if gop[0].is_sync { 0 } else { first }].pts;
         }
         self.gop_start = Some(gop[first].pts);
@@ -186,12 +190,11 @@ impl Gops {
         let longest = i64::from(self.timescale) / COMPOSITION_SHIFT_PARTS;
         for (n, &shown) in presented.iter().enumerate() {
             let pts = gop[shown].pts;
-            // The n-th decoded picture need not be shown before the n-th presentation time, after the
-            // shift...
+            // After the shift, the n-th decoded frame is not presented before the n-th presentation time...
             let earliest = self.recent.front().map_or(gop[n].pts, |&earliest| earliest.min(gop[n].pts));
-            // ...but each must have a tick of its own before it is shown.
-            let places = i64::try_from(shown.saturating_sub(n)).unwrap_or(i64::MAX);
-            self.composition_shift = self.composition_shift.max((pts - earliest).min(longest)).max(places);
+            // ...but each frame must have its own tick before it is presented.
+            let positions = i64::try_from(shown.saturating_sub(n)).unwrap_or(i64::MAX);
+            self.composition_shift = self.composition_shift.max((pts - earliest).min(longest)).max(positions);
             if let Some(&before) = self.recent.back() {
                 self.interval = pts - before;
             }
@@ -211,8 +214,7 @@ impl Gops {
 
     /// Makes presentation times strictly rising, across GOPs too.
     ///
-    /// Joined files have keyframes that come a fraction of a frame early. More than a frame is another
-    /// matter: refused.
+    /// Joined files have keyframes that come a fraction of a frame early. More than a frame is rejected.
     fn separate(&self, gop: &mut [Sample], presented: &[usize]) -> Result<(), ReadError> {
         let mut last = self.recent.back().copied();
         if let Some(last) = last
@@ -232,7 +234,7 @@ impl Gops {
         Ok(())
     }
 
-    /// Notes why the track is not copied; the first reason stays.
+    /// Records why the track is not copied; the first reason stays.
     fn note(&mut self, reason: NotCopiedReason, detail: impl FnOnce() -> String) {
         self.not_copied.get_or_insert_with(|| NotCopied::new(reason, detail()));
     }
@@ -259,7 +261,7 @@ mod tests {
         mut rows: impl Iterator<Item = RawSample>,
         timescale: u32,
         open_gops: OpenGops,
-    ) -> Result<Pictures, ReadError> {
+    ) -> Result<VideoSampleTable, ReadError> {
         let mut samples = VideoSamples::new(timescale, open_gops);
         rows.try_for_each(|row| samples.push(row))?;
         samples.finish()
@@ -270,23 +272,23 @@ mod tests {
     }
 
     fn read_with(open_gops: OpenGops, rows: Vec<RawSample>) -> Result<(Vec<i64>, i64), String> {
-        let pictures = video_samples(rows.into_iter(), 1000, open_gops).map_err(|error| error.to_string())?;
-        assert_eq!(pictures.not_copied, None);
-        let times = pictures.samples.table.iter().map(|sample| sample.pts).collect();
-        Ok((times, pictures.composition_shift))
+        let video = video_samples(rows.into_iter(), 1000, open_gops).map_err(|error| error.to_string())?;
+        assert_eq!(video.not_copied, None);
+        let times = video.samples.table.iter().map(|sample| sample.pts).collect();
+        Ok((times, video.composition_shift))
     }
 
     #[test]
-    fn the_composition_shift_covers_the_source_and_what_we_encode() {
+    fn composition_shift_covers_source_and_encoded_reordering() {
         fn check(name: &str, input: &[(bool, i32)], expected: i64) {
             assert_eq!(read(rows(input)).unwrap().1, expected, "{name}");
         }
         check("one picture", &[(true, 0)], 0);
         check("two pictures", &[(true, 0), (false, 0)], 100);
-        // Three B-frames of ours: the distance over four pictures.
+        // Our three B-frames: the distance over four frames.
         check("no B-frames", &[(true, 0); 10], 300);
         check("across keyframes", &[(true, 0), (true, 0), (true, 0), (true, 0)], 300);
-        // Decoded as I0 P6 B5 B4 B3 B2 B1: B1 is shown first of them and decoded last, five pictures late.
+        // Decoded as I0 P6 B5 B4 B3 B2 B1: B1 is presented first of them and decoded last, five frames late.
         check(
             "five B-frames in reverse",
             &[(true, 500), (false, 1000), (false, 800), (false, 600), (false, 400), (false, 200), (false, 0)],
@@ -295,24 +297,24 @@ mod tests {
     }
 
     #[test]
-    fn the_composition_shift_is_half_a_second_at_most() {
-        // I P B B, the P shown behind a pause of 10 s: without a limit the shift would be as long.
+    fn composition_shift_is_half_a_second_at_most() {
+        // I P B B, the P presented after a pause of 10 s: without a limit the shift would be as long.
         let paused = [(true, 0), (false, 10_000), (false, 0), (false, 0)];
         assert_eq!(read(rows(&paused)).map(|read| read.1), Ok(500));
-        // A tick for each picture that is decoded before its turn counts more: where a second is a tick, half
-        // of one is none.
-        let pictures = video_samples(rows(&paused).into_iter(), 1, OpenGops::NotCopied).unwrap();
-        assert_eq!(pictures.composition_shift, 1);
+        // One tick for each frame that is decoded ahead of its presentation order is the minimum: at one
+        // tick per second, half a second is 0 ticks.
+        let video = video_samples(rows(&paused).into_iter(), 1, OpenGops::NotCopied).unwrap();
+        assert_eq!(video.composition_shift, 1);
     }
 
     #[test]
-    fn gops_that_do_not_stand_alone_are_not_copied() {
+    fn open_gops_are_not_copied() {
         let check = |input: &[(bool, i32)], reason: NotCopiedReason, detail: &str, first_pts: i64| {
             let rows = rows(input);
-            let pictures = video_samples(rows.into_iter(), 1000, OpenGops::NotCopied).unwrap();
-            assert_eq!(pictures.not_copied, Some(NotCopied::new(reason, detail)));
-            assert_eq!(pictures.samples.table.len() as usize, input.len());
-            assert_eq!(pictures.samples.first_pts, first_pts);
+            let video = video_samples(rows.into_iter(), 1000, OpenGops::NotCopied).unwrap();
+            assert_eq!(video.not_copied, Some(NotCopied::new(reason, detail)));
+            assert_eq!(video.samples.table.len() as usize, input.len());
+            assert_eq!(video.samples.first_pts, first_pts);
         };
         let open = [(true, 100), (false, 0), (true, 200), (false, 0)];
         check(&open, NotCopiedReason::OpenGop, "open GOP", 100);
@@ -322,8 +324,8 @@ mod tests {
     }
 
     #[test]
-    fn open_gops_are_kept_where_the_codec_allows_them() {
-        let kept = |input: &[(bool, i32)]| read_with(OpenGops::Kept, rows(input));
+    fn open_gops_are_copied_if_the_codec_allows() {
+        let read_copied = |input: &[(bool, i32)]| read_with(OpenGops::Copied, rows(input));
         // I0 P3 B1 B2, then I6 B4 B5 P7.
         let open = [
             (true, 100),
@@ -335,14 +337,18 @@ mod tests {
             (false, 0),
             (false, 100),
         ];
-        assert_eq!(kept(&open), Ok((vec![100, 400, 200, 300, 700, 500, 600, 800], 300)));
+        assert_eq!(read_copied(&open), Ok((vec![100, 400, 200, 300, 700, 500, 600, 800], 300)));
         let jump = "the video jumps back in time at a keyframe, 0 s after its beginning";
         let back = [(true, 100), (false, 100), (false, 100), (true, 100), (false, -201)];
-        assert_eq!(kept(&back), Err(jump.into()), "a picture that leads into the middle of the GOP before");
+        assert_eq!(
+            read_copied(&back),
+            Err(jump.into()),
+            "a picture that leads into the middle of the GOP before"
+        );
     }
 
     #[test]
-    fn a_keyframe_a_fraction_early_is_moved_and_a_frame_early_refused() {
+    fn slightly_early_keyframe_is_moved() {
         let joined =
             |early: i32| rows(&[(true, 100), (false, 100), (false, 100), (true, 100 - early), (false, 100)]);
         assert_eq!(read(joined(99)).unwrap().0, [100, 200, 300, 301, 500]);
@@ -355,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_at_one_instant_are_moved_apart_in_decode_order() {
+    fn equal_pts_are_separated_in_decode_order() {
         assert_eq!(
             read(rows(&[(true, 100), (false, 0), (false, -100), (false, 0)])).unwrap().0,
             [100, 101, 102, 300]
@@ -363,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gop_of_too_many_pictures_is_refused_before_it_is_kept() {
+    fn gop_over_sample_limit_is_rejected_early() {
         let row = |n| RawSample { dts: n, delta: 1, composition: 0, offset: 0, size: 1, is_sync: n == 0 };
         let endless = (0..).map(row);
         let error = video_samples(endless, 10_000_000, OpenGops::NotCopied).unwrap_err();

@@ -1,21 +1,19 @@
-//! What a track says of itself to whoever chooses among several: its title, and whom it is for.
+//! The label of a track: its title, and for which viewers it is.
 
 use kinora_index::{TITLE_LEN_MAX, TrackLabel};
 
-use super::super::boxes::{BoxRef, Fields, children};
+use super::super::boxes::{BoxRef, FieldReader, children};
 
-/// Boxes of `udta` that are looked at: writers put a handful there.
+/// Maximum number of boxes of `udta` that are read: writers put a handful there.
 const USER_DATA_MAX: usize = 64;
-/// What audio for people who cannot see the pictures is called in files of Apple's tools. QuickTime File
-/// Format, `tagc`.
+/// The tag for audio description in files of Apple's tools. QuickTime File Format, `tagc`.
 const TAGGED: &[u8] = b"public.accessibility.describes-video";
-/// And in those of others: a scheme and a role. ISO/IEC 23009-1, 5.8.5.5.
+/// The tag for audio description in other files: a scheme and a role. ISO/IEC 23009-1, 5.8.5.5.
 const ROLE: [&[u8]; 2] = [b"urn:mpeg:dash:role:2011", b"description"];
 
 /// The label of a track.
 ///
-/// The title is `udta.name`. The name of the handler (`hdlr`) is no title: it names the program that wrote
-/// the file.
+/// The title is `udta.name`. The name of the handler (`hdlr`) is no title: it is the name of the muxer.
 pub(super) fn label(trak: &BoxRef<'_>, is_enabled: bool) -> TrackLabel {
     let mut label = TrackLabel { is_enabled, ..TrackLabel::default() };
     let Some(udta) = trak.child(b"udta") else { return label };
@@ -30,7 +28,7 @@ pub(super) fn label(trak: &BoxRef<'_>, is_enabled: bool) -> TrackLabel {
     label
 }
 
-/// The text up to its first zero, cut to [`TITLE_LEN_MAX`] bytes; `None` for one that is empty or no UTF-8.
+/// The text up to its first zero byte, cut to [`TITLE_LEN_MAX`] bytes; `None` if it is empty or not UTF-8.
 pub fn title(bytes: &[u8]) -> Option<String> {
     let title = std::str::from_utf8(trimmed(bytes)).ok()?.trim();
     let end = title.floor_char_boundary(TITLE_LEN_MAX);
@@ -39,13 +37,13 @@ pub fn title(bytes: &[u8]) -> Option<String> {
 
 /// Scheme and value. ISO/IEC 14496-12, 8.10.4.
 fn kind(body: &[u8]) -> Option<[&[u8]; 2]> {
-    let mut fields = Fields::new(body);
+    let mut fields = FieldReader::new(body);
     fields.version_and_flags()?;
     let mut texts = fields.rest.split(|&byte| byte == 0);
     Some([texts.next()?, texts.next()?])
 }
 
-/// Without what follows a zero.
+/// The bytes before the first zero byte.
 fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
@@ -71,11 +69,11 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_text_of_limited_length() {
+    fn track_title_is_trimmed_and_limited_in_length() {
         check_title(b"Commentary", Some("Commentary"));
         check_title(b" Commentary \0 and more", Some("Commentary"));
         check_title("Müller".as_bytes(), Some("Müller"));
-        // What a playlist cannot hold is taken out where it is written.
+        // The writer of playlists removes characters that a playlist cannot contain.
         check_title(b"a \"b\"\nc", Some("a \"b\"\nc"));
         check_title(b"", None);
         check_title(b" \t\0", None);
@@ -86,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_of_the_pictures_is_known_by_its_tag_or_role() {
+    fn audio_description_is_detected_by_tag_or_role() {
         let tag = |text: &[u8]| boxed(b"tagc", text);
         let kind = |text: &[u8]| boxed(b"kind", &[&[0; 4], text].concat());
         let check = |data: Vec<u8>, expected: bool| assert_eq!(read(&[data]), (None, expected));

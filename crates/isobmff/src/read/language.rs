@@ -2,12 +2,12 @@
 
 use kinora_index::Container;
 
-use super::super::boxes::{BoxRef, Fields};
+use super::super::boxes::{BoxRef, FieldReader};
 
-/// Longest tag that is kept. RFC 5646, 4.4.1: nobody needs more.
+/// Maximum length of a tag. RFC 5646, 4.4.1: longer tags are not needed.
 const TAG_LEN_MAX: usize = 35;
 
-/// ISO 639-2: not known.
+/// ISO 639-2: undetermined.
 const UNDETERMINED: &str = "und";
 /// In QuickTime numbers below this are Macintosh language codes, others three packed letters. QuickTime File
 /// Format, language codes.
@@ -19,15 +19,15 @@ const MACINTOSH: [&str; 34] = [
     "fao", "fas", "rus", "zho",
 ];
 
-/// The BCP 47 tag of `elng`, else the ISO 639-2/T code of `mdhd`, `und` when there is none.
+/// The BCP 47 tag of `elng`, else the ISO 639-2/T code of `mdhd`, `und` if there is none.
 pub(super) fn language(mdia: &BoxRef<'_>, code: u16, container: Container) -> String {
     extended(mdia).map_or_else(|| packed(code, container), str::to_owned)
 }
 
-/// What `elng` says, if it has the form of a tag and names a language. ISO/IEC 14496-12, 8.4.6; RFC 5646,
+/// The tag of `elng`, if it has the form of a tag and names a language. ISO/IEC 14496-12, 8.4.6; RFC 5646,
 /// 2.1.
 fn extended<'a>(mdia: &BoxRef<'a>) -> Option<&'a str> {
-    let mut fields = Fields::new(mdia.child(b"elng")?.body);
+    let mut fields = FieldReader::new(mdia.child(b"elng")?.body);
     fields.version_and_flags()?;
     let tag = fields.rest.split(|&byte| byte == 0).next()?;
     language_tag(std::str::from_utf8(tag).ok()?)
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_goes_before_the_code_where_it_is_one() {
+    fn elng_tag_overrides_mdhd_code() {
         let check = |text: &[u8], expected: &str| {
             let elng = [&(text.len() as u32 + 12).to_be_bytes()[..], b"elng\0\0\0\0", text].concat();
             let mdia = BoxRef { kind: FourCc(*b"mdia"), body: &elng };

@@ -1,132 +1,131 @@
-//! Reading: from the `moov` of a source to tracks whose samples are listed, checked and placed on one
-//! timeline.
+//! Reads the `moov` of a source into tracks whose samples are listed, checked and placed on one timeline.
 //!
-//! Knows no bytes but those of the `moov`, and of each `moof`. [`walk`](crate::walk) brings them, and the
-//! length of the file when it is known.
+//! Reads only the bytes of the `moov`, and of each `moof`. [`walk`](crate::walk) passes them, and the length
+//! of the file at its end.
 //!
-//! The way of a track: `head`, `label` (which ones) → `video`, `audio` (what is it, may it be copied) →
-//! `tables` (its samples) → `gops`, `samples` (repaired and packed in an `open` track, those of `fragments`
-//! too; `measure`d on the way) → `timeline` (placed) → `cut` (when the file is too short).
+//! The pipeline of a track: `track_head`, `label` (select) → `video`, `audio` (codec, can it be copied) →
+//! `tables` (its samples) → `gops`, `samples` (repaired and packed by `track_builder`, also from fragments;
+//! `rates` measures them) → `timeline` (placed) → `truncated` (if the file is too short).
 
+mod apply_edits;
 mod audio;
-mod between;
-mod cut;
+mod audio_jitter;
+mod codec_names;
 mod edits;
+mod edits_inside_gop;
 mod entry;
-mod fields;
+mod field_pairs;
 mod fragments;
 mod gops;
-mod head;
 mod label;
 mod language;
-mod measure;
-mod names;
-mod open;
-mod pieces;
-mod refusals;
+mod pixel_aspect;
+mod rates;
+mod rejected_tracks;
 mod samples;
-mod shape;
-mod sizes;
-mod steady;
+mod size_changes;
 mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
 mod timeline;
+mod track_builder;
+mod track_head;
+mod truncated;
 mod video;
 
 use kinora_index::{
-    AUDIO_TRACKS_MAX, Container, LEFT_OUT_MAX, LeftOut, SegmentPlan, Track, TrackMedia,
+    AUDIO_TRACKS_MAX, Container, SKIPPED_TRACKS_MAX, SegmentPlan, SkippedTrack, Track, TrackMedia,
     plan::{PlanError, plan_playable},
 };
 
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::fragments::FragmentedMovie;
-// What readers of other containers share: which codecs are copied, and how samples become tracks.
+// Shared with readers of other containers: which codecs are copied, and how samples become tracks.
 pub use self::{
+    apply_edits::Timescales,
     audio::audio_track,
-    edits::{EditList, Piece},
+    codec_names::{decoded_codec, may_have_fields},
+    edits::{EditEntry, EditList},
     entry::rebuilt,
-    head::AUDIO_SAMPLES_MAX,
     label::title,
     language::language_tag,
-    measure::named_rate,
-    names::{decoded_codec, may_have_fields},
-    open::{OpenHead, OpenTrack},
-    pieces::Clocks,
-    refusals::Refusals,
+    rates::named_rate,
+    rejected_tracks::RejectedTracks,
     tables::{RawSample, TRACK_SAMPLES_MAX},
     timeline::Span,
+    track_builder::{TrackBuilder, TrackBuilderHead},
+    track_head::AUDIO_SAMPLES_MAX,
     video::{check_size, decoded_colour, reduced, rotation, video_track},
 };
 
 use self::{
-    fragments::{Before, Descriptions},
-    head::{Chosen, TrackHead, within_limits},
+    fragments::{Descriptions, MoovSamples},
+    track_head::{SelectedTracks, TrackHead, within_limits},
 };
 use super::{
-    boxes::{BoxRef, Fields, FourCc},
+    boxes::{BoxRef, FieldReader, FourCc},
     error::ReadError,
 };
 
-/// What a `moov` says.
+/// The result of parsing a `moov`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Header {
-    /// All samples are in it.
+    /// It contains all samples.
     Whole(Movie),
     /// More samples come in fragments.
     Fragmented(FragmentedMovie),
-    /// It was [`Whole`](Header::Whole), and is kept elsewhere until it is needed.
-    Elsewhere,
+    /// It was [`Whole`](Header::Whole); the caller stores it until it is needed.
+    Offloaded,
 }
 
-/// The tracks of a movie, before it is known whether the file holds all their samples.
+/// The tracks of a movie, before it is clear whether the file contains all their samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Movie {
     tracks: Vec<Track>,
-    /// Of all samples. Made at once: where the `moov` lies in front nobody waits for it yet, at the last byte
-    /// somebody does.
+    /// The plan for all samples. Computed early: if the `moov` comes first, no client waits yet; at the last
+    /// byte, one does.
     plan: Result<SegmentPlan, ReadError>,
-    /// First byte of the source behind all samples.
+    /// First byte of the source after all samples.
     end_offset: u64,
-    /// The file ends where more samples would have been told of.
+    /// The file ends where the headers of more samples would follow.
     is_cut_off: bool,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SkippedTrack>,
 }
 
 impl Header {
-    /// Reads the body of a `moov` box.
+    /// Parses the body of a `moov` box.
     ///
-    /// Errors: `Unsupported` for codecs that nobody decodes, `NeedsRemux` for edits, times and headers that
-    /// are not followed here, `Damaged` for tables that contradict themselves or claim more than they hold,
-    /// `NotMedia` when there is nothing to play.
+    /// Errors: `Unsupported` for codecs without a decoder, `NeedsRemux` for edits, times and headers that
+    /// this reader does not support, `Damaged` for tables that contradict themselves or claim more than they
+    /// hold, `NotMedia` if there is no track to play.
     pub(super) fn parse(body: &[u8], container: Container) -> Result<Self, ReadError> {
         let moov = BoxRef { kind: FourCc(*b"moov"), body };
         if moov.child(b"cmov").is_some() {
             return Err(ReadError::needs_remux("its movie header is compressed, which is not supported"));
         }
         if moov.child(b"rmra").is_some() {
-            return Err(ReadError::not_media("the movie only names other movies"));
+            return Err(ReadError::not_media("the movie only references other files"));
         }
         let mvex = moov.child(b"mvex");
         let movie_timescale = movie_timescale(&moov)?;
-        let mut refusals = Refusals::default();
-        let chosen = Chosen::of(&moov, container, &mut refusals);
+        let mut refusals = RejectedTracks::default();
+        let chosen = SelectedTracks::of(&moov, container, &mut refusals);
 
-        // Codecs first: a refusal that people understand goes before one about tables.
+        // Codecs are checked first: their errors are clearer to users than errors about tables.
         let described = mvex.as_ref().map(fragments::descriptions);
         let described = described.as_ref();
         let video =
-            refusals.those_that_can(true, chosen.video, |head| Ok((video_media(&head, described)?, head)));
+            refusals.accept_readable(true, chosen.video, |head| Ok((video_media(&head, described)?, head)));
         let audio =
-            refusals.those_that_can(false, chosen.audio, |head| Ok((audio_media(&head, described)?, head)));
+            refusals.accept_readable(false, chosen.audio, |head| Ok((audio_media(&head, described)?, head)));
         let audio = within_limits(audio, |(_, head)| head.tables.count());
         let open = |(media, head): (TrackMedia, TrackHead<'_>)| {
             let (track, before) = open_track(media, &head, movie_timescale)?;
             Ok((track, used_description(&head, described), before))
         };
-        let video = refusals.those_that_can(true, played(video), open);
-        let audio = refusals.those_that_can(false, audio, open);
+        let video = refusals.accept_readable(true, best_video(video), open);
+        let audio = refusals.accept_readable(false, audio, open);
         let left_out = refusals.left_out(!video.is_empty(), !audio.is_empty())?;
         let tracks: Vec<_> = video.into_iter().chain(audio).collect();
         if tracks.is_empty() {
@@ -151,17 +150,17 @@ impl Header {
         match self {
             Header::Whole(movie) => movie.memory_len(),
             Header::Fragmented(movie) => movie.memory_len(),
-            Header::Elsewhere => 0,
+            Header::Offloaded => 0,
         }
     }
 
-    /// Whether what came back from a checkpoint can go on.
-    pub(super) fn is_sound(&self) -> bool {
+    /// Whether a state that was read from a checkpoint is valid.
+    pub(super) fn is_valid(&self) -> bool {
         match self {
-            Header::Whole(movie) => movie.is_sound(),
-            Header::Fragmented(movie) => movie.is_sound(),
-            // Nobody writes this down.
-            Header::Elsewhere => false,
+            Header::Whole(movie) => movie.is_valid(),
+            Header::Fragmented(movie) => movie.is_valid(),
+            // A checkpoint never contains it.
+            Header::Offloaded => false,
         }
     }
 }
@@ -173,22 +172,22 @@ impl Movie {
             + self.plan.as_ref().map_or(0, SegmentPlan::memory_len)
     }
 
-    /// Whether what came back from a checkpoint can be finished.
-    pub(super) fn is_sound(&self) -> bool {
+    /// Whether a state that was read from a checkpoint can be finished.
+    pub(super) fn is_valid(&self) -> bool {
         let is_planned = |plan: &SegmentPlan| {
-            let sounds =
+            let audio_count =
                 self.tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
-            plan.audio.len() == sounds && plan.encoded_audio.len() == sounds
+            plan.audio.len() == audio_count && plan.encoded_audio.len() == audio_count
         };
         self.tracks.len() <= 1 + AUDIO_TRACKS_MAX
-            && self.left_out.len() <= LEFT_OUT_MAX
-            && self.tracks.iter().all(Track::is_sound)
+            && self.left_out.len() <= SKIPPED_TRACKS_MAX
+            && self.tracks.iter().all(Track::is_valid)
             && self.plan.as_ref().map_or(true, is_planned)
     }
 
     /// Places finished tracks on one timeline, measures and plans them.
     ///
-    /// Errors: `NotMedia` when no track has samples, `Damaged` when their times leave the range of times.
+    /// Errors: `NotMedia` if no track has samples, `Damaged` if their times leave the range of times.
     pub fn of(finished: Vec<(Track, Span, u64)>, movie_timescale: u32) -> Result<Self, ReadError> {
         let mut tracks = Vec::new();
         let mut spans = Vec::new();
@@ -203,34 +202,34 @@ impl Movie {
         if tracks.is_empty() {
             return Err(ReadError::not_media(NO_TRACK));
         }
-        for (track, place) in tracks.iter_mut().zip(timeline::places(&spans, movie_timescale)?) {
-            track.shift = place.shift;
-            track.end = place.end;
+        for (track, placement) in tracks.iter_mut().zip(timeline::placements(&spans, movie_timescale)?) {
+            track.shift = placement.shift;
+            track.end = placement.end;
         }
         let (plan, left_out) = planned(&mut tracks);
         Ok(Movie { tracks, plan, end_offset, is_cut_off: false, left_out })
     }
 
     /// Adds tracks to those that are left out.
-    pub fn without(mut self, left_out: Vec<LeftOut>) -> Self {
+    pub fn without(mut self, left_out: Vec<SkippedTrack>) -> Self {
         self.left_out.extend(left_out);
-        self.left_out.truncate(LEFT_OUT_MAX);
+        self.left_out.truncate(SKIPPED_TRACKS_MAX);
         self
     }
 
-    /// The same, where the file ends although more samples would have come.
+    /// Sets whether the file ends although more samples would follow.
     pub fn cut_off(mut self, is_cut_off: bool) -> Self {
         self.is_cut_off = is_cut_off;
         self
     }
 
-    /// The movie as far as the file holds it.
+    /// The part of the movie that the file contains; `len` is in bytes.
     ///
-    /// Errors: `Truncated` when less than a second is left, and what [`plan_playable`] refuses.
+    /// Errors: `Truncated` if less than a second is left, and the errors of [`plan_playable`].
     pub fn within(self, len: u64) -> Result<Playable, ReadError> {
         if self.end_offset <= len {
             if self.is_cut_off {
-                cut::check_length(&self.tracks)?;
+                truncated::check_length(&self.tracks)?;
             }
             return Ok(Playable {
                 tracks: self.tracks,
@@ -239,47 +238,46 @@ impl Movie {
                 left_out: self.left_out,
             });
         }
-        let mut tracks = cut::playable_prefix(self.tracks, len)?;
-        tracks.iter_mut().for_each(measure::measure);
+        let mut tracks = truncated::playable_prefix(self.tracks, len)?;
+        tracks.iter_mut().for_each(rates::measure);
         let (plan, more_left_out) = planned(&mut tracks);
         let mut left_out = self.left_out;
         left_out.extend(more_left_out);
-        left_out.truncate(LEFT_OUT_MAX);
+        left_out.truncate(SKIPPED_TRACKS_MAX);
         Ok(Playable { tracks, plan: plan?, is_truncated: true, left_out })
     }
 }
 
 /// A movie whose samples are all in the file.
 pub struct Playable {
-    /// Its tracks, as an index has them.
+    /// Its tracks, in the form of an index.
     pub tracks: Vec<Track>,
-    /// How they are cut.
+    /// Their segments.
     pub plan: SegmentPlan,
-    /// The file holds less than the movie says.
+    /// The file contains less than the movie header says.
     pub is_truncated: bool,
     /// Tracks that cannot be played.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedTrack>,
 }
 
-/// Plans the segments of the tracks. Removes audio tracks that have nothing to play, as far as another track
-/// has, and returns them as left out.
-fn planned(tracks: &mut Vec<Track>) -> (Result<SegmentPlan, ReadError>, Vec<LeftOut>) {
+/// Plans the segments of the tracks. Removes audio tracks without playable samples if another track has
+/// some, and returns them as left out.
+fn planned(tracks: &mut Vec<Track>) -> (Result<SegmentPlan, ReadError>, Vec<SkippedTrack>) {
     let before = tracks.len();
-    let plan = plan_playable(tracks).map_err(refused_plan);
-    let left_out = LeftOut::new(false, "an audio track has nothing that is heard");
+    let plan = plan_playable(tracks).map_err(rejected_plan);
+    let left_out = SkippedTrack::new(false, "an audio track has no audible samples");
     (plan, vec![left_out; before - tracks.len()])
 }
 
-fn refused_plan(error: PlanError) -> ReadError {
+fn rejected_plan(error: PlanError) -> ReadError {
     match error {
         PlanError::Empty { .. } | PlanError::NoTimescale { .. } => ReadError::damaged(error.to_string()),
         _ => ReadError::unsupported(format!("the source cannot be cut into segments: {error}")),
     }
 }
 
-/// Which of these video tracks is played: of the enabled ones, if there are any, the first that can be
-/// copied, or else the first.
-fn played(mut tracks: Vec<(TrackMedia, TrackHead<'_>)>) -> Option<(TrackMedia, TrackHead<'_>)> {
+/// Selects the video track: of the enabled ones, if any, the first that can be copied, or else the first.
+fn best_video(mut tracks: Vec<(TrackMedia, TrackHead<'_>)>) -> Option<(TrackMedia, TrackHead<'_>)> {
     if tracks.iter().any(|(_, head)| head.label.is_enabled) {
         tracks.retain(|(_, head)| head.label.is_enabled);
     }
@@ -287,13 +285,13 @@ fn played(mut tracks: Vec<(TrackMedia, TrackHead<'_>)>) -> Option<(TrackMedia, T
     tracks.into_iter().nth(copied.unwrap_or(0))
 }
 
-/// What is said of a movie with nothing to play.
+/// The error message for a movie without playable tracks.
 const NO_TRACK: &str = "the movie has no video or audio track";
 
-/// Ticks a second of the movie's clock. ISO/IEC 14496-12, 8.2.2.
+/// Ticks per second of the movie's clock. ISO/IEC 14496-12, 8.2.2.
 fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
     let read = || {
-        let mut fields = Fields::new(moov.child(b"mvhd")?.body);
+        let mut fields = FieldReader::new(moov.child(b"mvhd")?.body);
         let (version, _) = fields.version_and_flags()?;
         fields.skip(if version == 1 { 16 } else { 8 })?; // creation and modification time
         fields.u32()
@@ -307,7 +305,7 @@ fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
 
 fn video_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
     let video = video_track(&used_entry(head, described, "video")?, head.matrix, head.size)?;
-    Ok(TrackMedia::Video(shape::shaped(video, head.size)?))
+    Ok(TrackMedia::Video(pixel_aspect::with_pixel_aspect(video, head.size)?))
 }
 
 fn audio_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
@@ -325,7 +323,7 @@ fn used_entry<'a>(
     entry::sample_entry(&head.stbl, description)
 }
 
-/// The number of that entry; `None` when there are several that differ.
+/// The number of that entry; `None` if there are several that differ.
 fn used_description(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Option<u32> {
     match described {
         Some(described) if head.tables.count() == 0 => Some(described.of(head.id)),
@@ -337,17 +335,17 @@ fn changes_format(kind: &str) -> ReadError {
     ReadError::needs_remux(format!("the {kind} changes its codec or format, which is not supported"))
 }
 
-/// The track with the samples of its tables, and where they end.
+/// The track with the samples of its tables, and their end.
 fn open_track(
     media: TrackMedia,
     head: &TrackHead<'_>,
     movie_timescale: u32,
-) -> Result<(OpenTrack, Before), ReadError> {
+) -> Result<(TrackBuilder, MoovSamples), ReadError> {
     let edits = EditList::parse(&head.trak, movie_timescale)?;
-    let clocks = Clocks { movie: movie_timescale, own: head.timescale };
-    let names = OpenHead { id: head.id, language: head.language.clone(), label: head.label.clone() };
-    let mut track = OpenTrack::new(media, names, edits, clocks);
-    let mut before = Before { count: head.tables.count(), end_dts: 0, last_dts: None };
+    let clocks = Timescales { movie: movie_timescale, track: head.timescale };
+    let names = TrackBuilderHead { id: head.id, language: head.language.clone(), label: head.label.clone() };
+    let mut track = TrackBuilder::new(media, names, edits, clocks);
+    let mut before = MoovSamples { count: head.tables.count(), end_dts: 0, last_dts: None };
     for row in head.tables.samples() {
         let row = row?;
         before.last_dts = Some(row.dts);

@@ -1,9 +1,11 @@
-//! Samples of a track in strictly rising decode time, and what is found out on the way through them.
+//! Samples of a track in strictly rising decode time, and the values that are computed from them.
 
-use kinora_index::{AudioTrack, Sample, SampleTable, SampleTableBuilder, checkpoint::is_time, codec::opus};
+use kinora_index::{
+    AudioTrack, Sample, SampleTable, SampleTableBuilder, checkpoint::is_valid_time, codec::opus,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{super::error::ReadError, measure::Meter, steady::SteadyTimes, tables::RawSample};
+use super::{super::error::ReadError, audio_jitter::JitterFilter, rates::Meter, tables::RawSample};
 
 /// All samples of one track.
 #[derive(Debug)]
@@ -11,20 +13,20 @@ pub(super) struct TrackSamples {
     pub(super) table: SampleTable,
     /// Earliest presentation time.
     pub(super) first_pts: i64,
-    /// When the last sample is over.
+    /// End of the last sample.
     pub(super) natural_end: i64,
-    /// First byte of the source behind all samples.
+    /// First byte of the source after all samples.
     pub(super) end_offset: u64,
-    /// What they were measured with as they came; `None` when they are not those that came.
+    /// The rates measured while the samples arrived; `None` if an edit list changed the samples.
     pub(super) meter: Option<Meter>,
 }
 
-/// Longest recording that is taken, four times the one we are built for: playlists, plans and sums of ticks
-/// grow with it.
+/// Maximum duration of a recording, four times the supported one: playlists, plans and sums of ticks grow
+/// with it.
 const RECORDING_S_MAX: i64 = 48 * 3600;
 
 impl TrackSamples {
-    /// How long one sample lasts, on average; at least 1 tick.
+    /// Average duration of a sample; at least 1 tick.
     pub(super) fn ticks_of_one(&self) -> i64 {
         self.natural_end.saturating_sub(self.first_pts) / i64::from(self.table.len().max(1)) + 1
     }
@@ -36,12 +38,12 @@ impl TrackSamples {
         ends.map_or(0, |(first, last)| last.dts.saturating_sub(first.dts) + i64::from(last.duration))
     }
 
-    /// The keyframe of the group that holds the picture in front of the first one shown at `behind` or later;
-    /// 0 where none is marked.
-    pub(super) fn key_before(&self, behind: i64) -> u32 {
+    /// The keyframe of the GOP that contains the last frame before the first one presented at `behind` or
+    /// later; 0 if no sample is marked as a keyframe.
+    pub(super) fn sync_before(&self, behind: i64) -> u32 {
         let before = match self.table.first_at_or_after_pts(behind) {
             Some(number) => match self.table.get(number) {
-                // A keyframe behind ends the group in front: whatever leads it is found in that.
+                // A following keyframe ends the previous GOP: its leading frames are searched there.
                 Some(sample) if sample.is_sync => number.saturating_sub(1),
                 _ => number,
             },
@@ -50,11 +52,11 @@ impl TrackSamples {
         self.table.sync_at_or_before(before).unwrap_or(0)
     }
 
-    /// Whether a video that is shown from `media_time` on, and decoded from the keyframe `key` on, needs
-    /// pictures that are over by then.
+    /// Whether a video that is presented from `media_time` on needs earlier frames; decoding begins at the
+    /// keyframe `key`.
     ///
-    /// Pictures that lead the keyframe are not among them: a decoder that begins there leaves them out.
-    pub(super) fn hides_pictures(&self, key: u32, media_time: i64) -> bool {
+    /// Leading frames of the keyframe do not count: a decoder that begins there skips them.
+    pub(super) fn hides_frames(&self, key: u32, media_time: i64) -> bool {
         let Some(keyframe) = self.table.get(key) else { return false };
         let others = self.table.range(key.saturating_add(1)..self.table.len());
         others
@@ -62,11 +64,10 @@ impl TrackSamples {
             .any(|sample| keyframe.pts < sample.pts && sample.pts <= media_time)
     }
 
-    /// Whether a video that is shown until `end` needs a picture for it that is not shown before then: it
-    /// ends between B-frames.
-    pub(super) fn hides_behind(&self, end: i64) -> bool {
+    /// Whether a video that ends at `end` needs a frame that is presented later: it ends between B-frames.
+    pub(super) fn hides_after(&self, end: i64) -> bool {
         let Some(first) = self.table.first_at_or_after_pts(end) else { return false };
-        // Those in front of it follow it in its group, or lead the keyframe behind.
+        // Frames that are presented earlier follow in its GOP, or lead the next keyframe.
         let mut keyframes = 0;
         let behind = self.table.range(first + 1..self.table.len()).take_while(|sample| {
             keyframes += u32::from(sample.is_sync);
@@ -76,7 +77,7 @@ impl TrackSamples {
         behind.map(|sample| sample.pts).any(|pts| pts < end) && !is_keyframe
     }
 
-    /// Refuses a track whose samples span more than 48 hours.
+    /// Rejects a track whose samples span more than 48 hours.
     pub(super) fn check_length(&self, timescale: u32) -> Result<(), ReadError> {
         let ticks = self.natural_end.saturating_sub(self.first_pts);
         if ticks > RECORDING_S_MAX * i64::from(timescale) {
@@ -86,11 +87,11 @@ impl TrackSamples {
     }
 }
 
-/// Takes the samples of an audio track one by one. Leaves out empty packets, takes the jitter out of times,
-/// and moves equal ones apart by a tick.
+/// Takes the samples of an audio track one by one. Leaves out empty packets, removes jitter from times, and
+/// moves equal times apart by a tick.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct AudioSamples {
-    steady: SteadyTimes,
+    steady: JitterFilter,
     order: InOrder,
     builder: SampleTableBuilder,
     meter: Meter,
@@ -101,10 +102,10 @@ pub(super) struct AudioSamples {
 }
 
 impl AudioSamples {
-    /// For a track with so many ticks a second.
+    /// `timescale` is in ticks per second.
     pub(super) fn new(audio: &AudioTrack, timescale: u32) -> Self {
         AudioSamples {
-            steady: SteadyTimes::new(audio, timescale),
+            steady: JitterFilter::new(audio, timescale),
             order: InOrder::default(),
             builder: SampleTableBuilder::default(),
             meter: Meter::new(timescale),
@@ -120,19 +121,19 @@ impl AudioSamples {
         self.builder.memory_len() + self.meter.memory_len()
     }
 
-    /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
-    pub(super) fn is_sound(&self, timescale: u32) -> bool {
+    /// Whether a state that was read from a checkpoint is valid; `timescale` is in ticks per second.
+    pub(super) fn is_valid(&self, timescale: u32) -> bool {
         let mut times = [self.natural_end].into_iter().chain(self.first_pts).chain(self.last_pts);
-        times.all(is_time)
-            && self.steady.is_sound()
-            && self.order.is_sound()
-            && self.builder.is_sound(is_sound)
-            && self.meter.is_sound(timescale)
+        times.all(is_valid_time)
+            && self.steady.is_valid()
+            && self.order.is_valid()
+            && self.builder.is_valid(is_valid)
+            && self.meter.is_valid(timescale)
     }
 
     /// Takes the next sample in decode order.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
-        // An empty row is no packet, and has no place on the grid.
+        // An empty row is no packet and has no position on the grid.
         let Some(row) = Some(row).filter(|row| row.size > 0).and_then(|row| self.steady.push(row)) else {
             return Ok(());
         };
@@ -151,7 +152,8 @@ impl AudioSamples {
         while let Some(row) = self.steady.pop() {
             self.take(row)?;
         }
-        // A packet decodes to what it decodes to: the last one is no longer than the longest of the others.
+        // The decoded length of a packet is fixed: the last one is not longer than the longest of the
+        // others.
         let longest = self.order.longest;
         if let Some(packet) = self.order.take_last(longest) {
             self.add(packet);
@@ -169,7 +171,7 @@ impl AudioSamples {
         if let Some(last) = self.last_pts {
             packet.pts = packet.pts.max(last + 1);
         }
-        // Every packet can be decoded alone, whatever a table of sync samples says.
+        // Every packet can be decoded alone, also if a table of sync samples denies it.
         packet.is_sync = true;
         self.first_pts.get_or_insert(packet.pts);
         self.last_pts = Some(packet.pts);
@@ -180,10 +182,10 @@ impl AudioSamples {
     }
 }
 
-/// Finds how long packets are, for a codec whose packets say it each for itself: as long as the shortest, the
-/// very last left out.
+/// Sets the packet duration for a codec whose packets contain their own: the shortest one, without the last
+/// packet.
 ///
-/// So none counts as shorter than what it decodes to, and silence fills any wait.
+/// So no packet counts as shorter than its decoded length, and silence fills any gap.
 pub(super) fn set_packet_samples(audio: &mut AudioTrack, timescale: u32, table: &SampleTable) {
     if audio.codec != opus::CODEC {
         return;
@@ -192,42 +194,43 @@ pub(super) fn set_packet_samples(audio: &mut AudioTrack, timescale: u32, table: 
     let shortest = before_last.map(|packet| u64::from(packet.duration)).min();
     let samples = shortest.map(|ticks| ticks * u64::from(opus::SAMPLE_RATE) / u64::from(timescale.max(1)));
     let samples =
-        samples.and_then(|samples| u32::try_from(samples).ok()).unwrap_or(opus::PACKET_SAMPLES_USUAL);
-    audio.packet_samples = samples.clamp(opus::PACKET_SAMPLES_MIN, opus::PACKET_SAMPLES_USUAL);
+        samples.and_then(|samples| u32::try_from(samples).ok()).unwrap_or(opus::PACKET_SAMPLES_DEFAULT);
+    audio.packet_samples = samples.clamp(opus::PACKET_SAMPLES_MIN, opus::PACKET_SAMPLES_DEFAULT);
 }
 
-/// Rows as samples: empty ones left out, decode times strictly rising, durations reaching to the next sample.
+/// Converts rows to samples: empty ones are left out, decode times rise strictly, durations extend to the
+/// next sample.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct InOrder {
-    /// Taken, but not handed out before the next one says how long it lasts.
-    held: Option<Sample>,
-    /// What the held sample says of how long it lasts.
+    /// Emitted when the next sample defines its duration.
+    pending: Option<Sample>,
+    /// The duration that the pending sample declares.
     delta: u32,
-    /// Duration of the sample handed out last.
+    /// Duration of the last emitted sample.
     duration_before: u32,
-    /// Longest of those handed out.
+    /// Longest duration of the emitted samples.
     longest: u32,
 }
 
-/// Whether a sample that came back from a checkpoint can be reckoned with.
-pub(super) fn is_sound(sample: &Sample) -> bool {
-    is_time(sample.dts) && is_time(sample.pts) && sample.end_offset().is_some()
+/// Whether a sample that was read from a checkpoint is in the range of times and offsets.
+pub(super) fn is_valid(sample: &Sample) -> bool {
+    is_valid_time(sample.dts) && is_valid_time(sample.pts) && sample.end_offset().is_some()
 }
 
 impl InOrder {
-    /// Whether what came back from a checkpoint can go on.
-    pub(super) fn is_sound(&self) -> bool {
-        self.held.as_ref().is_none_or(is_sound)
+    /// Whether a state that was read from a checkpoint is valid.
+    pub(super) fn is_valid(&self) -> bool {
+        self.pending.as_ref().is_none_or(is_valid)
     }
 
-    /// Takes the next row in decode order, and hands out the sample before it.
+    /// Takes the next row in decode order, and emits the sample before it.
     pub(super) fn push(&mut self, row: RawSample) -> Result<Option<Sample>, ReadError> {
         if row.size == 0 {
             return Ok(None);
         }
         // A delta of 0 would put two samples at one instant: the second comes a tick later, and no other
         // moves.
-        let dts = self.held.map_or(row.dts, |held| row.dts.max(held.dts + 1));
+        let dts = self.pending.map_or(row.dts, |pending| row.dts.max(pending.dts + 1));
         let next = Sample {
             dts,
             pts: dts + i64::from(row.composition),
@@ -238,22 +241,22 @@ impl InOrder {
             is_sync: row.is_sync,
         };
         self.delta = row.delta;
-        let Some(mut held) = self.held.replace(next) else { return Ok(None) };
-        let Ok(duration) = u32::try_from(dts - held.dts) else {
+        let Some(mut sample) = self.pending.replace(next) else { return Ok(None) };
+        let Ok(duration) = u32::try_from(dts - sample.dts) else {
             return Err(ReadError::damaged("one sample lasts more than 2^32 ticks"));
         };
-        held.duration = duration;
+        sample.duration = duration;
         self.duration_before = duration;
         self.longest = self.longest.max(duration);
-        Ok(Some(held))
+        Ok(Some(sample))
     }
 
-    /// The last sample, which nothing follows.
+    /// The last sample, without a successor.
     ///
-    /// Writers that do not know how long it lasts write 0, or anything: then, and beyond `longest`, it lasts
-    /// as long as the one before it.
+    /// Writers that do not know its duration write 0 or an arbitrary number. In that case, and beyond
+    /// `longest`, it lasts as long as the previous one.
     pub(super) fn take_last(&mut self, longest: u32) -> Option<Sample> {
-        let mut last = self.held.take()?;
+        let mut last = self.pending.take()?;
         let is_known = 0 < self.delta && (self.delta <= longest || self.duration_before == 0);
         last.duration = if is_known { self.delta } else { self.duration_before.max(1) };
         Some(last)

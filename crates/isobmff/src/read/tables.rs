@@ -1,31 +1,30 @@
-//! The sample tables of one track, walked sample by sample without copying them. ISO/IEC 14496-12, 8.6 and
-//! 8.7.
+//! The sample tables of one track, read sample by sample without a copy. ISO/IEC 14496-12, 8.6 and 8.7.
 //!
-//! Nothing is allocated here: a table is a slice of the `moov`, and an entry count is believed only as far as
-//! the box has bytes for it.
+//! The parser allocates nothing: a table is a slice of the `moov`, and the bytes of the box limit its entry
+//! count.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        boxes::{BoxRef, Fields},
+        boxes::{BoxRef, FieldReader},
         error::ReadError,
     },
     audio::Unit,
 };
 
-/// Samples one track may have: 12 h of video at 120 frames a second. Audio needs fewer: 12 h at 96 kHz are
-/// 4.05 million AAC packets.
+/// Maximum number of samples in a track: 12 h of video at 120 frames per second. Audio needs fewer: 12 h at
+/// 96 kHz are 4.05 million AAC packets.
 pub const TRACK_SAMPLES_MAX: u32 = 12 * 3600 * 120;
 
 /// One row of all tables together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RawSample {
-    /// Sum of the deltas before it.
+    /// Decode time: the sum of the previous deltas.
     pub dts: i64,
-    /// `stts`: ticks until the next one. May be 0.
+    /// `stts`: ticks until the next sample. May be 0.
     pub delta: u32,
-    /// `ctts`: from decode to presentation.
+    /// `ctts`: ticks from decode to presentation.
     pub composition: i32,
     /// First byte in the source.
     pub offset: u64,
@@ -46,7 +45,7 @@ pub(crate) struct Tables<'a> {
     syncs: Option<&'a [[u8; 4]]>,
     chunk_runs: &'a [[u8; 12]],
     chunks: Chunks<'a>,
-    /// Set where the rows are single samples of sound: they are taken in packets of some.
+    /// Set if the rows are single samples of audio: they are grouped into packets.
     unit: Option<Unit>,
 }
 
@@ -55,7 +54,7 @@ enum Sizes<'a> {
     Same(u32),
     /// `stsz`
     Each(&'a [[u8; 4]]),
-    /// `stz2`: this many bits each.
+    /// `stz2`: bits per entry.
     Compact(u8, &'a [u8]),
 }
 
@@ -68,12 +67,12 @@ enum Chunks<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Finds the tables in an `stbl` box. Checks each count against the bytes that are there and against
+    /// Finds the tables in an `stbl` box. Checks each count against the bytes of the box and against
     /// [`TRACK_SAMPLES_MAX`].
     ///
-    /// `unit` is how samples of sound of one size are packed, if the track is sound. Where each lasts one
-    /// tick they are the rows of the tables, 172 million in an hour: as many as make sense together are one
-    /// packet then.
+    /// `unit` is the packing of audio samples of constant size, if the track is audio. If each lasts one
+    /// tick, each is a row of the tables, 172 million in an hour: then several rows are grouped into one
+    /// packet.
     pub(crate) fn parse(stbl: &BoxRef<'a>, unit: Option<Unit>) -> Result<Self, ReadError> {
         let (count, sizes) = sizes(stbl)?;
         let chunks = match stbl.child(b"co64") {
@@ -107,16 +106,15 @@ impl<'a> Tables<'a> {
         Ok(tables)
     }
 
-    /// Samples that lie in chunks, at most as many as have a size.
+    /// Number of samples in chunks, at most the number of sizes.
     ///
-    /// Some writers list a chunk or a run too few (ffmpeg plays what is listed). Where no chunk holds
-    /// anything all are counted: reading the first one says what is wrong.
+    /// Some writers omit the last chunk or run (ffmpeg plays the listed samples). If no chunk contains a
+    /// sample, all are counted, and reading the first one returns the error.
     fn covered(&self) -> u32 {
         let chunks = self.chunks.len() as u64;
         let mut from = 0;
         let mut begins = self.chunk_runs.iter().map(|run| {
-            // A run that begins before the one in front of it replaces that one, as in
-            // [`RawSamples::begin_chunk`].
+            // A run that begins before the previous one replaces it, as in [`RawSamples::begin_chunk`].
             from = u64::from(word(run, 0)).saturating_sub(1).min(chunks).max(from);
             from
         });
@@ -133,7 +131,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Number of samples, or of packets where those are many samples: then it may be a few too many.
+    /// Number of samples, or of packets if samples are grouped: then it may be slightly too high.
     pub(crate) fn count(&self) -> u32 {
         let Some(unit) = self.unit else { return self.count };
         let chunks = self.chunks.len() as u64;
@@ -147,25 +145,26 @@ impl<'a> Tables<'a> {
         u32::try_from(packets).unwrap_or(u32::MAX).min(self.count)
     }
 
-    /// The sample descriptions (from 1) that chunks use, in the order of their use; some come more than once.
+    /// The sample descriptions (from 1) that chunks use, in the order of their use; some come more than
+    /// once.
     pub(crate) fn descriptions(&self) -> impl Iterator<Item = u32> + 'a {
         let chunks = self.chunks.len();
-        // The last run may begin behind the last chunk; then nothing uses it.
+        // The last run may begin after the last chunk; then no chunk uses it.
         self.chunk_runs.iter().filter(move |run| word(run, 0) as usize <= chunks).map(|run| word(run, 8))
     }
 
     /// The samples in decode order.
     ///
-    /// An error ends it: a sample that no chunk holds, or a place or time beyond 64 bits. Where `stts` is too
-    /// short the last delta goes on.
+    /// An error ends the iterator: a sample that no chunk contains, or an offset or time beyond 64 bits. If
+    /// `stts` is too short, the last delta applies to the remaining samples.
     pub(crate) fn samples(&self) -> RawSamples<'a> {
         RawSamples {
             tables: *self,
             next: 0,
             dts: 0,
-            delta: Run::default(),
+            delta: TableRun::default(),
             deltas: self.deltas,
-            composition: Run::default(),
+            composition: TableRun::default(),
             compositions: self.compositions,
             syncs: self.syncs.unwrap_or(&[]),
             chunk: 0,
@@ -210,7 +209,7 @@ impl Sizes<'_> {
 fn sizes<'a>(stbl: &BoxRef<'a>) -> Result<(u32, Sizes<'a>), ReadError> {
     let short = || ReadError::damaged("its table of sample sizes is shorter than it says");
     if let Some(stsz) = stbl.child(b"stsz") {
-        let mut fields = Fields::new(stsz.body);
+        let mut fields = FieldReader::new(stsz.body);
         let (Some(_), Some(size), Some(count)) = (fields.version_and_flags(), fields.u32(), fields.u32())
         else {
             return Err(short());
@@ -222,7 +221,7 @@ fn sizes<'a>(stbl: &BoxRef<'a>) -> Result<(u32, Sizes<'a>), ReadError> {
         return Ok((count, Sizes::Each(sizes)));
     }
     if let Some(stz2) = stbl.child(b"stz2") {
-        let mut fields = Fields::new(stz2.body);
+        let mut fields = FieldReader::new(stz2.body);
         let (Some(_), Some(width), Some(count)) = (fields.version_and_flags(), fields.u32(), fields.u32())
         else {
             return Err(short());
@@ -239,14 +238,14 @@ fn sizes<'a>(stbl: &BoxRef<'a>) -> Result<(u32, Sizes<'a>), ReadError> {
     Ok((0, Sizes::Same(0)))
 }
 
-/// The entries of the first child of this kind; `None` when there is no such child.
+/// The entries of the first child of this kind; `None` if there is none.
 fn table<'a, const N: usize>(stbl: &BoxRef<'a>, kind: &[u8; 4]) -> Result<Option<&'a [[u8; N]]>, ReadError> {
     stbl.child(kind).map(|table| entries(&table)).transpose()
 }
 
-/// The entries of a box that is a count and as many rows of `N` bytes.
+/// The entries of a box that consists of a count and `count` rows of `N` bytes.
 fn entries<'a, const N: usize>(table: &BoxRef<'a>) -> Result<&'a [[u8; N]], ReadError> {
-    let mut fields = Fields::new(table.body);
+    let mut fields = FieldReader::new(table.body);
     let count = fields.version_and_flags().and_then(|_| fields.u32());
     count
         .and_then(|count| fields.rest.as_chunks().0.get(..count as usize))
@@ -257,20 +256,20 @@ fn word<const N: usize>(row: &[u8; N], at: usize) -> u32 {
     u32::from_be_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]])
 }
 
-/// A value and how many more samples it holds for.
+/// A value and the number of further samples it applies to.
 #[derive(Debug, Clone, Copy, Default)]
-struct Run {
+struct TableRun {
     left: u32,
     value: u32,
 }
 
-impl Run {
-    /// The value of the next sample, out of rows of (count, value). `None` behind the last row.
+impl TableRun {
+    /// The value of the next sample, from rows of (count, value). `None` after the last row.
     fn next(&mut self, rows: &mut &[[u8; 8]]) -> Option<u32> {
         while self.left == 0 {
             let (row, rest) = rows.split_first()?;
             *rows = rest;
-            *self = Run { left: word(row, 0), value: word(row, 4) };
+            *self = TableRun { left: word(row, 0), value: word(row, 4) };
         }
         self.left -= 1;
         Some(self.value)
@@ -283,23 +282,23 @@ pub(crate) struct RawSamples<'a> {
     tables: Tables<'a>,
     next: u32,
     dts: i64,
-    delta: Run,
+    delta: TableRun,
     deltas: &'a [[u8; 8]],
-    composition: Run,
+    composition: TableRun,
     compositions: &'a [[u8; 8]],
     syncs: &'a [[u8; 4]],
     /// Chunks begun so far.
     chunk: u32,
     /// Samples left in the current chunk.
     in_chunk: u32,
-    /// Place of the next sample, while in a chunk.
+    /// Offset of the next sample, while in a chunk.
     offset: u64,
     chunk_runs: &'a [[u8; 12]],
     per_chunk: u32,
 }
 
 impl RawSamples<'_> {
-    /// Steps to the next chunk that holds samples. `None` behind the last one.
+    /// Moves to the next chunk that contains samples. `None` after the last one.
     fn begin_chunk(&mut self) -> Option<()> {
         while self.in_chunk == 0 {
             self.offset = self.tables.chunks.get(self.chunk as usize)?;
@@ -315,7 +314,7 @@ impl RawSamples<'_> {
         Some(())
     }
 
-    /// Whether sample `number` (from 1) is listed. Rows out of order are passed over.
+    /// Whether sample `number` (from 1) is listed. Skips rows that are out of order.
     fn is_sync(&mut self, number: u32) -> bool {
         if self.tables.syncs.is_none() {
             return true;
@@ -364,7 +363,8 @@ impl Iterator for RawSamples<'_> {
         let sample = RawSample {
             dts: self.dts,
             delta,
-            // Version 0 says unsigned, but writers put negative offsets there too, and none is above 2^31.
+            // The standard says unsigned for version 0, but writers also store negative offsets there, and
+            // none is above 2^31.
             composition: self.composition.next(&mut self.compositions).unwrap_or(0) as i32,
             offset: self.offset,
             size,

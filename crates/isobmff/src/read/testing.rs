@@ -1,4 +1,4 @@
-//! Boxes for tests, written by hand.
+//! Handwritten boxes for tests.
 
 /// A box with this body.
 pub(crate) fn plain_box(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {

@@ -1,32 +1,32 @@
-//! From the times of each track to the common timeline. M-8.
+//! Maps the times of each track to the common timeline. M-8.
 //!
 //! All arithmetic is exact: times are fractions of 128-bit integers until the last step, which rounds to the
-//! nearest tick of the track (halves up). So no track is ever more than half a tick beside its true place,
-//! whatever its length.
+//! nearest tick of the track (halves up). So the error of a track is at most half a tick, independent of its
+//! length.
 
 use super::{super::error::ReadError, edits::Edit, samples::TrackSamples};
 
-/// Ticks a second beyond which times are damage: 100 ns, the finest unit a known writer uses. Keeps the
-/// arithmetic below in range.
+/// Timescale beyond which times are damage: 100 ns, the finest unit of a known writer. Limits the arithmetic
+/// below to its range.
 pub(super) const TIMESCALE_MAX: u32 = 10_000_000;
 
-/// One track as the timeline sees it.
+/// The input of the timeline for one track.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     pub(super) timescale: u32,
     pub(super) edit: Edit,
     pub(super) first_pts: i64,
     pub(super) natural_end: i64,
-    /// How long one sample lasts, on average.
+    /// Average duration of a sample.
     sample_ticks: i64,
 }
 
-/// Where a track lies on the common timeline.
+/// The position of a track on the common timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TrackPlacement {
     /// Added to a time of the track.
     pub(super) shift: i64,
-    /// Where it ends, shift included.
+    /// End of the track, shift included.
     pub(super) end: i64,
 }
 
@@ -36,17 +36,17 @@ impl Span {
         Span { timescale, edit, first_pts, natural_end, sample_ticks: samples.ticks_of_one() }
     }
 
-    /// The instant this track first presents something, on the timeline of the movie: a fraction of a second.
+    /// First presented instant of this track, on the timeline of the movie: a fraction of a second.
     fn start(&self, movie_timescale: u32) -> (i128, i128) {
         let (own, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
         let late = i128::from(self.first_pts.saturating_sub(self.edit.media_time).max(0));
         (i128::from(self.edit.empty) * own + late * movie, own * movie)
     }
 
-    /// Where the presented media ends, in the track's own times.
+    /// End of the presented media, in times of the track.
     ///
-    /// A trim of less than a sample, or less than the movie's clock can tell, is none: it is the rounding of
-    /// a writer.
+    /// A trim of less than a sample, or of less than a tick of the movie, is ignored: it is a rounding error
+    /// of the writer.
     fn media_end(&self, movie_timescale: u32) -> i64 {
         let Some(duration) = self.edit.duration else { return self.natural_end };
         let (own, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
@@ -59,24 +59,26 @@ impl Span {
     }
 }
 
-/// Places the tracks so that 0 is the earliest instant any of them presents. One place for each span, in
+/// Places the tracks so that 0 is the earliest presented instant of all. One position for each span, in
 /// order.
-pub(super) fn places(spans: &[Span], movie_timescale: u32) -> Result<Vec<Place>, ReadError> {
+pub(super) fn placements(spans: &[Span], movie_timescale: u32) -> Result<Vec<TrackPlacement>, ReadError> {
     let starts = spans.iter().map(|span| span.start(movie_timescale));
     // Denominators are positive and below 2^47, numerators below 2^80.
     let Some((origin, origin_unit)) = starts.min_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1))) else {
         return Ok(Vec::new());
     };
     let movie = i128::from(movie_timescale);
-    let place = |span: &Span| {
+    let placement = |span: &Span| {
         let wait = (i128::from(span.edit.empty) * origin_unit - origin * movie) * i128::from(span.timescale);
         let shift = rounded(wait, movie * origin_unit) - i128::from(span.edit.media_time);
         let end = shift + i128::from(span.media_end(movie_timescale));
-        Some(Place { shift: shift.try_into().ok()?, end: end.try_into().ok()? })
+        Some(TrackPlacement { shift: shift.try_into().ok()?, end: end.try_into().ok()? })
     };
     spans
         .iter()
-        .map(|span| place(span).ok_or_else(|| ReadError::damaged("its edit list leaves the range of times")))
+        .map(|span| {
+            placement(span).ok_or_else(|| ReadError::damaged("its edit list leaves the range of times"))
+        })
         .collect()
 }
 
@@ -101,8 +103,8 @@ mod tests {
     }
 
     fn check(name: &str, movie_timescale: u32, spans: &[Span], expected: &[(i64, i64)]) {
-        let places = places(spans, movie_timescale).unwrap();
-        let places: Vec<_> = places.iter().map(|place| (place.shift, place.end)).collect();
+        let found = placements(spans, movie_timescale).unwrap();
+        let places: Vec<_> = found.iter().map(|placement| (placement.shift, placement.end)).collect();
         assert_eq!(places, expected, "{name}");
     }
 
@@ -149,8 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn places_are_rounded_to_the_nearest_tick_once() {
-        // The origin is 1/3 of a movie tick: no clock here can say it exactly.
+    fn track_placements_are_rounded_once() {
+        // The origin is 1/3 of a movie tick: no clock here can represent it exactly.
         let late = span(90_000, (0, 0, 0), (0, 900_000));
         check(
             "a third",
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn trims_count_from_a_sample_on() {
+    fn trim_shorter_than_a_sample_is_ignored() {
         check("two seconds", 1000, &[span(15_360, (0, 0, 8000), (0, 153_600))], &[(0, 122_880)]);
         check("less than a frame", 1000, &[span(15_360, (0, 0, 9980), (0, 153_600))], &[(0, 153_600)]);
         check("a movie clock of whole seconds", 1, &[span(15_360, (0, 0, 9), (0, 153_000))], &[(0, 153_000)]);
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_numbers_stay_in_range() {
+    fn extreme_times_do_not_overflow() {
         let largest =
             i64::from(u32::MAX) * i64::from(super::super::tables::TRACK_SAMPLES_MAX) + i64::from(i32::MAX);
         let late = Edit { empty: 43_200 * u64::from(TIMESCALE_MAX), media_time: 0, duration: Some(u64::MAX) };
@@ -200,7 +202,7 @@ mod tests {
                     natural_end: largest,
                     sample_ticks: 1,
                 };
-                let _ = places(&[span(0), span(i64::MAX), span(1)], movie_timescale);
+                let _ = placements(&[span(0), span(i64::MAX), span(1)], movie_timescale);
             }
         }
     }

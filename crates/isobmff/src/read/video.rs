@@ -1,7 +1,7 @@
-//! What the sample entry of a video track says of it, and whether it can be copied.
+//! Reads the sample entry of a video track and decides whether the track can be copied.
 //!
-//! What is true of all codecs stands here; [`avc`], [`hevc`] and [`av1`] know what may be copied of each.
-//! What may not is kept with the reason, for a decoder.
+//! This file has the rules for all codecs; [`avc`], [`hevc`] and [`av1`] have those of each codec. A track
+//! that cannot be copied stores its reason, and is decoded.
 
 mod av1;
 mod avc;
@@ -14,30 +14,30 @@ use kinora_index::{
 
 use super::{
     super::{
-        boxes::{BoxRef, Fields, FourCc, children},
+        boxes::{BoxRef, FieldReader, FourCc, children},
         error::ReadError,
     },
-    entry::{rebuilt, verbatim},
-    names::{
+    codec_names::{
         codec_name, decoded_codec, decoded_object_type, is_encrypted, may_have_fields, mpeg4_codec_name,
     },
+    entry::{rebuilt, verbatim},
 };
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const FIELDS_LEN: usize = 78;
-/// Where width and height lie among them. ISO/IEC 14496-12, 12.1.3.
+/// Offset of width and height in them. ISO/IEC 14496-12, 12.1.3.
 const SIZE_AT: usize = 24;
 
 /// A visual sample entry: its fields and its child boxes.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
+struct VisualSampleEntry<'a> {
     fields: &'a [u8],
     boxes: &'a [u8],
 }
 
-/// What the configuration of a codec says of a track.
-struct Stream {
-    /// Kind of the sample entry we write.
+/// The properties of a track in its codec configuration.
+struct CodecInfo {
+    /// Kind of the sample entry in the output.
     kind: [u8; 4],
     codec: String,
     not_copied: Option<NotCopied>,
@@ -50,26 +50,26 @@ struct Stream {
     left_out: &'static [&'static [u8; 4]],
 }
 
-/// Refuses pictures that would have to be decoded and are larger than any decoder is let take. A copy is the
-/// business of players.
+/// Rejects video that must be decoded and exceeds the pixel limit for decoding. Copies have no such limit:
+/// the player decodes them.
 pub fn check_size(width: u32, height: u32, is_copied: bool) -> Result<(), ReadError> {
     if is_copied || u64::from(width) * u64::from(height) <= DECODED_PIXELS_MAX {
         return Ok(());
     }
     Err(ReadError::Unsupported(format!(
-        "the pictures have {width}x{height} pixels, which is too large to decode"
+        "the frames have {width}x{height} pixels, which is too large to decode"
     )))
 }
 
-/// Reads the sample entry of a video track; `size` is that of the `tkhd` box, 16.16. The composition shift
-/// and the frame rate are left for those who see the samples.
+/// Reads the sample entry of a video track; `size` is that of the `tkhd` box, 16.16. The caller sets the
+/// composition shift and the frame rate, because they depend on the samples.
 ///
-/// Copied is what is progressive 4:2:0 of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and AV1
-/// (Main), with what a decoder must know in the entry. Errors: `Unsupported` for codecs that nobody decodes,
+/// Progressive 4:2:0 of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and AV1 (Main) is copied, if
+/// the entry contains the whole decoder configuration. Errors: `Unsupported` for codecs without a decoder,
 /// and for encrypted ones.
 pub fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9], size: (u32, u32)) -> Result<VideoTrack, ReadError> {
-    let (kind, whole) = (entry.kind, entry);
-    let entry = Entry::parse(entry)?;
+    let (kind, original) = (entry.kind, entry);
+    let entry = VisualSampleEntry::parse(entry)?;
     let stream = match &kind.0 {
         b"avc1" => Some(avc::stream(entry)?),
         b"hvc1" | b"hev1" => Some(hevc::stream(kind, entry)?),
@@ -78,19 +78,19 @@ pub fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9], size: (u32, u32)) -> Re
     };
     let (stream, sample_entry) = match stream {
         Some(stream) => {
-            let kept = children(entry.boxes).filter(|child| !stream.left_out.contains(&&child.kind.0));
-            let bytes = rebuilt(&stream.kind, entry.fields, kept)?;
+            let child_boxes = children(entry.boxes).filter(|child| !stream.left_out.contains(&&child.kind.0));
+            let bytes = rebuilt(&stream.kind, entry.fields, child_boxes)?;
             (stream, bytes)
         }
-        None => (other(kind, entry, size)?, verbatim(whole)?),
+        None => (other(kind, entry, size)?, verbatim(original)?),
     };
     check_size(stream.width, stream.height, stream.not_copied.is_none())?;
     let pasp = entry.find(b"pasp").and_then(|pasp| {
-        let mut fields = Fields::new(pasp.body);
+        let mut fields = FieldReader::new(pasp.body);
         Some((fields.u32()?, fields.u32()?))
     });
-    // The container's description counts: a writer that corrects one leaves the bitstream as it is. ISO/IEC
-    // 14496-12, 12.1.5.
+    // The container's description takes precedence: a writer that corrects it leaves the bitstream
+    // unchanged. ISO/IEC 14496-12, 12.1.5.
     let transfer = [entry.colour(), stream.colour].into_iter().flatten().find_map(Colour::known_transfer);
     Ok(VideoTrack {
         sample_entry: SampleEntry::Iso(sample_entry),
@@ -109,34 +109,34 @@ pub fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9], size: (u32, u32)) -> Re
 }
 
 /// Frame rate of H.264 whose frames may be coded as two fields: (frames, seconds). `None` for other video,
-/// and where the parameter set has no timing.
+/// and if the parameter set has no timing.
 pub(super) fn rate_of_frames_in_fields(video: &VideoTrack) -> Option<(u32, u32)> {
     let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
     let entry = children(entry).next().filter(|entry| &entry.kind.0 == b"avc1")?;
-    let config = AvcConfig::parse(Entry::parse(&entry).ok()?.find(b"avcC")?.body)?;
+    let config = AvcConfig::parse(VisualSampleEntry::parse(&entry).ok()?.find(b"avcC")?.body)?;
     let sps = config.parameter_sets.first().filter(|sps| !sps.is_frames_only)?;
     sps.frame_rate
 }
 
-/// How the decoder of ffmpeg describes the colours of pictures with this sample entry (a whole box). `None`
-/// if only decoding them can tell.
+/// The colour description that the decoder of ffmpeg reports for this sample entry (a whole box). `None` if
+/// it depends on the decoded frames.
 ///
-/// If the stream has no description, its H.264 decoder takes that of the container; its HEVC and AV1 decoders
-/// ignore that.
+/// If the stream has no description, its H.264 decoder takes that of the container; its HEVC and AV1
+/// decoders ignore that.
 pub fn decoded_colour(sample_entry: &[u8]) -> Option<Colour> {
     let entry = children(sample_entry).next()?;
-    let (kind, entry) = (entry.kind, Entry::parse(&entry).ok()?);
+    let (kind, entry) = (entry.kind, VisualSampleEntry::parse(&entry).ok()?);
     let (stream, container) = match &kind.0 {
         b"avc1" => (avc::stream(entry).ok()?, entry.colour()),
         b"hvc1" | b"hev1" => (hevc::stream(kind, entry).ok()?, None),
         b"av01" => (av1::stream(entry).ok()?, None),
         _ => return None,
     };
-    Some(stream.colour.or(container).unwrap_or(Colour::OPEN))
+    Some(stream.colour.or(container).unwrap_or(Colour::UNSPECIFIED))
 }
 
-/// A codec that players do not know, but decoders do: what the fields of its entry say.
-fn other(kind: FourCc, entry: Entry<'_>, size: (u32, u32)) -> Result<Stream, ReadError> {
+/// A codec that decoders support and players do not: the values are those of its entry.
+fn other(kind: FourCc, entry: VisualSampleEntry<'_>, size: (u32, u32)) -> Result<CodecInfo, ReadError> {
     let esds = entry.esds().filter(|_| &kind.0 == b"mp4v");
     let (name, codec) = match &esds {
         Some(esds) => {
@@ -156,8 +156,8 @@ fn other(kind: FourCc, entry: Entry<'_>, size: (u32, u32)) -> Result<Stream, Rea
         .size()
         .filter(is_size)
         .or(Some((size.0 >> 16, size.1 >> 16)).filter(is_size))
-        .ok_or_else(|| ReadError::damaged("its pictures have no size"))?;
-    Ok(Stream {
+        .ok_or_else(|| ReadError::damaged("its frames have no size"))?;
+    Ok(CodecInfo {
         kind: kind.0,
         codec,
         not_copied: Some(NotCopied::new(NotCopiedReason::Codec, name)),
@@ -170,7 +170,7 @@ fn other(kind: FourCc, entry: Entry<'_>, size: (u32, u32)) -> Result<Stream, Rea
     })
 }
 
-impl<'a> Entry<'a> {
+impl<'a> VisualSampleEntry<'a> {
     fn parse(entry: &BoxRef<'a>) -> Result<Self, ReadError> {
         if is_encrypted(entry.kind) {
             return Err(ReadError::unsupported("the video is encrypted"));
@@ -179,7 +179,7 @@ impl<'a> Entry<'a> {
             .body
             .split_at_checked(FIELDS_LEN)
             .ok_or_else(|| ReadError::damaged("its video sample entry is cut short"))?;
-        Ok(Entry { fields, boxes })
+        Ok(VisualSampleEntry { fields, boxes })
     }
 
     /// The first child box of this kind.
@@ -187,25 +187,25 @@ impl<'a> Entry<'a> {
         children(self.boxes).find(|child| &child.kind.0 == kind)
     }
 
-    /// Width and height as its fields say them.
+    /// Width and height in its fields.
     fn size(self) -> Option<(u32, u32)> {
-        let mut fields = Fields::new(self.fields.get(SIZE_AT..)?);
+        let mut fields = FieldReader::new(self.fields.get(SIZE_AT..)?);
         Some((u32::from(fields.u16()?), u32::from(fields.u16()?)))
     }
 
-    /// Whether it says that two fields make one picture. QuickTime File Format, field handling.
+    /// Whether a frame consists of two fields. QuickTime File Format, field handling.
     fn has_fields(self) -> bool {
         self.find(b"fiel").is_some_and(|fiel| fiel.body.first() == Some(&2))
     }
 
-    /// What its `esds` box says.
+    /// Its parsed `esds` box.
     fn esds(self) -> Option<Esds<'a>> {
         self.find(b"esds").and_then(|esds| Esds::parse(esds.body))
     }
 
-    /// The colours as the container describes them.
+    /// The colour description of the container.
     fn colour(self) -> Option<Colour> {
-        // There may be a profile beside the description.
+        // A colour profile may exist in addition to the description.
         children(self.boxes).filter(|child| &child.kind.0 == b"colr").find_map(|colr| colour(&colr))
     }
 }
@@ -220,10 +220,10 @@ pub fn reduced(aspect: Option<(u32, u32)>) -> Option<(u32, u32)> {
     Some((horizontal / divisor, vertical / divisor))
 }
 
-/// The description of colours in a `colr` box, when it lists them. ISO/IEC 14496-12, 12.1.5; QuickTime File
+/// The colour description in a `colr` box, if it lists code points. ISO/IEC 14496-12, 12.1.5; QuickTime File
 /// Format, colour parameters.
 fn colour(colr: &BoxRef<'_>) -> Option<Colour> {
-    let mut fields = Fields::new(colr.body);
+    let mut fields = FieldReader::new(colr.body);
     let kind = fields.array::<4>()?;
     if !matches!(&kind, b"nclx" | b"nclc") {
         return None;
@@ -233,8 +233,8 @@ fn colour(colr: &BoxRef<'_>) -> Option<Colour> {
     Some(Colour { primaries, transfer, matrix, is_full_range })
 }
 
-/// The quarter turn nearest to what the matrix does, clockwise. ISO/IEC 14496-12, 8.3.2: x' = a x + c y, y' =
-/// b x + d y.
+/// The quarter turn nearest to the rotation of the matrix, clockwise. ISO/IEC 14496-12, 8.3.2: x' = a x + c
+/// y, y' = b x + d y.
 pub fn rotation(matrix: &[i32; 9]) -> u16 {
     let [a, b, _, c, d, ..] = *matrix;
     let is_sideways = a.unsigned_abs().max(d.unsigned_abs()) < b.unsigned_abs().max(c.unsigned_abs());
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matrices_are_told_apart_by_their_quarter_turn() {
+    fn matrix_gives_rotation_in_quarter_turns() {
         const ONE: i32 = 0x1_0000;
         let check = |[a, b, c, d]: [i32; 4], expected| {
             assert_eq!(rotation(&[a, b, 0, c, d, 0, 0, 0, 0x4000_0000]), expected, "{a} {b} {c} {d}");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_of_colours_are_read_in_both_spellings() {
+    fn colr_nclx_and_nclc_are_read() {
         let read = |body: &[u8]| colour(&BoxRef { kind: FourCc(*b"colr"), body });
         let hdr = Colour { primaries: 9, transfer: 16, matrix: 9, is_full_range: false };
         assert_eq!(read(b"nclx\0\x09\0\x10\0\x09\0"), Some(hdr));
@@ -277,10 +277,10 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_decoded_may_not_be_larger_than_decoders_take() {
+    fn frame_size_limit_of_decoded_video() {
         assert_eq!(check_size(8192, 4320, false), Ok(()));
         assert_eq!(check_size(65535, 65535, true), Ok(()));
-        let sentence = "the pictures have 65535x65535 pixels, which is too large to decode";
+        let sentence = "the frames have 65535x65535 pixels, which is too large to decode";
         assert_eq!(check_size(65535, 65535, false), Err(ReadError::unsupported(sentence)));
     }
 

@@ -2,7 +2,7 @@
 
 use kinora_index::{Index, Timeline, Track, TrackMedia};
 
-use super::bytes::Boxes;
+use super::box_writer::BoxWriter;
 use super::{TRACK_ID, WriteError};
 
 /// 1.0 in 16.16 fixed point.
@@ -16,37 +16,36 @@ const SELF_CONTAINED: u32 = 0x1;
 /// `und` as three letters of five bits. ISO/IEC 14496-12, 8.4.2.
 const LANGUAGE_UNKNOWN: u16 = 0x55c4;
 
-/// What an init segment says of its one track.
+/// The properties of the one track of an init segment.
 #[derive(Debug, Clone, Copy)]
 pub struct InitTrack<'a> {
-    /// Ticks a second.
+    /// Ticks per second.
     pub timescale: u32,
-    /// Where the presentation begins in the media; `None` without an edit list.
+    /// Start of the presentation in the media, in ticks; `None` without an edit list.
     pub media_time: Option<i64>,
     /// A tag or a code of three letters.
     pub language: &'a str,
-    /// What the track holds.
+    /// The kind of the track.
     pub kind: InitKind<'a>,
     /// One whole sample entry box.
     pub sample_entry: &'a [u8],
 }
 
-/// What the track of an init segment holds.
+/// The kind of the track of an init segment.
 #[derive(Debug, Clone, Copy)]
 pub enum InitKind<'a> {
-    /// Pictures.
+    /// Video.
     Video {
-        /// Turns them. 16.16 and 2.30 fixed point.
+        /// Rotates it. 16.16 and 2.30 fixed point.
         matrix: &'a [i32; 9],
-        /// Width and height in square pixels, before they are turned.
+        /// Width and height in square pixels, before rotation.
         size: (u32, u32),
     },
-    /// Sound.
+    /// Audio.
     Audio,
 }
 
-/// The init segment of a configuration of a track: everything a decoder must know before the first segment
-/// that has it.
+/// The init segment for a configuration of a track: the decoder configuration for all segments that use it.
 ///
 /// Same index, same bytes. Errors: [`WriteError::SampleEntry`].
 pub fn init_segment(index: &Index, track: &Track, configuration: u8) -> Result<Vec<u8>, WriteError> {
@@ -62,11 +61,11 @@ pub fn init_segment(index: &Index, track: &Track, configuration: u8) -> Result<V
 }
 
 impl<'a> InitKind<'a> {
-    /// As the source has it.
+    /// The kind of a track of the source.
     pub fn of(media: &'a TrackMedia) -> Self {
         match media {
             TrackMedia::Video(video) => {
-                // The size before the matrix turns it.
+                // The size before the matrix rotates it.
                 let size = match (video.display_size(), video.rotation % 180) {
                     ((width, height), 90) => (height, width),
                     (size, _) => size,
@@ -80,7 +79,7 @@ impl<'a> InitKind<'a> {
 
 /// The bytes of an init segment.
 pub fn write_init(track: &InitTrack<'_>) -> Vec<u8> {
-    let mut boxes = Boxes::with_capacity(700 + track.sample_entry.len());
+    let mut boxes = BoxWriter::with_capacity(700 + track.sample_entry.len());
     boxes.boxed(b"ftyp", |boxes| {
         boxes.raw(b"iso6"); // the brand of default-base-is-moof and 64-bit tfdt
         boxes.u32(0);
@@ -107,7 +106,7 @@ pub fn write_init(track: &InitTrack<'_>) -> Vec<u8> {
     boxes.finish()
 }
 
-/// The sample entry as the index has it: one whole box, with the data reference that ours is, too.
+/// The sample entry in the index: one whole box. Its data reference is also ours.
 pub fn sample_entry(media: &TrackMedia) -> Result<&[u8], WriteError> {
     let entry = media.sample_entry().iso().ok_or(WriteError::SampleEntry)?;
     let announced = entry.first_chunk::<4>().map(|size| u32::from_be_bytes(*size));
@@ -117,7 +116,7 @@ pub fn sample_entry(media: &TrackMedia) -> Result<&[u8], WriteError> {
     }
 }
 
-fn movie_header(boxes: &mut Boxes, timescale: u32) {
+fn movie_header(boxes: &mut BoxWriter, timescale: u32) {
     boxes.full_box(b"mvhd", 0, 0, |boxes| {
         boxes.zeros(8); // creation, modification: unknown, and bytes stay the same
         boxes.u32(timescale);
@@ -131,7 +130,7 @@ fn movie_header(boxes: &mut Boxes, timescale: u32) {
     });
 }
 
-fn track_header(boxes: &mut Boxes, kind: &InitKind<'_>) {
+fn track_header(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
     boxes.full_box(b"tkhd", 0, TRACK_ENABLED_IN_MOVIE, |boxes| {
         boxes.zeros(8);
         boxes.u32(TRACK_ID);
@@ -141,8 +140,8 @@ fn track_header(boxes: &mut Boxes, kind: &InitKind<'_>) {
     });
 }
 
-/// What stands behind the duration in a `tkhd`.
-pub(super) fn track_header_rest(boxes: &mut Boxes, kind: &InitKind<'_>) {
+/// The fields after the duration in a `tkhd`.
+pub(super) fn track_header_rest(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
     boxes.zeros(8);
     boxes.zeros(4); // layer, alternate group
     match *kind {
@@ -166,14 +165,14 @@ fn fixed_point(pixels: u32) -> u32 {
     u32::from(u16::try_from(pixels).unwrap_or(u16::MAX)) << 16
 }
 
-pub(super) fn matrix(boxes: &mut Boxes, matrix: &[i32; 9]) {
+pub(super) fn matrix(boxes: &mut BoxWriter, matrix: &[i32; 9]) {
     for value in matrix {
         boxes.i32(*value);
     }
 }
 
-/// One entry that makes `media_time` the start. Its duration 0 means: as long as the fragments go.
-fn edit_list(boxes: &mut Boxes, media_time: i64) {
+/// One entry that makes `media_time` the start. Its duration 0 means: to the end of the fragments.
+fn edit_list(boxes: &mut BoxWriter, media_time: i64) {
     boxes.boxed(b"edts", |boxes| match i32::try_from(media_time) {
         Ok(media_time) => boxes.full_box(b"elst", 0, 0, |boxes| {
             boxes.u32(1);
@@ -190,7 +189,7 @@ fn edit_list(boxes: &mut Boxes, media_time: i64) {
     });
 }
 
-fn media(boxes: &mut Boxes, track: &InitTrack<'_>) {
+fn media(boxes: &mut BoxWriter, track: &InitTrack<'_>) {
     boxes.full_box(b"mdhd", 0, 0, |boxes| {
         boxes.zeros(8);
         boxes.u32(track.timescale);
@@ -205,8 +204,8 @@ fn media(boxes: &mut Boxes, track: &InitTrack<'_>) {
     });
 }
 
-/// The kind of a track, in one box.
-pub(super) fn handler(boxes: &mut Boxes, kind: &InitKind<'_>) {
+/// The `hdlr` box of a track.
+pub(super) fn handler(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
     let (handler, name): (&[u8; 4], &[u8]) = match kind {
         InitKind::Video { .. } => (b"vide", b"video\0"),
         InitKind::Audio => (b"soun", b"audio\0"),
@@ -219,8 +218,8 @@ pub(super) fn handler(boxes: &mut Boxes, kind: &InitKind<'_>) {
     });
 }
 
-/// What stands in front of the sample tables of a track.
-pub(super) fn media_information(boxes: &mut Boxes, kind: &InitKind<'_>) {
+/// The boxes before the sample tables of a track.
+pub(super) fn media_information(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
     match kind {
         InitKind::Video { .. } => boxes.full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
         InitKind::Audio => boxes.full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
@@ -234,7 +233,7 @@ pub(super) fn media_information(boxes: &mut Boxes, kind: &InitKind<'_>) {
 }
 
 /// The sample entry, and tables without samples.
-fn sample_tables(boxes: &mut Boxes, entry: &[u8]) {
+fn sample_tables(boxes: &mut BoxWriter, entry: &[u8]) {
     boxes.full_box(b"stsd", 0, 0, |boxes| {
         boxes.u32(1);
         boxes.raw(entry);
@@ -245,7 +244,7 @@ fn sample_tables(boxes: &mut Boxes, entry: &[u8]) {
     boxes.full_box(b"stco", 0, 0, |boxes| boxes.u32(0));
 }
 
-/// ISO 639-2/T as `mdhd` holds it.
+/// ISO 639-2/T in the form of `mdhd`.
 pub(super) fn packed_language(language: &str) -> u16 {
     match language.as_bytes() {
         letters @ [_, _, _] if letters.iter().all(u8::is_ascii_lowercase) => {

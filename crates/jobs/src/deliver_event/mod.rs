@@ -1,11 +1,11 @@
-//! Delivers events to webhooks: at least once, signed, tried again, each webhook in a lane of its own.
+//! Delivers events to webhooks: at least once, signed, with retries, one lane per webhook.
 //!
-//! A lane holds a bounded number of posts, so a receiver that never answers waits in its own lane and nobody
-//! else's (`lanes.rs`).
+//! A lane has a bounded number of posts, so a receiver that never responds delays only its own events
+//! (`concurrency.rs`).
 
-mod lanes;
+mod concurrency;
+mod payload;
 mod post;
-mod wire;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -19,29 +19,30 @@ use tokio_util::sync::CancellationToken;
 use crate::Context;
 use crate::error::JobError;
 use crate::lease::{LEASE, lease_until};
-use crate::patience::{Waiter, keep_trying};
-use lanes::Lanes;
+use crate::outage_retry::{RetrySubject, retry_during_outage};
+use concurrency::WebhookConcurrency;
 
-/// Nothing depends on being woken: rows are looked at this often anyway (C-42).
+/// Polling interval. Wake-ups are only an optimisation (C-42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
-/// Webhooks that are claimed for before it is looked again which ones are due.
+/// Webhooks whose deliveries are claimed before the list of due webhooks is read again.
 const CLAIMS_AT_ONCE: usize = 8;
 
-/// Delivers until `stop` is cancelled. What is under way then is delivered again after the next start.
+/// Delivers until `stop` is cancelled. Posts in progress at that time are delivered again after the next
+/// start.
 pub(crate) async fn run(context: Context, stop: CancellationToken) {
-    let mut posts: JoinSet<Ended> = JoinSet::new();
-    let mut lanes = Lanes::new();
-    let mut woken = context.store.deliveries_woken();
+    let mut posts: JoinSet<PostEnd> = JoinSet::new();
+    let mut lanes = WebhookConcurrency::new();
+    let mut woken = context.store.delivery_wake();
     loop {
-        fill(&context, &mut posts, &mut lanes).await;
+        start_due(&context, &mut posts, &mut lanes).await;
         tokio::select! {
             biased;
             () = stop.cancelled() => break,
             Some(ended) = posts.join_next(), if !posts.is_empty() => {
-                leave(&mut lanes, ended);
+                end_post(&mut lanes, ended);
                 while let Some(ended) = posts.try_join_next() {
-                    leave(&mut lanes, ended);
+                    end_post(&mut lanes, ended);
                 }
             }
             () = woken.notified() => {}
@@ -51,16 +52,17 @@ pub(crate) async fn run(context: Context, stop: CancellationToken) {
     posts.shutdown().await;
 }
 
-/// A post to this webhook ended, and the event arrived or did not.
-type Ended = (WebhookId, bool);
+/// The webhook of a finished post, and whether the event was delivered.
+type PostEnd = (WebhookId, bool);
 
-fn leave(lanes: &mut Lanes, ended: Result<Ended, JoinError>) {
-    let (webhook, arrived) = ended.expect("panics are caught inside, and nothing is aborted before the end");
-    lanes.leave(webhook, arrived);
+fn end_post(lanes: &mut WebhookConcurrency, ended: Result<PostEnd, JoinError>) {
+    let (webhook, is_delivered) =
+        ended.expect("panics are caught inside, and nothing is aborted before the end");
+    lanes.post_ended(webhook, is_delivered);
 }
 
-/// Claims what is due for every lane that has room, until nothing comes.
-async fn fill(context: &Context, posts: &mut JoinSet<Ended>, lanes: &mut Lanes) {
+/// Claims the due deliveries of every lane with free permits, until there are none.
+async fn start_due(context: &Context, posts: &mut JoinSet<PostEnd>, lanes: &mut WebhookConcurrency) {
     loop {
         let now = context.clock.now();
         let due = match context.store.webhooks_due(now).await {
@@ -69,11 +71,11 @@ async fn fill(context: &Context, posts: &mut JoinSet<Ended>, lanes: &mut Lanes) 
         };
         let mut has_begun = false;
         let mut claims_left = CLAIMS_AT_ONCE;
-        for (webhook, room) in lanes.share_out(&due) {
+        for (webhook, share) in lanes.distribute(&due) {
             if claims_left == 0 {
                 break; // a webhook that became due meanwhile may be first
             }
-            let limit = u32::try_from(room).unwrap_or(u32::MAX);
+            let limit = u32::try_from(share).unwrap_or(u32::MAX);
             let (owner, lease_until) = (context.worker, lease_until(now));
             let claim = ClaimDeliveries { webhook: webhook.id, owner, now, lease_until, limit };
             match context.store.claim_deliveries(claim).await {
@@ -95,18 +97,17 @@ async fn fill(context: &Context, posts: &mut JoinSet<Ended>, lanes: &mut Lanes) 
 
 async fn start(
     context: &Context,
-    posts: &mut JoinSet<Ended>,
-    lanes: &mut Lanes,
+    posts: &mut JoinSet<PostEnd>,
+    lanes: &mut WebhookConcurrency,
     due: DueWebhook,
     claimed: Vec<ClaimedDelivery>,
 ) {
     if claimed.is_empty() {
         return;
     }
-    // What was claimed is ours until its lease is over: it is not let go because the database is away for a
-    // moment.
+    // The claim is valid until its lease ends, so a short outage of the database does not lose it.
     let read = async || context.store.webhook(due.id).await.map_err(JobError::from);
-    let webhook = match keep_trying(Waiter::Webhook(due.id), LEASE, read).await {
+    let webhook = match retry_during_outage(RetrySubject::Webhook(due.id), LEASE, read).await {
         Ok(Some(webhook)) => std::sync::Arc::new(webhook),
         Ok(None) => return, // deleted meanwhile, and its deliveries with it
         Err(error) => {
@@ -114,17 +115,17 @@ async fn start(
         }
     };
     for delivery in claimed {
-        lanes.enter(due);
+        lanes.post_started(due);
         let (context, webhook) = (context.clone(), webhook.clone());
         posts.spawn(async move {
-            // Caught here, so that the place in the lane is given back; the lease runs out and the event is
+            // Catches a panic, so that the lane gets its permit back. The lease expires and the event is
             // posted again.
             let post = AssertUnwindSafe(post::run(&context, &webhook, &delivery)).catch_unwind();
-            let arrived = post.await.unwrap_or_else(|_| {
+            let is_delivered = post.await.unwrap_or_else(|_| {
                 tracing::error!(webhook.id = %webhook.id, event.id = %delivery.event.id, "a delivery panicked");
                 false
             });
-            (webhook.id, arrived)
+            (webhook.id, is_delivered)
         });
     }
 }

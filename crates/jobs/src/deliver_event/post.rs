@@ -1,4 +1,4 @@
-//! One attempt: the body, its signatures, the post, and what follows from the answer.
+//! One delivery attempt: the body, its signatures, the post, and the effect of the response.
 
 use bytes::Bytes;
 use kinora_domain::{
@@ -8,28 +8,28 @@ use kinora_domain::{
 use kinora_fetch::{HeaderMap, HeaderName, HeaderValue, PostResponse};
 use kinora_store::{ClaimedDelivery, DeliveryNext};
 
-use super::wire;
+use super::payload;
 use crate::Context;
 use crate::error::JobError;
 use crate::lease::LEASE;
-use crate::patience::{Waiter, keep_trying};
+use crate::outage_retry::{RetrySubject, retry_during_outage};
 
-/// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an
-/// event by its id.
+/// Posts a delivery once, records the attempt, and returns whether it was delivered. May run twice:
+/// receivers deduplicate by event id.
 pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
     let sent_at = context.clock.now();
-    let uploads = wire::UploadAddresses { store: &context.store, public_url: &context.public_url };
-    let body = wire::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url, &uploads);
+    let uploads = payload::UploadAddresses { store: &context.store, public_url: &context.public_url };
+    let body = payload::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url, &uploads);
     let body = Bytes::from(body);
     let outcome = match kinora_fetch::parse_webhook_url(&webhook.url) {
         Ok(url) => {
             let headers = headers(context, webhook, delivery, &body, sent_at);
-            match context.poster.post(&url, headers, body).await {
-                Ok(response) => AttemptOutcome::Answered(kept(response)),
+            match context.webhook_client.post(&url, headers, body).await {
+                Ok(response) => AttemptOutcome::Answered(attempt_response(response)),
                 Err(error) => AttemptOutcome::Unanswered(error.to_string()),
             }
         }
-        Err(problem) => AttemptOutcome::Unanswered(format!("the webhook's URL {problem}")),
+        Err(problem) => AttemptOutcome::Unanswered(format!("the webhook URL {problem}")),
     };
     let verdict = judge(&outcome);
     let id = AttemptId::new(sent_at, &*context.random);
@@ -65,7 +65,7 @@ fn headers(
     headers
 }
 
-fn kept(response: PostResponse) -> AttemptResponse {
+fn attempt_response(response: PostResponse) -> AttemptResponse {
     let header = |name: &str| response.header(name).map(str::to_owned);
     AttemptResponse {
         status: response.status,
@@ -80,14 +80,19 @@ fn kept(response: PostResponse) -> AttemptResponse {
     }
 }
 
-/// What becomes of a delivery after an attempt, `made` attempts with this one. `random` is any number: it
-/// spreads the retries.
-fn next(verdict: DeliveryVerdict, made: u32, answered_at: Timestamp, random: u32) -> DeliveryNext {
+/// The next state of a delivery after an attempt; `attempt_count` includes this one. `random` is any number
+/// and adds jitter to the retries.
+fn next_state(
+    verdict: DeliveryVerdict,
+    attempt_count: u32,
+    answered_at: Timestamp,
+    random: u32,
+) -> DeliveryNext {
     match verdict {
         DeliveryVerdict::Delivered => DeliveryNext::Delivered,
         DeliveryVerdict::Abort => DeliveryNext::GivenUp,
         DeliveryVerdict::Disable(_) => DeliveryNext::Pending,
-        DeliveryVerdict::Retry { after_us } => match retry_delay_us(made, after_us, random) {
+        DeliveryVerdict::Retry { after_us } => match retry_delay_us(attempt_count, after_us, random) {
             Some(delay) => DeliveryNext::RetryAt(answered_at.plus_micros(delay)),
             None => DeliveryNext::GivenUp,
         },
@@ -102,27 +107,27 @@ async fn record(
     verdict: DeliveryVerdict,
 ) {
     let answered_at = context.clock.now();
-    let made = delivery.attempt_count + 1;
+    let attempt_count = delivery.attempt_count + 1;
     let mut jitter = [0; 4];
     context.random.fill(&mut jitter);
-    let next = next(verdict, made, answered_at, u32::from_le_bytes(jitter));
+    let next = next_state(verdict, attempt_count, answered_at, u32::from_le_bytes(jitter));
     let status = match &attempt.outcome {
         AttemptOutcome::Answered(response) => response.status,
         AttemptOutcome::Unanswered(_) => 0,
     };
     let (id, event, kind) = (webhook.id, delivery.event.id, delivery.event.event.kind.name());
-    tracing::info!(webhook.id = %id, event.id = %event, event.kind = kind, attempt = made, status, "event posted");
+    tracing::info!(webhook.id = %id, event.id = %event, event.kind = kind, attempt = attempt_count, status, "event posted");
 
-    // Many that fail in one moment leave connections to the database for everybody else.
-    let _place = match verdict {
+    // Many concurrent failures must not exhaust the database connections.
+    let _permit = match verdict {
         DeliveryVerdict::Delivered => None,
         _ => Some(context.commits.acquire(Some(webhook.workspace)).await),
     };
-    // Afterwards the lease is over, and it is another attempt that counts.
+    // Retries only during the lease: afterwards another attempt counts.
     let record = || finish(context, id, delivery.clone(), attempt.clone(), next, (verdict, answered_at));
-    let recorded = keep_trying(Waiter::Webhook(id), LEASE, record).await;
+    let recorded = retry_during_outage(RetrySubject::Webhook(id), LEASE, record).await;
     if let Err(error) = recorded {
-        // The lease runs out and the event is posted again: at least once.
+        // The lease expires and the event is posted again: at least once.
         tracing::warn!(webhook.id = %id, event.id = %event, error = %error, "an attempt could not be recorded");
     }
     if let DeliveryVerdict::Disable(reason) = verdict {
@@ -130,7 +135,7 @@ async fn record(
     }
 }
 
-/// One commit: the attempt, what becomes of the delivery, and what the answer means for the webhook.
+/// One commit: the attempt, the next state of the delivery, and the state of the webhook.
 async fn finish(
     context: &Context,
     webhook: WebhookId,
@@ -162,8 +167,12 @@ mod tests {
 
     #[test]
     fn each_verdict_has_one_outcome() {
-        let check = |verdict: DeliveryVerdict, made: u32, random: u32, expected: DeliveryNext| {
-            assert_eq!(next(verdict, made, at(1000), random), expected, "{verdict:?} {made} {random}");
+        let check = |verdict: DeliveryVerdict, attempt_count: u32, random: u32, expected: DeliveryNext| {
+            assert_eq!(
+                next_state(verdict, attempt_count, at(1000), random),
+                expected,
+                "{verdict:?} {attempt_count} {random}"
+            );
         };
         let retry = DeliveryVerdict::Retry { after_us: None };
         let later = |after_s: i64| DeliveryVerdict::Retry { after_us: Some(after_s * Timestamp::SECOND) };

@@ -1,58 +1,58 @@
-//! Brings in a source: from its address into the store, its index built from the passing bytes, and at the
-//! last byte one commit.
+//! Downloads a source from its URL into the store, builds its index while the bytes arrive, and commits once
+//! after the last byte.
 
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
 use kinora_fetch::Sink as _;
 use kinora_index::Index;
-use kinora_intake::{Missing, of_index};
+use kinora_intake::{RequiredEncodes, of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
 use crate::claim::Claim;
 use crate::error::{JobError, internal_failure};
-use crate::ingest::first;
-use crate::ingest::sink::{Arrived, Owner, SourceSink};
-use crate::ingest::sound;
+use crate::ingest::audio_edit;
+use crate::ingest::first_segments;
+use crate::ingest::sink::{FetchedSource, Owner, SourceSink};
 use crate::lost_lease;
-use crate::patience::{PATIENCE, Waiter, keep_trying};
+use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
 
-/// Fetches a media and makes it ready, or failed with its reason.
+/// Fetches a media and makes it ready, or failed with the reason.
 ///
-/// May run twice: each attempt writes under a source id of its own, the last commit names it only if the
-/// media still waits for that attempt, and a settled media stays as it is.
+/// May run twice: each attempt writes under its own source id. The last commit names that id only if the
+/// media still waits for that attempt. A ready or failed media stays as it is.
 pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Result<(), JobError> {
     let source = SourceId::new(context.clock.now(), &*context.random);
     let Some(media) = begin(context, job, media, source).await? else {
         return Ok(()); // deleted, or settled by an earlier run
     };
     let id = media.id;
-    let ended = match bring_in(context, job, &media, source).await {
-        Ok(arrived) => make_ready(context, job, media, arrived).await,
+    let ended = match fetch_source(context, job, &media, source).await {
+        Ok(fetched) => make_ready(context, job, media, fetched).await,
         Err(error) => Err(error),
     };
     match ended {
         Err(JobError::Fatal(failure)) => {
             let step = || fail(context, job, id, failure.clone());
-            keep_trying(Waiter::Job(job.id), PATIENCE, step).await
+            retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, step).await
         }
         ended => ended,
     }
 }
 
-/// Ends a media whose attempts are used up by faults of ours.
+/// Fails a media whose attempts are used up by internal errors.
 pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
     fail(context, job, media, internal_failure()).await
 }
 
-/// Commits that an attempt begins. `None`, with the job completed, when there is nothing left to do.
+/// Commits the start of an attempt. `None`, with the job completed, when nothing is left to do.
 async fn begin(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
     source: SourceId,
 ) -> Result<Option<Media>, JobError> {
-    let _place = context.commits.acquire(job.workspace).await;
+    let _permit = context.commits.acquire(job.workspace).await;
     let (job, now) = (job.clone(), context.clock.now());
     context
         .store
@@ -61,10 +61,10 @@ async fn begin(
                 tx.complete_job(&job).await?;
                 return Ok(None);
             };
-            let left_behind = media.source();
+            let old_source = media.source();
             let media = media.start_download(source, now)?;
             tx.save_media(&media).await?;
-            if let Some(source) = left_behind {
+            if let Some(source) = old_source {
                 tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
             }
             Ok::<_, JobError>(Some(media))
@@ -72,13 +72,13 @@ async fn begin(
         .await
 }
 
-/// Reads the whole source into the store.
-async fn bring_in(
+/// Downloads the whole source into the store.
+async fn fetch_source(
     context: &Context,
     job: &Claim,
     media: &Media,
     source: SourceId,
-) -> Result<Arrived, JobError> {
+) -> Result<FetchedSource, JobError> {
     let url = &media.inputs.first().ok_or_else(|| JobError::Fatal(internal_failure()))?.url;
     let owner = Owner::Media(media.id);
     let mut sink = SourceSink::begin(context, job, owner, source).await?;
@@ -87,16 +87,14 @@ async fn bring_in(
     } else {
         sink.download(url).await?;
     }
-    sink.arrive().await
+    sink.finish().await
 }
 
-/// The demonstration clip lies in the store; its address is answered by this server, which the guard rightly
-/// forbids.
+/// The demonstration clip is in the store. This server serves its URL, which the guard rightly forbids.
 async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), JobError> {
     use futures_util::StreamExt as _;
 
-    let missing =
-        || Failure::new(FailureCode::SourceNotFound, "there is no demonstration clip; run kinora demo");
+    let missing = || Failure::new(FailureCode::SourceNotFound, "there is no demo clip; run kinora demo");
     let reader = context.blob.reader(ObjectKey::DemoClip).await?.ok_or_else(|| JobError::Fatal(missing()))?;
     let mut bytes = reader.stream(0..reader.len())?;
     while let Some(bytes) = bytes.next().await {
@@ -107,50 +105,58 @@ async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), J
     Ok(())
 }
 
-/// The one commit between the last byte and `Ready`: row, event and job. What does not play as a copy begins
-/// to be made before it.
-async fn make_ready(context: &Context, job: &Claim, media: Media, arrived: Arrived) -> Result<(), JobError> {
-    let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
+/// The single commit between the last byte and `Ready`: row, event and job. A media without a copy rendition
+/// gets its first encoded segments before it.
+async fn make_ready(
+    context: &Context,
+    job: &Claim,
+    media: Media,
+    fetched: FetchedSource,
+) -> Result<(), JobError> {
+    let (source, max, now) = (fetched.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
-        let look = |index: &Index| (of_index(index, max, now, &*context.random), Missing::of(index, max));
-        let (mut facts, missing) = match &media.settings.sound {
-            None => arrived.keep(context, job, look).await?,
+        let inspect =
+            |index: &Index| (of_index(index, max, now, &*context.random), RequiredEncodes::of(index, max));
+        let (mut facts, missing) = match &media.settings.audio_edit {
+            None => fetched.store(context, job, inspect).await?,
             Some(edit) => {
-                let edited = async |own| Box::pin(sound::edited(context, job, source, own, edit)).await;
-                arrived.keep_as(context, job, edited, look).await?
+                let edited =
+                    async |own| Box::pin(audio_edit::edit_audio(context, job, source, own, edit)).await;
+                fetched.store_with(context, job, edited, inspect).await?
             }
         };
-        facts.does_not_decode = first::made(context, job, source, max, missing).await?.picture;
-        let name = || name_source(context, job, media.id, source, facts.clone(), missing);
-        keep_trying(Waiter::Job(job.id), PATIENCE, name).await
+        facts.does_not_decode =
+            first_segments::encode_with_retry(context, job, source, max, missing).await?.video;
+        let commit = || commit_ready(context, job, media.id, source, facts.clone(), missing);
+        retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await
     };
     lost_lease::clean_up(context, job, source, ended.await).await
 }
 
-/// Ready, with its event: the media names its source from now on.
-async fn name_source(
+/// Makes the media ready, with its event: it refers to its source from now on.
+async fn commit_ready(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
     source: SourceId,
     facts: MediaFacts,
-    missing: Missing,
+    missing: RequiredEncodes,
 ) -> Result<(), JobError> {
     let (job, now) = (job.clone(), context.clock.now());
     context
         .store
         .write(async move |tx| {
-            tx.complete_job(&job).await?; // first: whoever lost the lease changes nothing
+            tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
             let media = tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
             let id = media.id;
             let (media, event) = media.finish(source, facts.clone(), now)?;
             tx.save_ready(&media, &event, now).await?;
-            // What was encoded has been decoded already.
-            if !missing.picture {
+            // Encoding already proved that it decodes.
+            if !missing.video {
                 tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, job.workspace, now))
                     .await?;
             }
-            if missing.encodes_sound {
+            if missing.has_encoded_audio {
                 tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, job.workspace, now))
                     .await?;
             }

@@ -1,38 +1,38 @@
-//! From a source that is whole to a media that plays, however it came: what is not read where it lies is
-//! brought into another container, and what does not play as a copy is begun. Its sound may be another one by
-//! then.
+//! From a complete source to a playable media, for downloads and uploads. Unsupported containers are
+//! remuxed, and media without a copy rendition get their first encoded segments. The audio may be edited
+//! before.
 
-pub(crate) mod first;
+pub(crate) mod audio_edit;
+pub(crate) mod first_segments;
 pub(crate) mod remux;
 pub(crate) mod sink;
-pub(crate) mod sound;
 
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PresentationId, SourceId, WorkspaceId};
 use kinora_index::Index;
-use kinora_intake::{Scan, Whole, has_room};
-use kinora_packager::key_of;
+use kinora_intake::{Scan, ScanResult, has_disk_space};
+use kinora_packager::object_key;
 
 use crate::Context;
 use crate::error::JobError;
 
-/// Whether `len` more bytes fit the store, and leave room for the database.
-pub(crate) async fn check_room(context: &Context, len: u64) -> Result<(), JobError> {
-    if has_room(&context.blob, len).await? { Ok(()) } else { Err(JobError::Full) }
+/// Fails with `DiskFull` unless `len` more bytes fit the store and leave disk space for the database.
+pub(crate) async fn check_disk_space(context: &Context, len: u64) -> Result<(), JobError> {
+    if has_disk_space(&context.blob, len).await? { Ok(()) } else { Err(JobError::DiskFull) }
 }
 
-/// Reads a stored source from its first byte to its last.
+/// Scans a stored source again from its first byte to its last.
 ///
 /// Errors: `LeaseLost` where the source was deleted, those of the store and of the scan.
-pub(crate) async fn scanned_again(
+pub(crate) async fn rescan(
     context: &Context,
     source: SourceId,
     workspace: WorkspaceId,
-) -> Result<Whole, JobError> {
+) -> Result<ScanResult, JobError> {
     let reader = context.blob.reader(ObjectKey::Source(source)).await?.ok_or(JobError::LeaseLost)?;
     let mut bytes = reader.stream(0..reader.len())?;
-    let scan = Scan::begin(&context.scans, Some(workspace));
+    let scan = Scan::begin(&context.scan_limits, Some(workspace));
     while let Some(bytes) = bytes.next().await {
         if scan.push(bytes?).await.is_err() {
             break; // its end says why
@@ -41,15 +41,15 @@ pub(crate) async fn scanned_again(
     Ok(scan.finish().await?)
 }
 
-/// Whether the bytes lie in the store that an index speaks of.
-pub(crate) async fn has_its_bytes(
+/// Whether the store contains all objects that an index refers to.
+pub(crate) async fn has_sample_bytes(
     context: &Context,
     source: SourceId,
     index: &Index,
 ) -> Result<bool, JobError> {
     for object in &index.objects {
-        let key = key_of(object, PresentationId::of(source));
-        // What the client sent is there for as long as the upload is.
+        let key = object_key(object, PresentationId::of(source));
+        // The bytes of the client are stored as long as the upload exists.
         if key == ObjectKey::Source(source) {
             continue;
         }

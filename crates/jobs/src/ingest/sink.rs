@@ -1,4 +1,4 @@
-//! Where the bytes of a source go: into the store and past the scanner.
+//! Receives the bytes of a source: writes them to the store and feeds them to the scanner.
 
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectWriter, Parked};
@@ -6,37 +6,37 @@ use kinora_domain::{Failure, FailureCode, MediaId, PresentationId, SourceId, Tim
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::Scanned;
 use kinora_index::Index;
-use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, StoredIndex, Whole};
+use kinora_intake::{SPACE_CHECK_EVERY_BYTES, Scan, ScanPermit, ScanResult, SpilledIndex};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 
 use crate::claim::Claim;
 use crate::error::JobError;
-use crate::ingest::check_room;
+use crate::ingest::check_disk_space;
 use crate::ingest::remux::{self, Foreign};
-use crate::later;
+use crate::reschedule;
 use crate::{Context, Permit};
 
-/// What a source is brought in for: whose row names it while it comes.
+/// The row that refers to a source while it is downloaded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Owner {
-    /// A media of its own.
+    /// A media with this source.
     Media(MediaId),
-    /// A track that was added to one.
+    /// A track that was added to a media.
     Track(MediaId, TrackId),
-    /// No row: it is of use to one attempt alone, and what a crash leaves of it is swept.
+    /// No row: only one attempt uses the source, and the sweep deletes it after a crash.
     Nobody,
 }
 
 impl Owner {
-    /// Whether nothing but this download is lost when its job begins anew.
-    fn can_begin_anew(self) -> bool {
+    /// Whether the job may restart from the first byte without losing other work.
+    fn can_restart(self) -> bool {
         matches!(self, Self::Media(_) | Self::Track(..))
     }
 
-    /// Has the row name another source than `before`, which is given up.
+    /// Replaces the source `before` in the row by another one.
     ///
-    /// Errors: `LeaseLost` when the row is gone, or names another one by now.
-    async fn move_on(
+    /// Errors: `LeaseLost` when the row is gone, or refers to another source by now.
+    async fn replace_source(
         self,
         tx: &mut Tx,
         before: SourceId,
@@ -62,42 +62,42 @@ impl Owner {
     }
 }
 
-/// Takes the bytes of one attempt.
+/// Receives the bytes of one attempt.
 pub(crate) struct SourceSink<'a> {
     context: &'a Context,
     job: &'a Claim,
     owner: Owner,
     source: SourceId,
     writer: ObjectWriter,
-    /// `None` until the first bytes come.
+    /// `None` until the first bytes arrive.
     scan: Option<Scan>,
-    /// Held while bytes come, given back between attempts.
+    /// The permit of a running transfer; released between attempts.
     transfer: Option<Permit>,
-    /// Held between attempts, with the memory of the writer.
-    parked: Option<(Permit, Option<Parked>)>,
-    /// Bytes written when the room was last looked at.
-    looked_at: u64,
+    /// The permit between attempts, with the memory of the writer.
+    paused: Option<(Permit, Option<Parked>)>,
+    /// Bytes written when disk space was last checked.
+    space_checked_at: u64,
     /// The disk was full for an earlier attempt.
-    lacked_room: bool,
-    /// The size of the whole source, as its server says, until the first bytes come.
+    had_disk_full: bool,
+    /// The announced size of the whole source, until the first bytes arrive.
     announced: Option<u64>,
 }
 
-/// What ended a download from our side.
+/// Why this side ended a download.
 pub(crate) enum SinkError {
-    /// The scanner gave up; [`SourceSink::explain`] asks it why.
-    Hopeless,
-    /// Something of ours.
-    Ours(JobError),
+    /// The scanner failed; [`SourceSink::explain`] returns its error.
+    Rejected,
+    /// An internal error.
+    Job(JobError),
 }
 
-/// A source that is whole and known for what it is, and has no name yet. Dropped, it leaves nothing.
-pub(crate) struct Arrived {
+/// A complete, scanned source without a name yet. Dropping it deletes the data.
+pub(crate) struct FetchedSource {
     source: SourceId,
     writer: ObjectWriter,
     scanned: Scanned,
-    /// Held until the index is written.
-    turn: ScanTurn,
+    /// Limits the indexes in memory; released once the index is written.
+    permit: ScanPermit,
 }
 
 impl<'a> SourceSink<'a> {
@@ -116,76 +116,76 @@ impl<'a> SourceSink<'a> {
             writer,
             scan: None,
             transfer: None,
-            parked: None,
-            looked_at: 0,
-            lacked_room: context.room.is_wanted_by(job.id),
+            paused: None,
+            space_checked_at: 0,
+            had_disk_full: context.disk_full_jobs.is_waiting(job.id),
             announced: None,
         })
     }
 
-    /// Reads all of a source from its address.
+    /// Downloads a whole source from its URL.
     pub(crate) async fn download(&mut self, url: &str) -> Result<(), JobError> {
         let address = kinora_fetch::parse_source_url(url).map_err(|problem| {
-            JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the address {problem}")))
+            JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the URL {problem}")))
         })?;
         let context = self.context;
-        let tries = match self.owner.can_begin_anew() {
-            true => later::tries(context, self.job),
-            false => context.fetcher.all_tries(),
+        let budget = match self.owner.can_restart() {
+            true => reschedule::retry_budget(context, self.job),
+            false => context.fetcher.full_retry_budget(),
         };
-        match context.fetcher.download(&address, self, &*context.random, tries).await {
+        match context.fetcher.download(&address, self, &*context.random, budget).await {
             Ok(_) => Ok(()),
             Err(DownloadError::Fetch(error)) => Err(JobError::Fatal(error.failure())),
             Err(DownloadError::Sink(error)) => Err(self.explain(error).await),
         }
     }
 
-    /// All bytes are there: what are they?
-    pub(crate) async fn arrive(mut self) -> Result<Arrived, JobError> {
-        let Whole { scanned, turn } = self.scanned().await?;
-        Ok(Arrived { source: self.source, writer: self.writer, scanned, turn })
+    /// Finishes the scan after the last byte.
+    pub(crate) async fn finish(mut self) -> Result<FetchedSource, JobError> {
+        let ScanResult { scanned, permit } = self.scanned().await?;
+        Ok(FetchedSource { source: self.source, writer: self.writer, scanned, permit })
     }
 
-    /// Why a download was ended.
+    /// The error behind the end of a download.
     pub(crate) async fn explain(&mut self, error: SinkError) -> JobError {
         match error {
-            SinkError::Ours(error) => error,
-            SinkError::Hopeless => match self.scanned().await {
+            SinkError::Job(error) => error,
+            SinkError::Rejected => match self.scanned().await {
                 Err(error) => error,
                 Ok(_) => JobError::Retry("the scanner gave up without a reason".into()),
             },
         }
     }
 
-    async fn scanned(&mut self) -> Result<Whole, JobError> {
-        let scan = self.scan.take().unwrap_or_else(|| Scan::begin(&self.context.scans, self.job.workspace));
+    async fn scanned(&mut self) -> Result<ScanResult, JobError> {
+        let scan =
+            self.scan.take().unwrap_or_else(|| Scan::begin(&self.context.scan_limits, self.job.workspace));
         Ok(scan.finish().await?)
     }
 
-    /// A source that did not fit before is not read in vain again and again. The first attempt believes no
-    /// announcement.
-    async fn check_room(&self, len: u64) -> Result<(), JobError> {
-        check_room(self.context, len.saturating_sub(self.writer.written())).await
+    /// Checks the announced size only after an attempt that found the disk full, to avoid repeated useless
+    /// downloads. The first attempt ignores the announcement.
+    async fn check_disk_space(&self, len: u64) -> Result<(), JobError> {
+        check_disk_space(self.context, len.saturating_sub(self.writer.written())).await
     }
 
-    /// The source begins again, perhaps as another one: nothing of it may lie under the id of the first
-    /// attempt.
-    async fn begin_again(&mut self) -> Result<(), JobError> {
-        let (left_behind, now) = (self.source, self.context.clock.now());
+    /// Restarts from the first byte under a new source id: the content may have changed.
+    async fn restart_source(&mut self) -> Result<(), JobError> {
+        let (old_source, now) = (self.source, self.context.clock.now());
         let source = SourceId::new(now, &*self.context.random);
         let (owner, workspace) = (self.owner, self.job.workspace);
         self.context
             .store
             .write(async move |tx| {
-                owner.move_on(tx, left_behind, source, now).await?;
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source: left_behind }, workspace, now))
+                owner.replace_source(tx, old_source, source, now).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source: old_source }, workspace, now))
                     .await?;
                 Ok::<_, JobError>(())
             })
             .await?;
         self.writer = self.context.blob.of_workspace(workspace).writer(ObjectKey::Source(source)).await?;
         self.scan = None;
-        self.looked_at = 0;
+        self.space_checked_at = 0;
         self.source = source;
         Ok(())
     }
@@ -195,24 +195,24 @@ impl Sink for SourceSink<'_> {
     type Error = SinkError;
 
     async fn restart(&mut self) -> Result<(), SinkError> {
-        self.begin_again().await.map_err(SinkError::Ours)
+        self.restart_source().await.map_err(SinkError::Job)
     }
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), SinkError> {
-        if let Some(len) = self.announced.take().filter(|_| self.lacked_room) {
-            self.check_room(len).await.map_err(SinkError::Ours)?;
+        if let Some(len) = self.announced.take().filter(|_| self.had_disk_full) {
+            self.check_disk_space(len).await.map_err(SinkError::Job)?;
         }
-        if self.writer.written().saturating_sub(self.looked_at) >= ROOM_EVERY_BYTES {
-            self.looked_at = self.writer.written();
-            self.check_room(self.looked_at).await.map_err(SinkError::Ours)?;
+        if self.writer.written().saturating_sub(self.space_checked_at) >= SPACE_CHECK_EVERY_BYTES {
+            self.space_checked_at = self.writer.written();
+            self.check_disk_space(self.space_checked_at).await.map_err(SinkError::Job)?;
         }
         if self.transfer.is_none() {
             self.transfer = Some(self.context.transfers.acquire(self.job.workspace).await);
         }
-        let begin = || Scan::begin(&self.context.scans, self.job.workspace);
+        let begin = || Scan::begin(&self.context.scan_limits, self.job.workspace);
         let scan = self.scan.get_or_insert_with(begin);
-        scan.push(bytes.clone()).await.map_err(|_| SinkError::Hopeless)?;
-        self.writer.write(bytes).await.map_err(|error| SinkError::Ours(error.into()))
+        scan.push(bytes.clone()).await.map_err(|_| SinkError::Rejected)?;
+        self.writer.write(bytes).await.map_err(|error| SinkError::Job(error.into()))
     }
 
     fn announce(&mut self, total: Option<u64>) {
@@ -220,114 +220,115 @@ impl Sink for SourceSink<'_> {
         self.writer.announce(total);
     }
 
-    /// A parked download waits outside of the lane and keeps its bytes. If its bytes are of no use, or no
-    /// parked place or memory is free, the download ends, and a later run of its job begins at the first
-    /// byte. A download of [`Owner::Nobody`] is a part of another job: it drops its bytes, and stays in the
-    /// lane while no parked place is free.
+    /// Parks the download outside of the lane with its bytes. If its bytes are useless, or no parked permit
+    /// or memory is free, the download ends, and a later run of its job starts at the first byte. A download
+    /// of [`Owner::Nobody`] is a part of another job: it drops its bytes, and stays in the lane while no
+    /// parked permit is free.
     async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, SinkError> {
         self.transfer = None;
-        if self.owner.can_begin_anew() {
-            self.job.note_progress(later::progress(&pause));
+        if self.owner.can_restart() {
+            self.job.note_progress(reschedule::progress(&pause));
         }
-        let parked = self.context.parked.try_acquire(self.job.workspace);
-        let memory = self.writer.try_park().filter(|_| parked.is_some() && pause.is_resumable);
-        let next = match (memory.is_some(), self.owner.can_begin_anew()) {
-            (true, _) => NextAttempt::Continue,
-            (false, true) => return Err(SinkError::Ours(JobError::Later(pause))),
+        let parked = self.context.paused_downloads.try_acquire(self.job.workspace);
+        let memory = self.writer.try_idle().filter(|_| parked.is_some() && pause.is_resumable);
+        let next = match (memory.is_some(), self.owner.can_restart()) {
+            (true, _) => NextAttempt::Resume,
+            (false, true) => return Err(SinkError::Job(JobError::SourceRetry(pause))),
             (false, false) => NextAttempt::FromStart,
         };
         match (next, &self.scan) {
-            (NextAttempt::Continue, Some(scan)) => scan.rest().await,
-            (NextAttempt::FromStart, Some(_)) => self.begin_again().await.map_err(SinkError::Ours)?,
+            (NextAttempt::Resume, Some(scan)) => scan.spill().await,
+            (NextAttempt::FromStart, Some(_)) => self.restart_source().await.map_err(SinkError::Job)?,
             (_, None) => {}
         }
         if parked.is_some() {
-            self.job.leave_place();
+            self.job.release_slot();
         }
-        self.parked = parked.map(|place| (place, memory));
+        self.paused = parked.map(|permit| (permit, memory));
         Ok(next)
     }
 
     async fn resume(&mut self) -> Result<(), SinkError> {
-        self.job.take_place().await;
-        self.parked = None;
+        self.job.acquire_slot().await;
+        self.paused = None;
         Ok(())
     }
 }
 
-impl Arrived {
+impl FetchedSource {
     pub(crate) fn source(&self) -> SourceId {
         self.source
     }
 
-    /// Stores the source under its name, and its index. Both survive a power cut once this returns.
+    /// Stores the source under its name, and its index. Both survive a power loss once this returns.
     ///
-    /// Returns what `look` takes from the index: the index itself may be large and does not stay in memory.
-    pub(crate) async fn keep<T>(
+    /// Returns the result of `inspect` on the index: the index itself may be large and does not stay in
+    /// memory.
+    pub(crate) async fn store<T>(
         self,
         context: &Context,
         job: &ClaimedJob,
-        look: impl FnOnce(&Index) -> T,
+        inspect: impl FnOnce(&Index) -> T,
     ) -> Result<T, JobError> {
-        let Self { source, writer, scanned, turn } = self;
+        let Self { source, writer, scanned, permit } = self;
         match scanned {
-            // Beside each other: nothing looks at the bytes before both are there.
+            // Concurrently: no reader uses the bytes before both are stored.
             Scanned::Index(index) => {
-                let seen = look(&index);
+                let inspected = inspect(&index);
                 let put = put(context, source, index);
-                if turn.holds_place() {
-                    // What is left of the source may wait for memory, whose holders may wait for this turn.
+                if permit.holds_slot() {
+                    // The rest of the writer may wait for memory, whose owners may wait for this permit.
                     put.await?;
-                    drop(turn);
+                    drop(permit);
                     writer.finish().await?;
                 } else {
                     let (written, put) = tokio::join!(writer.finish(), put);
                     written?;
                     put?;
                 }
-                Ok(seen)
+                Ok(inspected)
             }
-            foreign @ Scanned::Foreign { .. } => {
-                let arrived = Self { source, writer, scanned: foreign, turn };
-                let in_turn = async |stored: StoredIndex| {
-                    Ok(stored.load_in_turn(&context.scans, job.workspace).await?)
+            foreign @ Scanned::NeedsRemux { .. } => {
+                let fetched = Self { source, writer, scanned: foreign, permit };
+                let load = async |stored: SpilledIndex| {
+                    Ok(stored.load_limited(&context.scan_limits, job.workspace).await?)
                 };
-                arrived.keep_as(context, job, in_turn, look).await
+                fetched.store_with(context, job, load, inspect).await
             }
         }
     }
 
-    /// As [`keep`](Self::keep), but stores the index that `shape` makes from the index of the source, or from
-    /// that of its copy in another container. The source is stored before. `shape` returns the index with the
-    /// turn in which it is in memory.
-    pub(crate) async fn keep_as<T>(
+    /// As [`store`](Self::store), but stores the index that `build_index` makes from the index of the source,
+    /// or from that of its remuxed copy. The source is stored before. `build_index` returns the index with
+    /// the permit for its memory.
+    pub(crate) async fn store_with<T>(
         self,
         context: &Context,
         job: &ClaimedJob,
-        shape: impl AsyncFnOnce(StoredIndex) -> Result<(Index, ScanTurn), JobError>,
-        look: impl FnOnce(&Index) -> T,
+        build_index: impl AsyncFnOnce(SpilledIndex) -> Result<(Index, ScanPermit), JobError>,
+        inspect: impl FnOnce(&Index) -> T,
     ) -> Result<T, JobError> {
-        let Self { source, writer, scanned, turn } = self;
+        let Self { source, writer, scanned, permit } = self;
         let stored = match scanned {
             Scanned::Index(index) => {
                 // The end of the writer may take seconds. The index is in a file for that time.
-                let stored = context.scans.store_index(index).await?;
-                drop(turn);
+                let stored = context.scan_limits.spill_index(index).await?;
+                drop(permit);
                 writer.finish().await?;
                 stored
             }
-            Scanned::Foreign { container, len, sha256, refusal, facts } => {
-                drop(turn);
+            Scanned::NeedsRemux { container, len, sha256, refusal, facts } => {
+                drop(permit);
                 writer.finish().await?;
                 let workspace = job.workspace;
                 let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
                 remux::normalise(context, job, &foreign).await?
             }
         };
-        let (index, _turn) = shape(stored).await?;
-        let seen = look(&index);
+        let (index, _permit) = build_index(stored).await?;
+        let inspected = inspect(&index);
         put(context, source, index).await?;
-        Ok(seen)
+        Ok(inspected)
     }
 }
 

@@ -1,36 +1,35 @@
-//! Segments of encoded renditions: kept ones are read, others made when somebody asks, and a few before
-//! anybody does.
+//! Segments of encoded renditions: stored ones are read, others are encoded on request or a few ahead of it.
 //!
-//! | File | Holds |
+//! | File | Contents |
 //! |---|---|
-//! | `line.rs` | what is made, being made and waited for, of one rendition |
-//! | `flight.rs` | a request, from the store or through a run |
-//! | `head.rs` | a run as a task: what it makes is kept, then handed to those who wait |
+//! | `rendition_state.rs` | the state of one rendition: stored segments, runs and waiting requests |
+//! | `segment_request.rs` | one request, served from the store or through a run |
+//! | `run_task.rs` | a run as a task: it stores its segments, then hands them to waiting requests |
 //! | `run.rs` | one call of the engine: feed in, segments out |
-//! | `audio.rs` | the same of sound, and whole tracks of it |
-//! | `mix.rs` | sound that is put together before a media is ready |
-//! | `still.rs` | what stands where the source does not decode |
-//! | `order.rs` | what the engine is told and allowed |
+//! | `audio.rs` | the same for audio, and for whole audio tracks |
+//! | `mix.rs` | audio that is mixed before a media is ready |
+//! | `placeholder.rs` | replacements for parts of the source that do not decode |
+//! | `encode_spec.rs` | arguments and limits of the engine |
 //! | `init.rs` | init segments of rungs |
-//! | `cold.rs` | how many segments are made at once for one viewer or one playback ID |
-//! | `notes.rs` | what is to be written down of renditions, now and then |
-//! | `first.rs`, `fill.rs` | making some before anybody asks |
+//! | `on_demand_limit.rs` | limits on concurrent encodes for one viewer or one playback ID |
+//! | `usage_buffer.rs` | usage of renditions, written in batches |
+//! | `first_segment.rs`, `backfill.rs` | encodes ahead of any request |
 //!
-//! Begin with `flight.rs`.
+//! Start reading at `segment_request.rs`.
 
 mod audio;
-mod cold;
-mod fill;
-mod first;
-mod flight;
-mod head;
+mod backfill;
+mod encode_spec;
+mod first_segment;
 mod init;
-mod line;
 mod mix;
-mod notes;
-mod order;
+mod on_demand_limit;
+mod placeholder;
+mod rendition_state;
 mod run;
-mod still;
+mod run_task;
+mod segment_request;
+mod usage_buffer;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,70 +47,70 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::{Error, Packaged, Packager, Rendition};
-use line::Line;
+use rendition_state::RenditionState;
 
-pub use cold::Asker;
-pub(crate) use cold::Place;
-pub use fill::FillProgress;
-pub use mix::{Overlay, SoundMix};
-pub(crate) use order::container;
-pub(crate) use run::{Fed, of_engine, read};
+pub use backfill::BackfillProgress;
+pub(crate) use encode_spec::container;
+pub use mix::{AudioMix, Overlay};
+pub use on_demand_limit::OnDemandClient;
+pub(crate) use on_demand_limit::OnDemandPermit;
+pub(crate) use run::{FeedInput, of_engine, read};
 
-/// Renditions whose state is kept in memory, some KiB each.
-const LINES_MAX: u64 = 10_000;
-/// How long after the last request it is kept.
-const LINE_IDLE: Duration = Duration::from_secs(10 * 60);
-/// How long it takes at most until one process lists no more what another one found broken.
-const BROKEN_KNOWN_FOR: Duration = Duration::from_secs(60);
+/// Renditions whose state is cached in memory, some KiB each.
+const RENDITIONS_MAX: u64 = 10_000;
+/// How long after the last request the state is cached.
+const RENDITION_IDLE_MAX: Duration = Duration::from_secs(10 * 60);
+/// How long one process may still list a rendition that another one found broken.
+const BROKEN_CACHE_TTL: Duration = Duration::from_secs(60);
 /// Init segments in memory, less than a KiB each.
 const INITS_MAX: u64 = 10_000;
 /// Configurations of rungs in memory, some 50 bytes each: one for each size, level and colour.
 const CONFIGURATIONS_MAX: u64 = 10_000;
-/// Objects a page of a list.
+/// Objects in a page of a list.
 const PAGE: usize = 1000;
 
-/// What all encodes share.
+/// State that all encodes share.
 #[derive(Clone)]
 pub(crate) struct Encoders {
-    lines: Cache<RenditionId, Arc<RungLine>>,
+    renditions: Cache<RenditionId, Arc<ActiveRendition>>,
     inits: Cache<RenditionId, init::Init>,
-    configurations: Cache<init::Shape, Arc<[u8]>>,
-    /// Of presentations whose index does not say.
+    configurations: Cache<init::ConfigurationKey, Arc<[u8]>>,
+    /// Colours of presentations whose index does not state them.
     colours: Cache<PresentationId, Colour>,
-    /// The encoded renditions of a presentation that cannot be made.
+    /// The broken encoded renditions of a presentation.
     broken: Cache<PresentationId, Arc<HashSet<Rendition>>>,
-    cold: cold::Cold,
-    notes: notes::Notes,
+    on_demand_limit: on_demand_limit::OnDemandLimit,
+    usage: usage_buffer::UsageBuffer,
     /// The tasks of runs.
     running: TaskTracker,
-    /// Cancelled when no run may go on.
+    /// Cancelled when every run must end.
     stop: CancellationToken,
 }
 
-/// One rendition at work.
-pub(crate) struct RungLine {
+/// One rendition with its current runs.
+pub(crate) struct ActiveRendition {
     id: RenditionId,
     presentation: PresentationId,
-    work: Work,
-    state: Mutex<Line>,
-    /// Whose it is, once its row was seen or written; nobody's where its media was deleted meanwhile.
+    target: EncodeTarget,
+    state: Mutex<RenditionState>,
+    /// Its workspace, once its row was read or written; `None` inside if its media was deleted meanwhile.
     owner: OnceCell<Option<WorkspaceId>>,
-    /// So much of it failed that no more is tried.
+    /// Whether too much of it failed, so that no more is tried.
     is_broken: AtomicBool,
-    /// It was written down that parts of it could not be made.
-    is_in_part: AtomicBool,
+    /// Whether its row already states that parts of it could not be encoded.
+    is_partial: AtomicBool,
 }
 
-/// What a line makes.
+/// The kind of output of a rendition.
 #[derive(Debug, Clone)]
-pub(crate) enum Work {
-    /// The pictures.
+pub(crate) enum EncodeTarget {
+    /// Video of a rung.
     Rung(Rung),
-    /// The sound of an audio track, counted from 0 in the order of the source.
+    /// An audio track, counted from 0 in the order of the source.
     Aac(u8),
 }
 
-impl Work {
+impl EncodeTarget {
     fn rendition(&self) -> Rendition {
         match self {
             Self::Rung(rung) => Rendition::Rung(rung.name),
@@ -119,8 +118,8 @@ impl Work {
         }
     }
 
-    /// For each segment, how many lie between it and the keyframe at which its decoder begins. Sound begins
-    /// anywhere.
+    /// For each segment, the number of segments between it and the keyframe at which its decoder begins.
+    /// Audio decodes from any segment.
     fn leads(&self, packaged: &Packaged) -> Vec<u32> {
         let Self::Rung(_) = self else { return Vec::new() };
         let (mut lead, mut begins) = (0_u32, None);
@@ -145,31 +144,34 @@ impl Work {
 impl Encoders {
     pub(crate) fn new() -> Self {
         Self {
-            lines: Cache::builder().max_capacity(LINES_MAX).time_to_idle(LINE_IDLE).build(),
+            renditions: Cache::builder()
+                .max_capacity(RENDITIONS_MAX)
+                .time_to_idle(RENDITION_IDLE_MAX)
+                .build(),
             inits: Cache::builder().max_capacity(INITS_MAX).build(),
             configurations: Cache::builder().max_capacity(CONFIGURATIONS_MAX).build(),
             colours: Cache::builder().max_capacity(INITS_MAX).build(),
-            broken: Cache::builder().max_capacity(LINES_MAX).time_to_live(BROKEN_KNOWN_FOR).build(),
-            cold: cold::Cold::default(),
-            notes: notes::Notes::default(),
+            broken: Cache::builder().max_capacity(RENDITIONS_MAX).time_to_live(BROKEN_CACHE_TTL).build(),
+            on_demand_limit: on_demand_limit::OnDemandLimit::default(),
+            usage: usage_buffer::UsageBuffer::default(),
             running: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
     }
 }
 
-impl RungLine {
-    fn state(&self) -> MutexGuard<'_, Line> {
+impl ActiveRendition {
+    fn state(&self) -> MutexGuard<'_, RenditionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the rendition has a row, before its first object, and answers whose it is.
+    /// Ensures that the rendition has a row before its first object, and returns its workspace.
     /// [`Error::Gone`] when no media names the presentation any more.
     async fn begin(&self, store: &Store, now: Timestamp) -> Result<Option<WorkspaceId>, Error> {
         let begin = async || {
-            let (id, presentation, name) = (self.id, self.presentation, self.work.rendition().to_string());
+            let (id, presentation, name) = (self.id, self.presentation, self.target.rendition().to_string());
             let begin = async move |tx: &mut Tx| {
-                let has_begun = tx.begin_rendition(id, presentation, &name, now).await?;
+                let has_begun = tx.insert_rendition(id, presentation, &name, now).await?;
                 Ok(if has_begun { Some(tx.workspace_of_presentation(presentation).await?) } else { None })
             };
             store
@@ -187,20 +189,32 @@ impl RungLine {
 }
 
 impl Packager {
-    /// The line of a rung of this presentation. What is kept of it is looked up the first time.
-    pub(crate) async fn line(&self, packaged: &Packaged, rung: &Rung) -> Result<Arc<RungLine>, Error> {
-        self.line_of(packaged, Work::Rung(rung.clone())).await
+    /// The state of a rung of this presentation. The first call lists its stored segments.
+    pub(crate) async fn active_rendition(
+        &self,
+        packaged: &Packaged,
+        rung: &Rung,
+    ) -> Result<Arc<ActiveRendition>, Error> {
+        self.active_rendition_of(packaged, EncodeTarget::Rung(rung.clone())).await
     }
 
-    /// The same of the sound of an audio track.
-    pub(crate) async fn audio_line(&self, packaged: &Packaged, audio: u8) -> Result<Arc<RungLine>, Error> {
-        self.line_of(packaged, Work::Aac(audio)).await
+    /// The state of the encoded rendition of an audio track.
+    pub(crate) async fn active_audio(
+        &self,
+        packaged: &Packaged,
+        audio: u8,
+    ) -> Result<Arc<ActiveRendition>, Error> {
+        self.active_rendition_of(packaged, EncodeTarget::Aac(audio)).await
     }
 
-    async fn line_of(&self, packaged: &Packaged, work: Work) -> Result<Arc<RungLine>, Error> {
-        let id = work.rendition().id(packaged.presentation).ok_or(Error::NotInPlan)?;
-        if let Some(line) = self.encoders.lines.get(&id).await {
-            return Ok(line);
+    async fn active_rendition_of(
+        &self,
+        packaged: &Packaged,
+        target: EncodeTarget,
+    ) -> Result<Arc<ActiveRendition>, Error> {
+        let id = target.rendition().id(packaged.presentation).ok_or(Error::NotListed)?;
+        if let Some(rendition) = self.encoders.renditions.get(&id).await {
+            return Ok(rendition);
         }
         let look_up = Box::pin(async {
             let row = self.store.rendition(id).await?;
@@ -209,22 +223,22 @@ impl Packager {
                 Some(_) => Some(self.store.workspace_of_presentation(packaged.presentation).await?),
                 None => None,
             };
-            let made = if owner.is_some() { self.kept(id).await? } else { BTreeSet::new() };
-            Ok(Arc::new(RungLine {
+            let stored = if owner.is_some() { self.stored_segments(id).await? } else { BTreeSet::new() };
+            Ok(Arc::new(ActiveRendition {
                 id,
                 presentation: packaged.presentation,
-                state: Mutex::new(Line::new(made).with_leads(work.leads(packaged))),
-                work,
+                state: Mutex::new(RenditionState::new(stored).with_leads(target.leads(packaged))),
+                target,
                 owner: OnceCell::new_with(owner),
                 is_broken: AtomicBool::new(is_broken),
-                is_in_part: AtomicBool::new(false),
+                is_partial: AtomicBool::new(false),
             }))
         });
-        let line = self.encoders.lines.try_get_with(id, look_up).await;
+        let line = self.encoders.renditions.try_get_with(id, look_up).await;
         line.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// The encoded renditions of a presentation that cannot be made, as far as it is known.
+    /// The encoded renditions of a presentation that are known to be broken.
     pub async fn broken(&self, presentation: PresentationId) -> Result<Arc<HashSet<Rendition>>, Error> {
         let look_up = Box::pin(async {
             let rows = self.store.renditions_of(presentation).await?;
@@ -235,30 +249,29 @@ impl Packager {
         broken.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// The numbers of the segments of a rendition that are kept.
-    pub(crate) async fn kept(&self, id: RenditionId) -> Result<BTreeSet<u32>, Error> {
-        let (mut kept, mut after) = (BTreeSet::new(), None);
+    /// The numbers of the stored segments of a rendition.
+    pub(crate) async fn stored_segments(&self, id: RenditionId) -> Result<BTreeSet<u32>, Error> {
+        let (mut stored, mut after) = (BTreeSet::new(), None);
         loop {
             let page = self.blob.list(Prefix::SegmentsOf(id), after, PAGE).await?;
-            kept.extend(page.iter().filter_map(|entry| match entry.key {
+            stored.extend(page.iter().filter_map(|entry| match entry.key {
                 ObjectKey::Segment(_, n) => Some(n),
                 _ => None,
             }));
             after = page.last().map(|entry| entry.key);
             if page.len() < PAGE {
-                return Ok(kept);
+                return Ok(stored);
             }
         }
     }
 
-    /// A place for something that is made because this one asks: [`Error::Busy`] where that would be too much
-    /// at once.
-    pub(crate) fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
-        self.encoders.cold.try_enter(asker).ok_or(Error::Busy)
+    /// A permit for one encode of this requester: [`Error::Busy`] if there are too many at once.
+    pub(crate) fn on_demand_permit(&self, client: OnDemandClient) -> Result<OnDemandPermit, Error> {
+        self.encoders.on_demand_limit.try_acquire(client).ok_or(Error::Busy)
     }
 
-    /// Begins what goes on when whoever asked for it leaves; [`stop`](Self::stop) waits for its end. It has
-    /// to look out for that by [itself](Self::unless_stopped).
+    /// Spawns a task that continues when the requester disconnects. [`stop`](Self::stop) waits for its end.
+    /// The task must watch for the stop by [itself](Self::unless_stopped).
     pub(crate) fn spawn_run<T: Send + 'static>(
         &self,
         run: impl Future<Output = T> + Send + 'static,
@@ -266,51 +279,53 @@ impl Packager {
         self.encoders.running.spawn(run)
     }
 
-    /// What a run gives, or [`Error::Busy`] as soon as the packager stops.
+    /// The output of a run, or [`Error::Busy`] as soon as the packager stops.
     pub(crate) async fn unless_stopped<T>(&self, run: impl Future<Output = T>) -> Result<T, Error> {
         self.encoders.stop.run_until_cancelled(run).await.ok_or(Error::Busy)
     }
 
-    /// Ends what is being made of a presentation that is about to be removed.
+    /// Ends the runs of a presentation that is about to be removed.
     pub(crate) fn stop_encodes(&self, presentation: PresentationId) {
-        let lines = self.encoders.lines.iter().filter(|(_, line)| line.presentation == presentation);
-        for (id, line) in lines.collect::<Vec<_>>() {
+        let renditions =
+            self.encoders.renditions.iter().filter(|(_, rendition)| rendition.presentation == presentation);
+        for (id, line) in renditions.collect::<Vec<_>>() {
             line.state().stop();
-            let lines = self.encoders.lines.clone();
-            // The cache is only memory: that it is emptied a moment later does no harm.
-            tokio::spawn(async move { lines.invalidate(&*id).await });
+            let cache = self.encoders.renditions.clone();
+            // The cache is only memory, so a late invalidation does no harm.
+            tokio::spawn(async move { cache.invalidate(&*id).await });
         }
     }
 
-    /// Ends all runs that were begun because somebody asked, kills their processes, and begins no other.
-    /// Returns when nothing of them writes any more; whoever still waits is told [`Error::Busy`]. A fill ends
-    /// when its future is dropped.
+    /// Ends all runs that requests started, kills their processes, and starts no other.
+    ///
+    /// Returns when none of them writes any more. Waiting requests get [`Error::Busy`]. A backfill ends when
+    /// its future is dropped.
     pub async fn stop(&self) {
         self.encoders.stop.cancel();
         self.encoders.running.close();
         self.encoders.running.wait().await;
     }
 
-    /// Writes down what was made and watched since the last call. May run at any time; what could not be
-    /// written is written the next time.
+    /// Writes the usage since the last call. May run at any time; usage that could not be written is written
+    /// the next time.
     pub async fn write_rendition_uses(&self) -> Result<(), kinora_store::Error> {
-        let uses = self.encoders.notes.take();
+        let uses = self.encoders.usage.take();
         if uses.is_empty() {
             return Ok(());
         }
         let noted = uses.clone();
-        let written = self.store.write(async move |tx| tx.note_renditions(&noted).await).await;
+        let written = self.store.write(async move |tx| tx.add_rendition_usage(&noted).await).await;
         if written.is_err() {
-            // A commit of which nobody knows is counted twice at worst: the sweep counts anew.
-            self.encoders.notes.put_back(uses);
+            // A commit with an unknown outcome is counted twice at worst: the sweep counts again.
+            self.encoders.usage.restore(uses);
         }
         written
     }
 
-    /// Removes what is kept of a rendition, so that it is made anew when somebody asks. May run twice, and
-    /// beside anything.
+    /// Removes the stored segments of a rendition, so that the next request encodes them again. May run
+    /// twice, and concurrently with anything.
     pub async fn evict(&self, id: RenditionId) -> Result<(), Error> {
-        // First, so that what is made meanwhile is at most counted too low.
+        // First, so that a segment encoded meanwhile makes the count at most too low.
         self.store.write(async move |tx| tx.reset_rendition(id).await).await?;
         loop {
             let page = self.blob.list(Prefix::SegmentsOf(id), None, PAGE).await?;
@@ -321,7 +336,7 @@ impl Packager {
                 break;
             }
         }
-        self.encoders.lines.invalidate(&id).await;
+        self.encoders.renditions.invalidate(&id).await;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Sound that is encoded: made in any order, by viewers and beside them, it is the sound of the source.
+//! Encoded audio equals the audio of the source, in any order of encodes and requests.
 
 use std::fs;
 use std::ops::Range;
@@ -8,17 +8,17 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_domain::PlaybackId;
 use kinora_formats::encode::silent_segment;
-use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
+use kinora_packager::{BackfillProgress, Error, OnDemandClient, Packaged, Packager, Rendition};
 use kinora_testkit::{SeededRandom, fixture};
 
-use crate::world::World;
+use crate::world::TestServer;
 
 const RATE: usize = 48_000;
 const AUDIO: u8 = 0;
 
 async fn segment(packager: &Packager, packaged: &Arc<Packaged>, number: u32) -> Result<Bytes, Error> {
-    let asker = Asker { playback: PlaybackId::new(&SeededRandom::default()), address: None };
-    let segment = packager.encoded_audio_segment(packaged, AUDIO, number, asker).await?;
+    let client = OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None };
+    let segment = packager.encoded_audio_segment(packaged, AUDIO, number, client).await?;
     let len = segment.total_len();
     Ok(segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat().into())
 }
@@ -41,18 +41,18 @@ fn decoded(file: &[u8]) -> Vec<f64> {
     left.map(|frame| f64::from(i16::from_le_bytes([frame[0], frame[1]]))).collect()
 }
 
-/// By how many samples `late` comes after `early` around `at`, from the best match within 20 ms.
+/// Number of samples by which `late` comes after `early` around `at`, from the best match within 20 ms.
 fn lag(early: &[f64], late: &[f64], at: usize) -> i64 {
     const REACH: i64 = RATE as i64 / 50;
     let window = at..at + RATE / 4;
-    let likeness = |lag: i64| -> f64 {
+    let correlation = |lag: i64| -> f64 {
         let pairs = window.clone().map(|n| (early[n], late[n.saturating_add_signed(lag as isize)]));
         pairs.map(|(a, b)| a * b).sum()
     };
-    (-REACH..=REACH).max_by(|a, b| likeness(*a).total_cmp(&likeness(*b))).unwrap()
+    (-REACH..=REACH).max_by(|a, b| correlation(*a).total_cmp(&correlation(*b))).unwrap()
 }
 
-/// How much louder the source is than what differs from it, in dB.
+/// Signal-to-noise ratio of `found` against the source, in dB.
 fn snr(source: &[f64], found: &[f64], range: Range<usize>) -> f64 {
     let signal: f64 = source[range.clone()].iter().map(|value| value * value).sum();
     let noise: f64 = range.map(|n| (source[n] - found[n]).powi(2)).sum();
@@ -60,8 +60,8 @@ fn snr(source: &[f64], found: &[f64], range: Range<usize>) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn segments_made_in_any_order_join_to_the_sound_of_the_source_without_a_click() {
-    let world = World::new().await;
+async fn audio_segments_join_without_clicks_in_any_order() {
+    let world = TestServer::new().await;
     let source = world.source();
     world.media_of(source).await;
     let packaged = world.store_as(source, fixture::sweep()).await;
@@ -69,11 +69,11 @@ async fn segments_made_in_any_order_join_to_the_sound_of_the_source_without_a_cl
     let count = u32::try_from(cuts.len() - 1).unwrap();
     assert!(count >= 4, "{cuts:?}");
 
-    // A viewer takes one in the middle, then all are made, then the first is asked for.
+    // A viewer requests a middle segment, then a backfill encodes all, then a viewer requests the first.
     let of_viewer = segment(&world.packager, &packaged, 2).await.unwrap();
-    let mut told = Vec::new();
-    world.packager.fill_audio(&packaged, AUDIO, |progress| told.push(progress)).await.unwrap();
-    assert_eq!(told.last(), Some(&FillProgress { done: count.into(), of: count.into() }));
+    let mut reports = Vec::new();
+    world.packager.backfill_audio(&packaged, AUDIO, |progress| reports.push(progress)).await.unwrap();
+    assert_eq!(reports.last(), Some(&BackfillProgress { done: count.into(), total: count.into() }));
 
     let mut file = packaged.init(Rendition::Aac(AUDIO), 0).unwrap().to_vec();
     for number in 0..count {
@@ -81,71 +81,71 @@ async fn segments_made_in_any_order_join_to_the_sound_of_the_source_without_a_cl
         assert!(number != 2 || bytes == of_viewer);
         file.extend_from_slice(&bytes);
     }
-    let (wanted, found) = (decoded(&fixture::sweep()), decoded(&file));
+    let (expected, found) = (decoded(&fixture::sweep()), decoded(&file));
     let frames = usize::try_from(*cuts.last().unwrap()).unwrap();
     assert_eq!(found.len(), frames * 1024, "all frames, and the priming hidden");
     assert!(
-        wanted.len() <= found.len() && found.len() < wanted.len() + 1024,
+        expected.len() <= found.len() && found.len() < expected.len() + 1024,
         "{} {}",
-        wanted.len(),
+        expected.len(),
         found.len()
     );
-    for at in [RATE / 2, 6 * RATE, wanted.len() - RATE] {
-        assert_eq!(lag(&wanted, &found, at), 0, "at sample {at}");
+    for at in [RATE / 2, 6 * RATE, expected.len() - RATE] {
+        assert_eq!(lag(&expected, &found, at), 0, "at sample {at}");
     }
     for cut in &cuts[1..cuts.len() - 1] {
         let cut = usize::try_from(*cut).unwrap() * 1024;
-        let at_cut = snr(&wanted, &found, cut - RATE / 50..cut + RATE / 50);
+        let at_cut = snr(&expected, &found, cut - RATE / 50..cut + RATE / 50);
         assert!(at_cut >= 22.0, "{at_cut} dB at sample {cut}");
     }
     assert!(
-        snr(&wanted, &found, 0..RATE / 8).is_nan()
+        snr(&expected, &found, 0..RATE / 8).is_nan()
             || found[..RATE / 8].iter().all(|value| value.abs() < 40.0),
         "silent until it begins"
     );
 }
 
-/// Four seconds of a tone in AC-3, of which the latter half comes a quarter of an hour late.
+/// Four seconds of a tone in AC-3. Its second half comes a quarter of an hour late.
 #[allow(clippy::disallowed_methods, reason = "a source that no fixture is")]
 fn paused() -> Bytes {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("paused.mkv");
-    // Packet 62 is the first after 2 s. Times are milliseconds there.
+    // Packet 62 is the first after 2 s. Its times are milliseconds.
     let arguments =
         "-f lavfi -i sine=d=4:r=48000 -c:a ac3 -bsf:a setts=ts=TS+if(gte(N\\,62)\\,900000\\,0) -f matroska";
-    let made = std::process::Command::new("ffmpeg")
+    let status = std::process::Command::new("ffmpeg")
         .args(["-hide_banner", "-loglevel", "error", "-nostdin"])
         .args(arguments.split(' '))
         .arg(&path)
         .status()
         .unwrap();
-    assert!(made.success());
+    assert!(status.success());
     fs::read(path).unwrap().into()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_sounds_after_a_long_pause_is_not_kept_as_silence() {
-    let world = World::new().await;
+async fn audio_after_long_gap_is_not_silent() {
+    let world = TestServer::new().await;
     let source = world.source();
     world.media_of(source).await;
     let packaged = world.store_as(source, paused()).await;
     let index = packaged.index();
     let count = u32::try_from(index.plan.encoded_audio[0].len() - 1).unwrap();
     assert!(count > 200, "{count}");
-    let mut told = None;
-    world.packager.fill_audio(&packaged, AUDIO, |progress| told = Some(progress)).await.unwrap();
-    assert_eq!(told, Some(FillProgress { done: count.into(), of: count.into() }));
-    let mut heard = Vec::new();
+    let mut last_report = None;
+    world.packager.backfill_audio(&packaged, AUDIO, |progress| last_report = Some(progress)).await.unwrap();
+    assert_eq!(last_report, Some(BackfillProgress { done: count.into(), total: count.into() }));
+    let mut audible = Vec::new();
     for number in 0..count {
         let bytes = segment(&world.packager, &packaged, number).await.unwrap();
         if Some(&bytes[..]) != silent_segment(index, AUDIO.into(), number).as_deref() {
-            heard.push(number);
+            audible.push(number);
         }
     }
     let seconds = |n: &u32| index.plan.encoded_audio[0][*n as usize] * 1024 / 48_000;
-    assert!(heard[0] == 0 && heard.len() <= 4, "{heard:?}");
-    assert!(heard.iter().any(|n| (898..=902).contains(&seconds(n))), "{heard:?}");
-    // One after another they sound as the source does, behind the pause.
+    assert!(audible[0] == 0 && audible.len() <= 4, "{audible:?}");
+    assert!(audible.iter().any(|n| (898..=902).contains(&seconds(n))), "{audible:?}");
+    // The joined segments match the audio of the source, after the pause.
     let init = packaged.init(Rendition::Aac(AUDIO), 0).unwrap();
     let last = segment(&world.packager, &packaged, count - 1).await.unwrap();
     let begins = usize::try_from(index.plan.encoded_audio[0][count as usize - 1]).unwrap() * 1024;
@@ -155,13 +155,13 @@ async fn what_sounds_after_a_long_pause_is_not_kept_as_silence() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_plan_does_not_list_is_not_made() {
-    let world = World::new().await;
+async fn unlisted_audio_segment_is_not_encoded() {
+    let world = TestServer::new().await;
     let source = world.source();
     world.media_of(source).await;
     let packaged = world.store_as(source, fixture::two_seconds()).await;
     let count = u32::try_from(packaged.index().plan.encoded_audio[0].len() - 1).unwrap();
-    assert!(matches!(segment(&world.packager, &packaged, count).await, Err(Error::NotInPlan)));
-    assert!(matches!(packaged.init(Rendition::Aac(1), 0), Err(Error::NotInPlan)));
-    assert!(matches!(packaged.playlist(Rendition::Aac(1)), Err(Error::NotInPlan)));
+    assert!(matches!(segment(&world.packager, &packaged, count).await, Err(Error::NotListed)));
+    assert!(matches!(packaged.init(Rendition::Aac(1), 0), Err(Error::NotListed)));
+    assert!(matches!(packaged.playlist(Rendition::Aac(1)), Err(Error::NotListed)));
 }

@@ -8,34 +8,36 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_domain::{PlaybackId, PresentationId, Resolution, SourceId};
 use kinora_index::Track;
-use kinora_packager::{Added, Asker, Error, Packaged, Packager, Rendition, Segment, Wanted};
+use kinora_packager::{
+    Added, Error, OnDemandClient, Packaged, Packager, Rendition, RenditionFilter, Segment,
+};
 use kinora_testkit::{SeededRandom, fixture};
 
-use crate::world::World;
+use crate::world::TestServer;
 
-fn asker() -> Asker {
-    Asker { playback: PlaybackId::new(&SeededRandom::default()), address: None }
+fn on_demand_client() -> OnDemandClient {
+    OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
-/// The clip with the bytes of these samples of its video overwritten.
-async fn damaged(world: &World, samples: impl FnOnce(&Packaged) -> Range<u32>) -> Arc<Packaged> {
+/// The clip with the bytes of these video samples overwritten.
+async fn damaged(world: &TestServer, samples: impl FnOnce(&Packaged) -> Range<u32>) -> Arc<Packaged> {
     damaged_as(world, world.source(), samples).await
 }
 
-/// The same under this id.
+/// As [`damaged`], under this id.
 async fn damaged_as(
-    world: &World,
+    world: &TestServer,
     source: SourceId,
     samples: impl FnOnce(&Packaged) -> Range<u32>,
 ) -> Arc<Packaged> {
-    let whole = world.store(fixture::wide()).await;
-    let (track, _) = whole.index().video().expect("it has pictures");
-    let file = overwritten(fixture::wide(), track, samples(&whole));
+    let intact = world.store(fixture::large_two_tracks()).await;
+    let (track, _) = intact.index().video().expect("it has pictures");
+    let file = overwritten(fixture::large_two_tracks(), track, samples(&intact));
     world.media_of(source).await;
     world.store_as(source, file).await
 }
 
-/// The file with nothing but zeros in these samples of a track.
+/// The file with zeros in these samples of a track.
 fn overwritten(file: Bytes, track: &Track, samples: Range<u32>) -> Bytes {
     let mut file = file.to_vec();
     for sample in track.samples.range(samples) {
@@ -45,21 +47,21 @@ fn overwritten(file: Bytes, track: &Track, samples: Range<u32>) -> Bytes {
     Bytes::from(file)
 }
 
-/// Twelve segments of which nothing plays as it is; in those with these numbers neither pictures nor sound
-/// decode.
-async fn long(world: &World, numbers: Range<usize>) -> (SourceId, Arc<Packaged>) {
-    let whole = world.store(fixture::not_copied_long()).await;
-    let (video, _) = whole.index().video().expect("it has pictures");
-    let segments = &whole.index().plan.encoded_video[numbers.clone()];
+/// Twelve segments of a source that is never copied. In the segments with these numbers neither video nor
+/// audio decodes.
+async fn long(world: &TestServer, numbers: Range<usize>) -> (SourceId, Arc<Packaged>) {
+    let intact = world.store(fixture::not_copied_long()).await;
+    let (video, _) = intact.index().video().expect("it has pictures");
+    let segments = &intact.index().plan.encoded_video[numbers.clone()];
     let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
     let file = fixture::not_copied_long();
     let file = overwritten(file, video, segments[0].samples.start..segments[segments.len() - 1].samples.end);
-    let (audio, _) = whole.index().audio().expect("it has sound");
+    let (audio, _) = intact.index().audio().expect("it has sound");
     let at = |ticks: i64| ticks * i64::from(audio.timescale) / i64::from(video.timescale);
     let packets = audio.samples.range(0..audio.samples.len());
-    let of_sound: Vec<_> =
+    let audio_packets: Vec<_> =
         (0..).zip(packets).filter(|(_, packet)| (at(start)..at(end)).contains(&packet.pts)).collect();
-    let (first, last) = (of_sound[0].0, of_sound[of_sound.len() - 1].0);
+    let (first, last) = (audio_packets[0].0, audio_packets[audio_packets.len() - 1].0);
     let file = overwritten(file, audio, first..last + 1);
     let source = world.source();
     world.media_of(source).await;
@@ -71,14 +73,14 @@ async fn bytes(segment: Segment) -> Bytes {
     segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat().into()
 }
 
-/// Segment `number` of the only rung, behind its init segment.
+/// The init segment and segment `number` of the only rung.
 async fn file(packager: &Packager, packaged: &Arc<Packaged>, number: u32) -> Result<Vec<u8>, Error> {
     let rung = packaged.rungs(Resolution::P1080).remove(0);
-    let segment = bytes(packager.encoded_segment(packaged, &rung, number, asker()).await?).await;
+    let segment = bytes(packager.encoded_segment(packaged, &rung, number, on_demand_client()).await?).await;
     Ok([packager.encoded_init(packaged, &rung).await?, segment].concat())
 }
 
-/// What an independent decoder makes of a file.
+/// The output of an independent decoder for a file.
 #[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
 fn decoded(file: &[u8], arguments: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
@@ -96,53 +98,53 @@ fn decoded(file: &[u8], arguments: &str) -> Vec<u8> {
 
 const SMALL: usize = 32 * 18;
 
-/// Its pictures, small and grey.
-fn pictures(file: &[u8]) -> Vec<Vec<u8>> {
+/// Its frames, small and grey.
+fn frames(file: &[u8]) -> Vec<Vec<u8>> {
     let all =
         decoded(file, "-fps_mode passthrough -vf scale=32:18:flags=area,format=gray -f rawvideo pipe:1");
     all.chunks_exact(SMALL).map(<[u8]>::to_vec).collect()
 }
 
-/// By how much the pixels of two pictures differ on average.
+/// Mean difference of the pixels of two frames.
 fn difference(one: &[u8], other: &[u8]) -> usize {
     let sum: usize = one.iter().zip(other).map(|(a, b)| usize::from(a.abs_diff(*b))).sum();
     sum / one.len()
 }
 
-/// Of grey levels: less than two pictures of the fixtures differ that lie a second from each other.
+/// In grey levels: less than the difference of two frames of the fixtures one second apart.
 const LIKE_MAX: usize = 4;
 
-async fn segment(world: &World, packaged: &Arc<Packaged>, number: u32) -> Result<u64, Error> {
+async fn segment(world: &TestServer, packaged: &Arc<Packaged>, number: u32) -> Result<u64, Error> {
     let rung = packaged.rungs(Resolution::P1080).remove(0);
-    let segment = world.packager.encoded_segment(packaged, &rung, number, asker()).await?;
+    let segment = world.packager.encoded_segment(packaged, &rung, number, on_demand_client()).await?;
     Ok(segment.total_len())
 }
 
-async fn manifest(world: &World, packaged: &Packaged) -> String {
+async fn manifest(world: &TestServer, packaged: &Packaged) -> String {
     let manifest = world
         .packager
-        .multivariant(packaged, "", Resolution::P1080, Wanted::default(), Added::default())
+        .multivariant(packaged, "", Resolution::P1080, RenditionFilter::default(), Added::default())
         .await;
     manifest.unwrap().expect("something is offered")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_segment_that_does_not_decode_shows_the_picture_in_front_of_it() {
-    let world = World::new().await;
+async fn undecodable_segment_repeats_previous_frame() {
+    let world = TestServer::new().await;
     let packaged = damaged(&world, |packaged| packaged.index().plan.encoded_video[1].samples.clone()).await;
-    let still = pictures(&file(&world.packager, &packaged, 1).await.unwrap());
-    let before = pictures(&file(&world.packager, &packaged, 0).await.unwrap());
+    let still = frames(&file(&world.packager, &packaged, 1).await.unwrap());
+    let previous = frames(&file(&world.packager, &packaged, 0).await.unwrap());
     assert_eq!(still.len(), 1);
-    let [first, .., last] = before.as_slice() else { panic!("it has many") };
+    let [first, .., last] = previous.as_slice() else { panic!("it has many") };
     assert!(difference(&still[0], last) < LIKE_MAX, "{}", difference(&still[0], last));
     assert!(difference(first, last) >= LIKE_MAX, "they can be told from each other");
-    assert!(pictures(&file(&world.packager, &packaged, 2).await.unwrap()).len() > 1, "behind it all goes on");
+    assert!(frames(&file(&world.packager, &packaged, 2).await.unwrap()).len() > 1, "behind it all goes on");
     assert!(manifest(&world, &packaged).await.contains("240p/playlist.m3u8"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_nothing_was_shown_before_it_is_black() {
-    let world = World::new().await;
+async fn undecodable_first_segment_is_black() {
+    let world = TestServer::new().await;
     let packaged = damaged(&world, |packaged| {
         let segments = &packaged.index().plan.encoded_video;
         segments[0].samples.start..segments[1].samples.end
@@ -151,34 +153,35 @@ async fn where_nothing_was_shown_before_it_is_black() {
     let [rung] = packaged.rungs(Resolution::P1080).try_into().expect("one rung");
     world.packager.first_segment(&packaged, &rung).await.unwrap();
     for number in [1, 0] {
-        let found = pictures(&file(&world.packager, &packaged, number).await.unwrap());
+        let found = frames(&file(&world.packager, &packaged, number).await.unwrap());
         assert_eq!(found.len(), 1, "segment {number}");
         assert!(found[0].iter().all(|pixel| *pixel < 4), "segment {number}: {:?}", found[0]);
     }
-    let shown = pictures(&file(&world.packager, &packaged, 2).await.unwrap());
+    let shown = frames(&file(&world.packager, &packaged, 2).await.unwrap());
     assert!(shown.len() > 1 && shown[0].iter().any(|pixel| *pixel > 100));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damage_of_many_segments_leaves_a_rendition_in_the_manifest_and_is_written_down() {
+async fn partial_rendition_stays_listed_and_is_recorded() {
     const DAMAGED: Range<u32> = 3..8;
-    let world = World::new().await;
+    let world = TestServer::new().await;
     let (source, packaged) = long(&world, DAMAGED.start as usize..DAMAGED.end as usize).await;
-    let of = async |packager: &Packager, n| pictures(&file(packager, &packaged, n).await.unwrap());
-    // Somebody jumps to its end, somebody watches on, and a segment is asked for again.
+    let of = async |packager: &Packager, n| frames(&file(packager, &packaged, n).await.unwrap());
+    // A seek to its end, ordinary playback, and a repeated request.
     for number in [7, 3, 4, 5, 6, 7, 6] {
         assert_eq!(of(&world.packager, number).await.len(), 1, "segment {number}");
     }
-    let before = of(&world.packager, 2).await;
+    let previous = of(&world.packager, 2).await;
     for number in DAMAGED {
         let still = of(&world.packager, number).await;
-        assert!(difference(&still[0], before.last().unwrap()) < LIKE_MAX, "segment {number}");
+        assert!(difference(&still[0], previous.last().unwrap()) < LIKE_MAX, "segment {number}");
     }
     assert!(of(&world.packager, 8).await.len() > 1);
 
-    let heard = async |number| {
+    let audible_samples = async |number| {
         let init = packaged.init(Rendition::Aac(0), 0).unwrap();
-        let segment = world.packager.encoded_audio_segment(&packaged, 0, number, asker()).await.unwrap();
+        let segment =
+            world.packager.encoded_audio_segment(&packaged, 0, number, on_demand_client()).await.unwrap();
         let samples = decoded(&[&init[..], &bytes(segment).await].concat(), "-ac 1 -f s16le pipe:1");
         samples
             .chunks_exact(2)
@@ -186,9 +189,9 @@ async fn damage_of_many_segments_leaves_a_rendition_in_the_manifest_and_is_writt
             .count()
     };
     for number in [5, 6, 7] {
-        assert_eq!(heard(number).await, 0, "segment {number}");
+        assert_eq!(audible_samples(number).await, 0, "segment {number}");
     }
-    assert!(heard(1).await > 0);
+    assert!(audible_samples(1).await > 0);
 
     let other = world.another_packager().await;
     assert!(other.broken(PresentationId::of(source)).await.unwrap().is_empty());
@@ -199,23 +202,23 @@ async fn damage_of_many_segments_leaves_a_rendition_in_the_manifest_and_is_writt
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sound_is_made_ahead_to_its_end_whatever_is_damaged() {
-    let world = World::new().await;
+async fn audio_backfill_passes_damaged_segments() {
+    let world = TestServer::new().await;
     let (_, packaged) = long(&world, 2..9).await;
     let mut done = None;
-    world.packager.fill_audio(&packaged, 0, |progress| done = Some(progress)).await.unwrap();
-    assert!(done.is_some_and(|done| done.done == done.of && done.of > 1), "{done:?}");
+    world.packager.backfill_audio(&packaged, 0, |progress| done = Some(progress)).await.unwrap();
+    assert!(done.is_some_and(|done| done.done == done.total && done.total > 1), "{done:?}");
 
     let (_, packaged) = long(&world, 0..12).await;
     let error = world.packager.first_audio_segment(&packaged, 0).await.unwrap_err();
     assert!(matches!(error.root(), Error::NoFrame), "{error:?}");
-    let error = world.packager.fill_audio(&packaged, 0, |_| {}).await.unwrap_err();
-    assert!(error.is_of_run(), "{error:?}");
+    let error = world.packager.backfill_audio(&packaged, 0, |_| {}).await.unwrap_err();
+    assert!(error.is_run_failure(), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_segment_that_decodes_in_part_is_served_with_what_decodes() {
-    let world = World::new().await;
+async fn partly_decodable_segment_is_served() {
+    let world = TestServer::new().await;
     let packaged = damaged(&world, |packaged| {
         let samples = packaged.index().plan.encoded_video[1].samples.clone();
         samples.start + 20..samples.end
@@ -224,8 +227,8 @@ async fn a_segment_that_decodes_in_part_is_served_with_what_decodes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rung_of_which_nothing_can_be_made_leaves_the_manifest() {
-    let world = World::new().await;
+async fn undecodable_rendition_leaves_manifest() {
+    let world = TestServer::new().await;
     let packaged = damaged(&world, |packaged| 0..packaged.index().video().unwrap().0.samples.len()).await;
     assert!(manifest(&world, &packaged).await.contains("240p/playlist.m3u8"), "nobody has tried it");
     for number in 0..3 {
@@ -235,15 +238,15 @@ async fn a_rung_of_which_nothing_can_be_made_leaves_the_manifest() {
     assert!(left.contains("video/playlist.m3u8") && !left.contains("240p/playlist.m3u8"), "{left}");
     let other = world.another_packager().await;
     let left = other
-        .multivariant(&packaged, "", Resolution::P1080, Wanted::default(), Added::default())
+        .multivariant(&packaged, "", Resolution::P1080, RenditionFilter::default(), Added::default())
         .await
         .unwrap();
     assert!(left.is_some_and(|left| !left.contains("240p/playlist.m3u8")), "another process knows it, too");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_init_segment_is_there_where_nothing_decodes() {
-    let world = World::new().await;
+async fn init_segment_needs_no_decodable_frame() {
+    let world = TestServer::new().await;
     let (source, all) =
         (world.source(), |packaged: &Packaged| 0..packaged.index().video().unwrap().0.samples.len());
     let packaged = damaged_as(&world, source, all).await;

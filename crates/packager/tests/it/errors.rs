@@ -1,23 +1,23 @@
-//! What callers can act on.
+//! Errors that callers can act on.
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::PresentationId;
-use kinora_packager::{Error, FitMode, PictureFormat, PictureRequest, Rendition};
+use kinora_packager::{Error, FitMode, ImageFormat, Rendition, ThumbnailRequest};
 use kinora_testkit::fixture;
 
-use crate::world::World;
+use crate::world::TestServer;
 
 #[tokio::test]
-async fn a_source_without_an_index_is_gone() {
-    let world = World::new().await;
+async fn source_without_index_is_gone() {
+    let world = TestServer::new().await;
     let error = world.packager.packaged(PresentationId::of(world.source())).await.unwrap_err();
     assert!(matches!(error.root(), Error::Gone), "{error:?}");
 }
 
 #[tokio::test]
-async fn an_index_that_is_damaged_says_so_and_is_read_again_later() {
-    let world = World::new().await;
+async fn damaged_index_is_an_error_and_is_not_cached() {
+    let world = TestServer::new().await;
     let source = world.source();
     world
         .blob
@@ -32,33 +32,33 @@ async fn an_index_that_is_damaged_says_so_and_is_read_again_later() {
 }
 
 #[tokio::test]
-async fn only_what_the_plan_lists_is_there() {
-    let world = World::new().await;
+async fn unlisted_segment_is_not_found() {
+    let world = TestServer::new().await;
     let silent = world.store(fixture::video_only()).await;
     let (packager, last) = (&world.packager, u32::try_from(silent.index().plan.video.len()).unwrap());
     for (rendition, number) in
         [(Rendition::Video, last), (Rendition::Video, u32::MAX), (Rendition::Audio(0), 0)]
     {
         let error = packager.segment(&silent, rendition, number).await.err();
-        assert!(matches!(error, Some(Error::NotInPlan)), "{rendition:?} {number}");
+        assert!(matches!(error, Some(Error::NotListed)), "{rendition:?} {number}");
     }
-    assert!(matches!(silent.playlist(Rendition::Audio(0)), Err(Error::NotInPlan)));
-    assert!(matches!(silent.init(Rendition::Audio(0), 0), Err(Error::NotInPlan)));
+    assert!(matches!(silent.playlist(Rendition::Audio(0)), Err(Error::NotListed)));
+    assert!(matches!(silent.init(Rendition::Audio(0), 0), Err(Error::NotListed)));
 }
 
 #[tokio::test]
-async fn sound_alone_has_no_picture() {
-    let world = World::new().await;
-    let sound = world.store(fixture::audio_only()).await;
-    let request = PictureRequest {
+async fn audio_only_media_has_no_thumbnail() {
+    let world = TestServer::new().await;
+    let audio = world.store(fixture::audio_only()).await;
+    let request = ThumbnailRequest {
         time_ms: None,
         width: None,
         height: None,
         fit: FitMode::Preserve,
-        format: PictureFormat::Jpg,
+        format: ImageFormat::Jpg,
         is_poster: false,
     };
-    let error = world.picture(&sound, request).await.unwrap_err();
-    assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
-    assert_eq!(world.packager.decode_first_gop(&sound).await.unwrap(), None);
+    let error = world.thumbnail(&audio, request).await.unwrap_err();
+    assert!(matches!(error.root(), Error::NoImage), "{error:?}");
+    assert_eq!(world.packager.decode_first_gop(&audio).await.unwrap(), None);
 }

@@ -1,4 +1,4 @@
-//! A presentation of several sources: what players get of it is what those sources show, one after another.
+//! A presentation of several sources plays as those sources do in sequence.
 
 use std::fs;
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PresentationId, Resolution};
 use kinora_index::{Index, JoinedPart, RungName};
-use kinora_packager::{ClipFormat, ClipRequest, Error, FileBounds, MediaFile, Packaged, Rendition, Segment};
+use kinora_packager::{ClipFormat, ClipRequest, Error, Mp4File, Mp4FileLimits, Packaged, Rendition, Segment};
 use kinora_testkit::fixture;
 
-use crate::pictures::png_at;
-use crate::world::{World, asker};
+use crate::thumbnails::png_at;
+use crate::world::{TestServer, on_demand_client};
 
-/// Three sources of two kinds: 2 s and 12 s of other sizes, and the first kind once more.
+/// Three sources of two kinds: 2 s, 12 s of other sizes, and the first kind again.
 struct Scene {
-    world: World,
+    world: TestServer,
     packaged: Arc<Packaged>,
     sources: [Bytes; 3],
 }
 
 impl Scene {
     async fn new() -> Self {
-        Self::of([fixture::two_seconds(), fixture::wide(), fixture::moov_at_end()]).await
+        Self::of([fixture::two_seconds(), fixture::large_two_tracks(), fixture::moov_at_end()]).await
     }
 
     async fn of(sources: [Bytes; 3]) -> Self {
-        let world = World::new().await;
+        let world = TestServer::new().await;
         let mut parts = Vec::new();
         for file in &sources {
             let source = world.source();
@@ -42,7 +42,7 @@ impl Scene {
             })
             .collect();
         let index = Index::join(&joined).unwrap();
-        // A media names the presentation, as it names a source.
+        // A media names the presentation as its source.
         let presentation = world.source();
         world.media_of(presentation).await;
         let presentation = PresentationId::of(presentation);
@@ -58,7 +58,8 @@ impl Scene {
         let rung = packaged.rung(name, Resolution::P2160).unwrap();
         let mut read = packager.encoded_init(packaged, &rung).await.unwrap().to_vec();
         for number in 0..u32::try_from(packaged.index().plan.encoded_video.len()).unwrap() {
-            let segment = packager.encoded_segment(packaged, &rung, number, asker()).await.unwrap();
+            let segment =
+                packager.encoded_segment(packaged, &rung, number, on_demand_client()).await.unwrap();
             read.extend(all(segment).await);
         }
         read
@@ -72,16 +73,14 @@ impl Scene {
         begins.collect()
     }
 
-    /// When each picture of the sources is to be shown, in microseconds.
-    fn wanted_us(&self) -> Vec<i64> {
+    /// Expected times of all frames of the sources, in microseconds.
+    fn expected_us(&self) -> Vec<i64> {
         let parts = self.sources.iter().zip(self.begins_us());
-        parts
-            .flat_map(|(source, begin)| pictures(source).into_iter().map(move |(at, _)| at + begin))
-            .collect()
+        parts.flat_map(|(source, begin)| frames(source).into_iter().map(move |(at, _)| at + begin)).collect()
     }
 
-    /// What a player that follows a playlist of a copy has read: for each init segment that it was told of
-    /// the bytes of that and of the segments behind it.
+    /// The bytes that a player of a copied playlist reads: for each init segment its bytes and those of the
+    /// segments after it.
     async fn read(&self, rendition: Rendition) -> Vec<Vec<u8>> {
         let playlist = self.packaged.playlist(rendition).unwrap();
         let mut read: Vec<Vec<u8>> = Vec::new();
@@ -100,7 +99,7 @@ impl Scene {
                 number += 1;
             }
         }
-        // A discontinuity in front of an init segment opened one for nothing.
+        // A discontinuity before an init segment opened an empty entry.
         read.retain(|read| read.windows(4).any(|name| name == b"moof"));
         read
     }
@@ -111,9 +110,9 @@ async fn all(segment: Segment) -> Vec<u8> {
     segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat()
 }
 
-/// When each picture is shown, in microseconds, and the hash of its pixels.
+/// The time of each frame in microseconds, and the hash of its pixels.
 #[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
-fn pictures(file: &[u8]) -> Vec<(i64, String)> {
+fn frames(file: &[u8]) -> Vec<(i64, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pictures.mp4");
     fs::write(&path, file).unwrap();
@@ -133,7 +132,7 @@ fn pictures(file: &[u8]) -> Vec<(i64, String)> {
 
 /// The left channel at 48 kHz, from 0 of the timeline on.
 #[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
-fn sound(file: &[u8]) -> Vec<f64> {
+fn audio(file: &[u8]) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sound.mp4");
     fs::write(&path, file).unwrap();
@@ -148,121 +147,126 @@ fn sound(file: &[u8]) -> Vec<f64> {
     left.map(|frame| f64::from(i16::from_le_bytes([frame[0], frame[1]]))).collect()
 }
 
-fn assert_times(found: impl IntoIterator<Item = i64>, wanted: impl IntoIterator<Item = i64>, slack_us: i64) {
-    let (found, wanted): (Vec<_>, Vec<_>) = (found.into_iter().collect(), wanted.into_iter().collect());
+fn assert_times(
+    found: impl IntoIterator<Item = i64>,
+    expected: impl IntoIterator<Item = i64>,
+    slack_us: i64,
+) {
+    let (found, wanted): (Vec<_>, Vec<_>) = (found.into_iter().collect(), expected.into_iter().collect());
     assert_eq!(found.len(), wanted.len());
-    for (picture, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
-        assert!((found - wanted).abs() <= slack_us, "picture {picture} at {found} us, not {wanted}");
+    for (frame, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+        assert!((found - wanted).abs() <= slack_us, "picture {frame} at {found} us, not {wanted}");
     }
 }
 
-fn hashes(pictures: &[(i64, String)]) -> Vec<&str> {
-    pictures.iter().map(|(_, hash)| hash.as_str()).collect()
+fn hashes(frames: &[(i64, String)]) -> Vec<&str> {
+    frames.iter().map(|(_, hash)| hash.as_str()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_copy_of_joined_sources_shows_all_pictures_of_all() {
+async fn joined_copy_shows_every_frame() {
     let scene = Scene::new().await;
     let read = scene.read(Rendition::Video).await;
     assert_eq!(read.len(), 3, "one for each part");
     for (part, begin) in scene.begins_us().into_iter().enumerate() {
-        let (found, wanted) = (pictures(&read[part]), pictures(&scene.sources[part]));
-        assert_eq!(hashes(&found), hashes(&wanted), "part {part}");
-        assert_times(found.iter().map(|(at, _)| *at), wanted.iter().map(|(at, _)| at + begin), 1);
+        let (found, expected) = (frames(&read[part]), frames(&scene.sources[part]));
+        assert_eq!(hashes(&found), hashes(&expected), "part {part}");
+        assert_times(found.iter().map(|(at, _)| *at), expected.iter().map(|(at, _)| at + begin), 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_sound_of_each_part_begins_with_its_pictures_and_ends_before_the_next() {
+async fn joined_audio_stays_aligned_with_video() {
     let tones = [440, 880, 1320];
-    let scene = Scene::of(tones.map(|hz| fixture::packed::clip_with_tone(hz, 3))).await;
+    let scene = Scene::of(tones.map(|hz| fixture::containers::clip_with_tone(hz, 3))).await;
     let read = scene.read(Rendition::Audio(0)).await;
     for ((part, begin_us), hz) in scene.begins_us().into_iter().enumerate().zip(tones) {
-        let samples = sound(&read[part]);
-        // What was encoded of a tone of 3 s: 141 frames of 1024 samples, and the end of the last one is
-        // silence.
+        let samples = audio(&read[part]);
+        // An encoded tone of 3 s has 141 frames of 1024 samples; the end of the last one is silent.
         let begin = usize::try_from(begin_us).unwrap() * 48 / 1000;
-        let heard = &samples[begin + 2048..begin + 3 * 48_000 - 4096];
-        let turns = heard.windows(2).filter(|pair| pair[0] < 0.0 && 0.0 <= pair[1]).count();
-        let expected = usize::try_from(hz).unwrap() * heard.len() / 48_000;
-        assert!(turns.abs_diff(expected) <= 2, "part {part}: {turns} waves, not {expected}");
+        let audible = &samples[begin + 2048..begin + 3 * 48_000 - 4096];
+        let crossings = audible.windows(2).filter(|pair| pair[0] < 0.0 && 0.0 <= pair[1]).count();
+        let expected = usize::try_from(hz).unwrap() * audible.len() / 48_000;
+        assert!(crossings.abs_diff(expected) <= 2, "part {part}: {crossings} waves, not {expected}");
         assert!(samples[..begin].iter().all(|sample| sample.abs() < 1.0), "part {part} begins too early");
         assert!(samples.len() <= begin + 3 * 48_000 + 2048, "part {part}: {} samples", samples.len() - begin);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn players_are_told_where_another_part_begins_and_how_it_is_decoded() {
+async fn joined_sources_have_discontinuity_and_init_segment() {
     let scene = Scene::new().await;
     for rendition in [Rendition::Video, Rendition::IFrames, Rendition::Audio(0)] {
         let playlist = scene.packaged.playlist(rendition).unwrap();
         let playlist = std::str::from_utf8(&playlist).unwrap();
-        let told: Vec<_> = playlist
+        let tags: Vec<_> = playlist
             .lines()
             .filter(|line| line.starts_with("#EXT-X-MAP") || line.starts_with("#EXT-X-DISC"))
             .collect();
         let (first, other) = ("#EXT-X-MAP:URI=\"init.mp4\"", "#EXT-X-MAP:URI=\"init-1.mp4\"");
         let expected = [first, "#EXT-X-DISCONTINUITY", other, "#EXT-X-DISCONTINUITY", first];
-        assert_eq!(told, expected, "{rendition}: {playlist}");
+        assert_eq!(tags, expected, "{rendition}: {playlist}");
     }
     let index = scene.packaged.index();
     let (track, _) = index.video().unwrap();
-    assert_eq!((track.configurations.len(), track.joints.len()), (1, 2));
+    assert_eq!((track.configurations.len(), track.edit_points.len()), (1, 2));
     assert_eq!(index.objects.len(), 3);
     assert!(scene.packaged.init(Rendition::Video, 2).is_err());
     assert!(scene.packaged.init(Rendition::Audio(0), 2).is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rung_of_joined_sources_is_one_rendition_of_all_their_pictures() {
-    // What is small has no rung below its copy, so another one comes first.
-    let scene = Scene::of([fixture::wide(), fixture::two_seconds(), fixture::wide()]).await;
-    let found = pictures(&scene.rung(RungName::P240).await);
-    assert_times(found.iter().map(|(at, _)| *at), scene.wanted_us(), 100);
+async fn joined_rung_encodes_every_frame() {
+    // A small source has no rung below its copy, so another one comes first.
+    let scene =
+        Scene::of([fixture::large_two_tracks(), fixture::two_seconds(), fixture::large_two_tracks()]).await;
+    let found = frames(&scene.rung(RungName::P240).await);
+    assert_times(found.iter().map(|(at, _)| *at), scene.expected_us(), 100);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_part_that_is_not_copied_is_encoded_with_the_others() {
-    let odd = fixture::packed::pictures(50, "mkv", "-c:v mpeg4 -q:v 4 -g 25");
-    let scene = Scene::of([fixture::heavy(), odd, fixture::video_only()]).await;
-    assert!(matches!(scene.packaged.playlist(Rendition::Video), Err(Error::NotInPlan)));
-    let found = pictures(&scene.rung(RungName::P240).await);
-    // Matroska tells whole milliseconds.
-    assert_times(found.iter().map(|(at, _)| *at), scene.wanted_us(), 1000);
+async fn one_part_not_copied_encodes_all_parts() {
+    let odd = fixture::containers::video_frames_in(50, "mkv", "-c:v mpeg4 -q:v 4 -g 25");
+    let scene = Scene::of([fixture::high_bitrate(), odd, fixture::video_only()]).await;
+    assert!(matches!(scene.packaged.playlist(Rendition::Video), Err(Error::NotListed)));
+    let found = frames(&scene.rung(RungName::P240).await);
+    // Matroska stores whole milliseconds.
+    assert_times(found.iter().map(|(at, _)| *at), scene.expected_us(), 1000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pictures_of_joined_sources_are_those_of_the_part_that_is_shown() {
+async fn thumbnails_of_joined_sources_show_the_right_source() {
     let scene = Scene::new().await;
     let begins = scene.packaged.index().parts[0].shown_us.end / 1000;
-    let wide = scene.world.store(fixture::wide()).await;
-    // A tenth of a second is the step of their times.
+    let wide = scene.world.store(fixture::large_two_tracks()).await;
+    // Their times have steps of a tenth of a second.
     for (at, of_source) in [(0, 0), (1000, 1000), (5000, 5000)] {
         let found =
-            scene.world.picture(&scene.packaged, png_at(begins.next_multiple_of(100) + at)).await.unwrap();
-        let wanted = scene.world.picture(&wide, png_at(of_source)).await.unwrap();
-        assert!(found == wanted, "another picture is shown {at} ms behind the first part");
+            scene.world.thumbnail(&scene.packaged, png_at(begins.next_multiple_of(100) + at)).await.unwrap();
+        let expected = scene.world.thumbnail(&wide, png_at(of_source)).await.unwrap();
+        assert!(found == expected, "another picture is shown {at} ms behind the first part");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clips_and_files_do_not_mix_what_is_decoded_otherwise() {
+async fn clips_and_mp4_files_use_one_configuration() {
     let scene = Scene::new().await;
     let begins = scene.packaged.index().parts[0].shown_us.end / 1000;
     let clip =
         |start_ms, end_ms| ClipRequest { start_ms, end_ms, width: 64, fps: 5, format: ClipFormat::Gif };
-    let made = async |clip| scene.world.packager.clip(&scene.packaged, clip, asker()).await;
-    // Each of one part, and that of the second is what its source gives.
-    made(clip(0, 500)).await.unwrap();
-    let found = made(clip(begins.next_multiple_of(100) + 1000, begins.next_multiple_of(100) + 1500)).await;
-    let wide = scene.world.store(fixture::wide()).await;
-    let wanted = scene.world.packager.clip(&wide, clip(1000, 1500), asker()).await.unwrap();
-    let (found, wanted) = (found.unwrap().bytes().await.unwrap(), wanted.bytes().await.unwrap());
+    let make_clip = async |clip| scene.world.packager.clip(&scene.packaged, clip, on_demand_client()).await;
+    // Each clip is of one part, and that of the second part equals the clip of its source.
+    make_clip(clip(0, 500)).await.unwrap();
+    let found =
+        make_clip(clip(begins.next_multiple_of(100) + 1000, begins.next_multiple_of(100) + 1500)).await;
+    let wide = scene.world.store(fixture::large_two_tracks()).await;
+    let expected = scene.world.packager.clip(&wide, clip(1000, 1500), on_demand_client()).await.unwrap();
+    let (found, wanted) = (found.unwrap().bytes().await.unwrap(), expected.bytes().await.unwrap());
     assert!(found == wanted, "the clip of the second part is another one");
-    // It ends with its part.
-    made(clip(begins.saturating_sub(300), begins + 1000)).await.unwrap();
-    let bounds = FileBounds { max_resolution: Resolution::P2160, is_video_withdrawn: false };
-    for file in MediaFile::ALL {
+    // The clip ends with its part.
+    make_clip(clip(begins.saturating_sub(300), begins + 1000)).await.unwrap();
+    let bounds = Mp4FileLimits { max_resolution: Resolution::P2160, is_video_withdrawn: false };
+    for file in Mp4File::ALL {
         assert_eq!(file.renditions(&scene.packaged, bounds), None, "its sound has two sample entries");
     }
 }

@@ -11,20 +11,20 @@ use kinora_domain::{
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
 use kinora_index::Index;
-use kinora_packager::{Asker, Packaged, Packager, PictureRequest, REQUEST_WAIT_MAX};
-use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
+use kinora_packager::{OnDemandClient, Packaged, Packager, REQUEST_TIMEOUT, ThumbnailRequest};
+use kinora_store::{DatabaseLocation, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
 
-/// A packager and the objects it works on.
-pub(crate) struct World {
+/// A packager and its objects.
+pub(crate) struct TestServer {
     pub(crate) packager: Packager,
     pub(crate) store: Store,
     pub(crate) blob: Blob,
     pub(crate) engine: Engine,
-    /// While it is true there is no room for objects.
+    /// While true, the disk is full.
     pub(crate) is_full: Arc<AtomicBool>,
-    /// While it is true no object can be written, for another reason.
+    /// While true, every write of an object fails with another error.
     pub(crate) is_failing: Arc<AtomicBool>,
     /// Writes of each object so far.
     writes: Arc<Mutex<BTreeMap<String, u64>>>,
@@ -32,9 +32,9 @@ pub(crate) struct World {
     folder: TempDir,
 }
 
-/// A viewer whose address is not known.
-pub(crate) fn asker() -> Asker {
-    Asker { playback: PlaybackId::new(&SeededRandom::default()), address: None }
+/// A viewer without a known address.
+pub(crate) fn on_demand_client() -> OnDemandClient {
+    OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
 /// The ffmpeg of this machine.
@@ -43,28 +43,27 @@ async fn engine() -> Engine {
     Engine::find(Settings { capabilities_cache, ..Settings::default() }).await.expect("tests need ffmpeg")
 }
 
-/// Asks again after a turn did not come in time. Panics when a picture is refused before that: its line had
-/// no place for it.
+/// Retries after a timeout. Panics if a request is rejected before that, because its queue is full.
 pub(crate) async fn until_made<T>(
-    ask: impl AsyncFn() -> Result<T, kinora_packager::Error>,
+    request: impl AsyncFn() -> Result<T, kinora_packager::Error>,
 ) -> Result<T, kinora_packager::Error> {
     loop {
-        let begun = tokio::time::Instant::now();
-        match Box::pin(ask()).await {
+        let started = tokio::time::Instant::now();
+        match Box::pin(request()).await {
             Err(error) if matches!(error.root(), kinora_packager::Error::Busy) => {
-                assert!(begun.elapsed() >= REQUEST_WAIT_MAX, "refused after {:?}", begun.elapsed());
+                assert!(started.elapsed() >= REQUEST_TIMEOUT, "refused after {:?}", started.elapsed());
             }
             answer => return answer,
         }
     }
 }
 
-impl World {
+impl TestServer {
     pub(crate) async fn new() -> Self {
         Self::with_engine(engine().await).await
     }
 
-    /// The same with this engine.
+    /// As `new`, with this engine.
     pub(crate) async fn with_engine(engine: Engine) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let writes = Arc::new(Mutex::new(BTreeMap::new()));
@@ -84,7 +83,7 @@ impl World {
         let objects = folder.path().join("objects");
         let blob = Blob::open_folder(&objects).await.unwrap().with_faults(Arc::new(faults));
         let options = StoreOptions {
-            database: DatabasePlace::Folder(folder.path().to_owned()),
+            database: DatabaseLocation::Folder(folder.path().to_owned()),
             opener: Opener::Server,
             secret_keys: None,
             clock: Arc::new(MovableClock::default()),
@@ -106,7 +105,7 @@ impl World {
         }
     }
 
-    /// Another process over the same rows and objects.
+    /// Another process with the same rows and objects.
     pub(crate) async fn another_packager(&self) -> Packager {
         packager(&self.store, &self.blob, engine().await)
     }
@@ -116,19 +115,19 @@ impl World {
         SourceId::new(MovableClock::default().now(), &self.random)
     }
 
-    /// Stores a file and its index, under a new id.
+    /// Stores a file and its index under a new id.
     pub(crate) async fn store(&self, file: Bytes) -> Arc<Packaged> {
         self.store_as(self.source(), file).await
     }
 
-    /// The same of a media, so that what is made of it is kept.
+    /// As `store`, for a media, so that its encoded objects stay.
     pub(crate) async fn store_of_media(&self, file: Bytes) -> Arc<Packaged> {
         let source = self.source();
         self.media_of(source).await;
         self.store_as(source, file).await
     }
 
-    /// The same under this id.
+    /// As `store`, under this id.
     pub(crate) async fn store_as(&self, source: SourceId, file: Bytes) -> Arc<Packaged> {
         let mut scanner = Scanner::new(None);
         scanner.push(&file).unwrap();
@@ -146,21 +145,21 @@ impl World {
         self.packager.packaged(PresentationId::of(source)).await.unwrap()
     }
 
-    /// The bytes of a picture that somebody asks for whose address is not known.
-    pub(crate) async fn picture(
+    /// The bytes of a thumbnail, requested without a known address.
+    pub(crate) async fn thumbnail(
         &self,
         packaged: &Arc<Packaged>,
-        request: PictureRequest,
+        request: ThumbnailRequest,
     ) -> Result<Bytes, kinora_packager::Error> {
-        self.packager.picture(packaged, request, asker()).await?.bytes().await
+        self.packager.thumbnail(packaged, request, on_demand_client()).await?.bytes().await
     }
 
-    /// The folder in which objects lie.
+    /// The folder of the objects.
     pub(crate) fn objects(&self) -> PathBuf {
         self.folder.path().join("objects")
     }
 
-    /// A media that names this source, so that its renditions may have rows.
+    /// A media with this source, so that its renditions may have rows.
     pub(crate) async fn media_of(&self, source: SourceId) -> Media {
         let workspace = self.store.workspaces().await.unwrap()[0].id;
         let now = MovableClock::default().now();
@@ -177,15 +176,15 @@ impl World {
         let (media, created) = Media::create(new, now, &self.random);
         let fetching = media.clone().start_download(source, now).unwrap();
         let saved = fetching.clone();
-        let work = async move |tx: &mut Tx| {
+        let write = async move |tx: &mut Tx| {
             tx.register_media(&media, &created, now).await?;
             tx.save_media(&saved).await
         };
-        self.store.write::<_, Error, _>(work).await.unwrap();
+        self.store.write::<_, Error, _>(write).await.unwrap();
         fetching
     }
 
-    /// How often each object below `folder` was written, or tried to be.
+    /// The number of writes, or tries, of each object below `folder`.
     pub(crate) fn writes_below(&self, folder: &str) -> BTreeMap<String, u64> {
         let writes = self.writes.lock().unwrap();
         writes
@@ -196,10 +195,10 @@ impl World {
     }
 
     /// Writes of objects while `work` runs.
-    pub(crate) async fn writes_of(&self, work: impl Future<Output = ()>) -> u64 {
+    pub(crate) async fn writes_of(&self, task: impl Future<Output = ()>) -> u64 {
         let sum = || self.writes.lock().unwrap().values().sum::<u64>();
         let before = sum();
-        work.await;
+        task.await;
         sum() - before
     }
 }

@@ -1,9 +1,9 @@
 //! `kinora config`
 
-use super::{Problem, Session};
+use super::{CommandError, Session};
 
-/// Shows the settings in force, secrets hidden.
-pub(super) fn run(session: &Session) -> Result<(), Problem> {
+/// Shows the effective settings, with secrets hidden.
+pub(super) fn run(session: &Session) -> Result<(), CommandError> {
     let shown = session.settings.shown();
     let lines: Vec<_> = shown
         .as_object()

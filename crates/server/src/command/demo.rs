@@ -1,4 +1,4 @@
-//! `kinora demo`: something to look at, and how to go on.
+//! `kinora demo`: a clip to play, and the next steps.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use serde_json::json;
 use super::print::note;
 use super::progress::Progress;
 use super::serve::find_engine;
-use super::{Problem, Session, media, token, workspace};
-use crate::place;
+use super::{CommandError, Session, media, token, workspace};
+use crate::backends;
 
-/// The workspace that demonstration data lives in.
+/// The workspace of the demonstration data.
 const WORKSPACE: &str = "Demo";
 const TITLE: &str = "Kinora demonstration clip";
 const CLIP_SECONDS: u32 = 20;
-/// A running server begins within half a second; reading the clip takes less than one.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+/// A running server takes the job within half a second; reading the clip takes less than one.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Makes a clip, takes it in through the real pipeline, and prints where it plays. Later runs print the
-/// addresses only.
-pub(super) async fn run(session: &Session) -> Result<(), Problem> {
+/// Makes a clip, ingests it through the real pipeline, and prints its player address. Later runs print only
+/// the addresses.
+pub(super) async fn run(session: &Session) -> Result<(), CommandError> {
     let data_dir = &session.settings.data_dir;
-    // A database of several processes is held by none of them alone.
+    // A database of several processes has no exclusive lock.
     if session.settings.database_url.is_none() && ServeLock::acquire(data_dir).is_ok() {
         let start = format!("kinora serve --data-dir {}", data_dir.display());
-        return Err(Problem::new(format!(
+        return Err(CommandError::new(format!(
             "no server runs on {}; start one with {start}",
             data_dir.display()
         )));
     }
-    let store = place::open_store(&session.settings, Opener::Command).await?;
+    let store = backends::open_store(&session.settings, Opener::Command).await?;
     make_clip(session).await?;
     let workspace = workspace::find_or_create(&store, WORKSPACE).await?;
     let url = session.settings.demo_url();
@@ -43,32 +43,32 @@ pub(super) async fn run(session: &Session) -> Result<(), Problem> {
         Some(media) => media,
         None => media::create(&store, &workspace, &url, Some(TITLE.to_owned()), AccessPolicy::Public).await?,
     };
-    let media = media::wait_until_settled(&store, media.id, Some(READY_WITHIN)).await?;
+    let media = media::wait_until_settled(&store, media.id, Some(READY_TIMEOUT)).await?;
     if let MediaState::Failed { failure, .. } = &media.state {
-        return Err(Problem::new(format!("the demonstration clip failed: {}", failure.message)));
+        return Err(CommandError::new(format!("the demo clip failed: {}", failure.message)));
     }
     print(session, &store, &workspace, &media, is_first).await
 }
 
-/// Puts the clip into the store, unless it is there.
-async fn make_clip(session: &Session) -> Result<(), Problem> {
-    let blob = place::open_blob(&session.settings).await?;
+/// Stores the clip, unless it is in the store already.
+async fn make_clip(session: &Session) -> Result<(), CommandError> {
+    let blob = backends::open_blob(&session.settings).await?;
     if blob.reader(ObjectKey::DemoClip).await?.is_some() {
         return Ok(());
     }
     let engine = find_engine(&session.settings).await?;
-    let progress = Progress::start("ffmpeg makes a clip of 20 seconds");
+    let progress = Progress::start("ffmpeg creates a clip of 20 seconds");
     let clip = engine
         .demo_clip(CLIP_SECONDS)
         .await
-        .map_err(|error| Problem::with_cause("ffmpeg cannot make the demonstration clip", error))?;
+        .map_err(|error| CommandError::with_cause("ffmpeg cannot create the demo clip", error))?;
     drop(progress);
     blob.put_once(ObjectKey::DemoClip, clip).await?;
     Ok(())
 }
 
-/// The media an earlier run made, if it plays or will. One that failed is made anew.
-async fn find_media(store: &Store, workspace: &Workspace, url: &str) -> Result<Option<Media>, Problem> {
+/// The media of an earlier run, if it plays or will. `None` for one that failed: another one is made.
+async fn find_media(store: &Store, workspace: &Workspace, url: &str) -> Result<Option<Media>, CommandError> {
     let page = store.media_page(workspace.id, Page { limit: 50, number: 1, newest_first: false }).await?;
     Ok(page.items.into_iter().find(|media| {
         let is_usable = !matches!(media.state, MediaState::Failed { .. });
@@ -82,10 +82,10 @@ async fn print(
     workspace: &Workspace,
     media: &Media,
     is_first: bool,
-) -> Result<(), Problem> {
+) -> Result<(), CommandError> {
     let settings = &session.settings;
     let playback =
-        media.playback.first().ok_or_else(|| Problem::new("the demonstration clip has no playback ID"))?;
+        media.playback.first().ok_or_else(|| CommandError::new("the demo clip has no playback ID"))?;
     let player = media::player_url(session, playback.id);
     let manifest = format!("{}/{}.m3u8", settings.stream_url, playback.id);
     let mut json = json!({"id": media.id.to_string(), "player": player, "manifest": manifest});
@@ -97,16 +97,16 @@ async fn print(
         );
         return Ok(());
     }
-    // A secret goes to whoever asked for it: a person at a terminal, or a script that said --json. Never into
-    // a log.
+    // A secret is printed only on request: to a person at a terminal, or a script with --json. Never into a
+    // log.
     let credentials = if session.is_json || std::io::stdout().is_terminal() {
         let (token, secret) = token::create(store, workspace, Permission::ReadWrite).await?;
         json["token"] = json!({"id": token.id.to_string(), "secret": secret.reveal()});
         format!("{}:{}", token.id, secret.reveal())
     } else {
         note(&format!(
-            "the output is no terminal, so no secret is printed; make a token with\n  \
-             kinora token create --workspace {WORKSPACE} --permission read-write{}\nand set KINORA_TOKEN to ID:SECRET",
+            "the output is not a terminal, so no secret is printed; create a token with\n  kinora token \
+                create --workspace {WORKSPACE} --permission read-write{}\nand set KINORA_TOKEN to ID:SECRET",
             match &settings.database_url {
                 None => format!(" --data-dir {}", settings.data_dir.display()),
                 Some(_) => String::new(),

@@ -1,4 +1,4 @@
-//! `kinora doctor`: what keeps the server from working, and what to do about it.
+//! `kinora doctor`: finds problems that prevent the server from working, with their remedies.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -8,20 +8,20 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use kinora_domain::{Clock as _, Timestamp};
-use kinora_engine::Guard;
+use kinora_engine::Protection;
 use kinora_store::Opener;
 use serde_json::json;
 
-use super::private::{Kind, Private};
+use super::permissions::{Kind, PathPermissions};
 use super::serve::find_engine;
-use super::{Problem, Session};
-use crate::health;
-use crate::place;
+use super::{CommandError, Session};
+use crate::backends;
+use crate::readiness;
 use crate::system::SystemClock;
 
-/// How long another process is waited for, and how much of what it says is read.
-const ANSWER: Duration = Duration::from_secs(6);
-const ANSWER_BYTES_MAX: u64 = 64 << 10;
+/// Timeout and size limit of the response of another process.
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(6);
+const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 /// No machine that runs this binary has an earlier date (2026-01-01).
 const CLOCK_MIN: i64 = 1_767_225_600 * Timestamp::SECOND;
 
@@ -32,8 +32,8 @@ struct Finding {
     text: String,
 }
 
-/// Looks at every part and prints what it found; exit code 1 when something is wrong.
-pub(super) async fn run(session: &Session) -> Result<ExitCode, Problem> {
+/// Checks every part and prints the results; exit code 1 when one has a problem.
+pub(super) async fn run(session: &Session) -> Result<ExitCode, CommandError> {
     let mut findings = vec![database(session).await];
     findings.extend(private(session));
     findings.push(storage(session).await);
@@ -63,55 +63,57 @@ fn wrong(part: &'static str, text: impl Into<String>) -> Finding {
 }
 
 async fn database(session: &Session) -> Finding {
-    match place::open_store(&session.settings, Opener::Command).await {
+    match backends::open_store(&session.settings, Opener::Command).await {
         Ok(store) => match store.ping().await {
-            Ok(()) => ok("database", format!("opens with its key in {}", session.settings.database_place())),
+            Ok(()) => {
+                ok("database", format!("opens with its key in {}", session.settings.database_location()))
+            }
             Err(error) => wrong("database", error.to_string()),
         },
         Err(problem) => wrong("database", problem.to_string()),
     }
 }
 
-/// The data folder and the file of the keys, where there are any.
+/// Checks the data folder and the key file, where they exist.
 fn private(session: &Session) -> Vec<Finding> {
     let data_dir = &session.settings.data_dir;
     let user = rustix::process::geteuid().as_raw();
-    let look = |path: &Path, kind| {
-        let found = match std::fs::metadata(path) {
+    let check_path = |path: &Path, kind| {
+        let metadata = match std::fs::metadata(path) {
             Ok(found) => found,
-            // A folder that is not used yet has none.
+            // A folder that was never used does not exist yet, or has no key.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => {
                 let problem = format!("{} cannot be checked: {error}", path.display());
                 return Some(wrong("private", problem));
             }
         };
-        let is_private = Private { kind, mode: found.mode() & 0o7777, owner: found.uid(), user };
+        let is_private =
+            PathPermissions { kind, mode: metadata.mode() & 0o7777, owner: metadata.uid(), user };
         Some(match is_private.problem(&path.display().to_string()) {
             Some(problem) => wrong("private", problem),
             None => ok("private", format!("{} is private to its user", path.display())),
         })
     };
-    let in_data_dir = session
-        .settings
-        .has_folder()
-        .then(|| [look(data_dir, Kind::DataFolder), look(&data_dir.join("secret.key"), Kind::SecretKey)]);
+    let in_data_dir = session.settings.has_folder().then(|| {
+        [check_path(data_dir, Kind::DataFolder), check_path(&data_dir.join("secret.key"), Kind::SecretKey)]
+    });
     in_data_dir.into_iter().flatten().flatten().collect()
 }
 
 async fn storage(session: &Session) -> Finding {
-    let blob = match place::open_blob(&session.settings).await {
+    let blob = match backends::open_blob(&session.settings).await {
         Ok(blob) => blob,
         Err(problem) => return wrong("storage", problem.to_string()),
     };
-    if let Some(problem) = health::storage(&blob).await {
+    if let Some(problem) = readiness::storage(&blob).await {
         return wrong("storage", problem);
     }
     match blob.free_space().await {
         Ok(Some(free)) => ok("storage", format!("{} GiB are free", free >> 30)),
         Ok(None) => ok(
             "storage",
-            "answers, and has no known end; kinora storage check tries all that is needed of it",
+            "responds, and has no known capacity; kinora storage check tests all required operations",
         ),
         Err(error) => wrong("storage", error.to_string()),
     }
@@ -126,8 +128,8 @@ async fn engine(session: &Session) -> Vec<Finding> {
     match engine.confinement().await {
         Ok(confinement) => {
             findings.extend(confinement.parts().into_iter().map(|(part, guard)| match guard {
-                Guard::InForce => ok("cage", format!("{part}: in force")),
-                Guard::Absent(reason) => wrong(
+                Protection::InForce => ok("cage", format!("{part}: in force")),
+                Protection::Absent(reason) => wrong(
                     "cage",
                     format!("{part}: NOT in force, {reason}; docs/confinement.md has the remedies"),
                 ),
@@ -151,22 +153,22 @@ fn port(session: &Session) -> Finding {
     let listen = session.settings.listen;
     match std::net::TcpListener::bind(listen) {
         Ok(_) => ok("port", format!("{listen} is free")),
-        Err(_) if is_served(listen) => ok("port", format!("kinora serve answers at {listen}")),
+        Err(_) if is_served(listen) => ok("port", format!("kinora serve responds at {listen}")),
         Err(error) => {
             wrong("port", format!("cannot listen on {listen}: {error}; choose another with --listen"))
         }
     }
 }
 
-/// Whether it is a Kinora that holds the address: nobody else tells its roles.
+/// Whether a Kinora server listens on the address: no other server lists its roles.
 fn is_served(listen: SocketAddr) -> bool {
-    let ask = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect_timeout(&listen, ANSWER)?;
-        stream.set_read_timeout(Some(ANSWER))?;
+    let request_readyz = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&listen, PROCESS_TIMEOUT)?;
+        stream.set_read_timeout(Some(PROCESS_TIMEOUT))?;
         stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
         let mut answer = String::new();
-        stream.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
+        stream.take(OUTPUT_BYTES_MAX).read_to_string(&mut answer)?;
         Ok(answer)
     };
-    ask().is_ok_and(|answer| answer.contains("\"ready\":") && answer.contains("\"roles\":"))
+    request_readyz().is_ok_and(|answer| answer.contains("\"ready\":") && answer.contains("\"roles\":"))
 }

@@ -6,34 +6,34 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use kinora_domain::{AccessPolicy, Media, MediaId, MediaSettings, MediaState, NewMedia, Workspace};
-use kinora_service::{Caller, Error, Plain};
+use kinora_service::{Caller, CommitOnly, Error};
 use kinora_store::{Opener, Page, Store};
 use serde_json::json;
 
 use super::print::table;
 use super::progress::Progress;
-use super::{Problem, Session, workspace};
-use crate::place;
+use super::{CommandError, Session, workspace};
+use crate::backends;
 
-/// How often a media is looked at while it is waited for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Media a page of `list`.
+/// Interval of polling while a command waits for a media.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Media on a page of `list`.
 const PAGE: u32 = 50;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a media from an address
+    /// Create a media from a URL
     Create {
         /// The workspace
         #[arg(long, value_name = "NAME")]
         workspace: String,
-        /// Address of the video or audio
+        /// URL of the video or audio file
         #[arg(long, value_name = "URL")]
         url: String,
-        /// Shown to people
+        /// Title for people
         #[arg(long)]
         title: Option<String>,
-        /// Play it only with a playback token
+        /// Require a playback token to play it
         #[arg(long)]
         private: bool,
         /// Wait until it is ready or failed
@@ -54,23 +54,23 @@ pub(super) enum Command {
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         page: u32,
     },
-    /// Wait until a media is ready; exit code 1 when it failed
+    /// Wait until a media is ready; the exit code is 1 if it failed
     Wait {
         /// Its id
         id: String,
-        /// Give up after so many seconds
+        /// Timeout in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
         timeout: u64,
     },
-    /// Delete a media; it cannot be taken back
+    /// Delete a media; this cannot be undone
     Delete {
         /// Its id
         id: String,
     },
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
-    let store = place::open_store(&session.settings, Opener::Command).await?;
+pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
+    let store = backends::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, url, title, private, wait } => {
             let workspace = workspace::find(&store, &workspace).await?;
@@ -80,7 +80,7 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
                 media = wait_until_settled(&store, media.id, None).await?;
             }
             show::show(session, &media);
-            settled_well(&media)
+            check_ready(&media)
         }
         Command::Show { id } => {
             let media = find(&store, &id).await?;
@@ -92,31 +92,31 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
             let media = find(&store, &id).await?;
             let media = wait_until_settled(&store, media.id, Some(Duration::from_secs(timeout))).await?;
             show::show(session, &media);
-            settled_well(&media)
+            check_ready(&media)
         }
         Command::Delete { id } => {
             let media = find(&store, &id).await?;
             let caller = Caller::command_line(media.workspace);
-            match place::service(&store).delete_media(&caller, media.id, |_| true).await {
-                // Somebody else deleted it meanwhile.
+            match backends::service(&store).delete_media(&caller, media.id, |_| true).await {
+                // Another client deleted it meanwhile.
                 Ok(()) | Err(Error::MediaNotFound) => {}
                 Err(error) => return Err(error.into()),
             }
             let json = json!({"id": media.id.to_string(), "deleted": true});
-            session.print(&json, &format!("media {} is deleted", media.id));
+            session.print(&json, &format!("deleted media {}", media.id));
             Ok(())
         }
     }
 }
 
-/// Registers a media to be fetched, as `POST /on-demand` does: row, event and job in one commit.
+/// Creates a media and queues its download, as `POST /on-demand` does: row, event and job in one commit.
 pub(super) async fn create(
     store: &Store,
     workspace: &Workspace,
     url: &str,
     title: Option<String>,
     policy: AccessPolicy,
-) -> Result<Media, Problem> {
+) -> Result<Media, CommandError> {
     let settings = MediaSettings { title, ..MediaSettings::default() };
     let new = NewMedia {
         workspace: workspace.id,
@@ -128,47 +128,48 @@ pub(super) async fn create(
         tracks: Vec::new(),
     };
     let caller = Caller::command_line(workspace.id);
-    Ok(place::service(store).create_media(&caller, new, Plain).await?)
+    Ok(backends::service(store).create_media(&caller, new, CommitOnly).await?)
 }
 
-async fn find(store: &Store, id: &str) -> Result<Media, Problem> {
-    let id: MediaId = id.parse().map_err(|problem| Problem::new(format!("the id of a media {problem}")))?;
-    store.media_by_id(id).await?.ok_or_else(|| Problem::new(format!("there is no media {id}")))
+async fn find(store: &Store, id: &str) -> Result<Media, CommandError> {
+    let id: MediaId =
+        id.parse().map_err(|problem| CommandError::new(format!("the id of a media {problem}")))?;
+    store.media_by_id(id).await?.ok_or_else(|| CommandError::new(format!("there is no media {id}")))
 }
 
-/// Looks at a media until it is ready or failed.
+/// Polls a media until it is ready or failed.
 pub(super) async fn wait_until_settled(
     store: &Store,
     id: MediaId,
     timeout: Option<Duration>,
-) -> Result<Media, Problem> {
-    let progress = Progress::start("waiting for the server to begin");
+) -> Result<Media, CommandError> {
+    let progress = Progress::start("waiting for the server to start");
     let watch = async {
         loop {
             let media = store.media_by_id(id).await?;
-            let media = media.ok_or_else(|| Problem::new(format!("media {id} was deleted")))?;
+            let media = media.ok_or_else(|| CommandError::new(format!("media {id} was deleted")))?;
             match &media.state {
                 MediaState::Ready { .. } | MediaState::Failed { .. } => return Ok(media),
                 MediaState::Created => {}
-                MediaState::Downloading { .. } => progress.say("the source is being read"),
+                MediaState::Downloading { .. } => progress.say("reading the source"),
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     match timeout {
         None => watch.await,
         Some(limit) => tokio::time::timeout(limit, watch).await.unwrap_or_else(|_| {
             let waited = limit.as_secs();
-            Err(Problem::new(format!(
+            Err(CommandError::new(format!(
                 "media {id} is not ready after {waited} s; is kinora serve running on the same data?"
             )))
         }),
     }
 }
 
-pub(super) fn settled_well(media: &Media) -> Result<(), Problem> {
+pub(super) fn check_ready(media: &Media) -> Result<(), CommandError> {
     match &media.state {
-        MediaState::Failed { failure, .. } => Err(Problem::new(format!(
+        MediaState::Failed { failure, .. } => Err(CommandError::new(format!(
             "media {} failed: {} ({})",
             media.id,
             failure.message,
@@ -178,7 +179,7 @@ pub(super) fn settled_well(media: &Media) -> Result<(), Problem> {
     }
 }
 
-async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result<(), Problem> {
+async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result<(), CommandError> {
     let workspace = workspace::find(store, name).await?;
     let found =
         store.media_page(workspace.id, Page { limit: PAGE, number: page, newest_first: true }).await?;

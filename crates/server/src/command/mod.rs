@@ -1,15 +1,15 @@
-//! The command line: what may be typed, and what is printed.
+//! The command line: arguments and output.
 //!
-//! Commands open the database and the objects themselves and work beside a running server
-//! (C-42). Results go to standard output, everything else to standard error; `--json` prints one JSON value.
+//! Commands open the database and the objects themselves and run concurrently with a server (C-42). Results
+//! go to standard output, everything else to standard error; `--json` prints one JSON value.
 
 mod config;
 mod demo;
 mod doctor;
+mod error;
 mod media;
+mod permissions;
 mod print;
-mod private;
-mod problem;
 mod progress;
 mod serve;
 mod storage;
@@ -24,21 +24,21 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::settings::{Given, Settings};
+use crate::settings::{Settings, SettingsArgs};
 
+pub(crate) use error::CommandError;
 pub(crate) use print::print_problem;
-pub(crate) use problem::Problem;
 
 /// Kinora: the video and audio API that anyone can host.
 #[derive(Debug, Parser)]
 #[command(name = "kinora", version, about, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    given: Given,
-    /// File with settings [default: kinora.toml, if there is one]
+    args: SettingsArgs,
+    /// Configuration file [default: kinora.toml, if it exists]
     #[arg(long, global = true, env = "KINORA_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print one JSON value instead of text for people
+    /// Print one JSON value instead of text
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -49,41 +49,41 @@ pub(crate) struct Arguments {
 enum Command {
     /// Run the server
     Serve,
-    /// Make and list workspaces
+    /// Create and list workspaces
     #[command(subcommand)]
     Workspace(workspace::Command),
-    /// Make, list and revoke access tokens
+    /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(token::Command),
-    /// Make, list, rotate and enable webhooks
+    /// Create, list, rotate and enable webhooks
     #[command(subcommand)]
     Webhook(webhook::Command),
-    /// Make, look at, wait for and delete media
+    /// Create, show, wait for and delete media
     #[command(subcommand)]
     Media(media::Command),
-    /// Make a media of a file; stopped, the same command goes on
+    /// Create a media from a file; run the same command again to resume
     Upload(upload::Arguments),
-    /// Take in a clip, and show how to go on
+    /// Create a demo clip and print the next steps
     Demo,
-    /// Look for what keeps the server from working
+    /// Check the settings and the machine for problems
     Doctor,
-    /// Try the store of objects
+    /// Test the object store
     #[command(subcommand)]
     Storage(storage::Command),
-    /// Show the settings in force
+    /// Show the effective settings
     Config,
 }
 
-/// What every command is given.
+/// The settings and the output format of a command.
 pub(crate) struct Session {
     settings: Settings,
     is_json: bool,
 }
 
-/// Does what was typed.
-pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
-    let Arguments { given, config, json, command } = arguments;
-    let given = given.with_secret_key(std::env::var("KINORA_SECRET_KEY").ok());
+/// Runs the command.
+pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
+    let Arguments { args, config, json, command } = arguments;
+    let given = args.with_secret_key(std::env::var("KINORA_SECRET_KEY").ok());
     let settings = match command {
         Command::Serve => Settings::resolve(given, config.as_deref())?,
         _ => Settings::resolve_beside_server(given, config.as_deref())?,

@@ -1,11 +1,11 @@
-//! The only place that writes to the terminal.
+//! The only code that writes to the terminal.
 #![expect(clippy::print_stderr, reason = "commands talk to people here")]
 
 use std::io::Write as _;
 
 use serde_json::Value;
 
-use super::{Problem, Session};
+use super::{CommandError, Session};
 
 impl Session {
     /// Prints a result: its JSON, or the text for people.
@@ -14,7 +14,7 @@ impl Session {
         self.say(text);
     }
 
-    /// Prints the JSON of a result whose text was said line by line.
+    /// Prints only the JSON of a result whose text was printed line by line.
     pub(super) fn print_json(&self, json: &Value) {
         if self.is_json {
             put(&json.to_string());
@@ -30,17 +30,17 @@ impl Session {
 }
 
 fn put(text: &str) {
-    // Whoever reads may have seen enough (`| head`): that is no failure of the command.
+    // The reader may close the pipe early (`| head`): that is no failure of the command.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
-/// A line beside the result: progress, hints, warnings.
+/// Prints a line that is no part of the result: progress, hints, warnings.
 pub(super) fn note(line: &str) {
     eprintln!("{line}");
 }
 
-/// Why the command could not be done.
-pub(crate) fn print_problem(problem: &Problem) {
+/// Prints why the command failed.
+pub(crate) fn print_problem(problem: &CommandError) {
     eprintln!("kinora: {problem}");
 }
 

@@ -1,11 +1,11 @@
-//! Shows that something takes long.
+//! Progress of long operations.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A line on standard error that moves while something is waited for; nothing where nobody looks.
+/// A spinner on standard error while the command waits; nothing without a terminal.
 pub(super) struct Progress(ProgressBar);
 
 impl Progress {
@@ -28,7 +28,8 @@ impl Drop for Progress {
     }
 }
 
-/// A bar on standard error that fills as bytes go; nothing where nobody looks. Clones are the same bar.
+/// A bar on standard error that shows the transferred bytes; nothing without a terminal. Clones are the same
+/// bar.
 #[derive(Clone)]
 pub(super) struct Transfer(Arc<Bar>);
 
@@ -45,8 +46,8 @@ impl Transfer {
         Self(Arc::new(Bar(bar)))
     }
 
-    /// So many bytes are there already; what comes from now on tells the speed.
-    pub(super) fn stand_at(&self, offset: u64) {
+    /// Sets the number of bytes that are stored already; only later bytes count for the speed.
+    pub(super) fn resume_from(&self, offset: u64) {
         self.0.0.set_position(offset);
         self.0.0.reset_eta();
     }

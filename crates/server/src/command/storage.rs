@@ -6,37 +6,37 @@ use clap::Subcommand;
 use kinora_blob::{CheckOutcome, CheckedStep, check};
 use serde_json::{Value, json};
 
-use super::{Problem, Session};
-use crate::place;
+use super::{CommandError, Session};
+use crate::backends;
 use crate::system::SystemRandom;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Try all that is needed of the store of objects, beside a running server; what is written is removed
-    /// again
+    /// Test all required operations of the object store, also while a server runs; the test objects are
+    /// removed
     Check,
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<ExitCode, Problem> {
+pub(super) async fn run(session: &Session, command: Command) -> Result<ExitCode, CommandError> {
     match command {
         Command::Check => run_check(session).await,
     }
 }
 
-/// A line for each step as soon as it is over; exit code 1 when one has failed.
-async fn run_check(session: &Session) -> Result<ExitCode, Problem> {
-    let blob = place::open_blob(&session.settings).await?;
-    let place = session.settings.storage_place();
-    session.say(&format!("checking {place}"));
+/// Prints a line for each step as soon as it ends; exit code 1 when one has failed.
+async fn run_check(session: &Session) -> Result<ExitCode, CommandError> {
+    let blob = backends::open_blob(&session.settings).await?;
+    let location = session.settings.storage_location();
+    session.say(&format!("checking {location}"));
     let steps = check(&blob, &SystemRandom, |step| session.say(&line(step))).await;
     let is_well = steps.iter().all(|step| step.outcome == CheckOutcome::Passed);
     session.say(if is_well {
-        "the store does all that is needed"
+        "the store supports all required operations"
     } else {
-        "the store cannot be used as it is"
+        "the store does not support all required operations"
     });
     session.print_json(&json!({
-        "storage": place,
+        "storage": location,
         "ok": is_well,
         "steps": steps.iter().map(view).collect::<Vec<_>>(),
     }));
@@ -50,7 +50,7 @@ fn line(step: &CheckedStep) -> String {
         CheckOutcome::Failed { problem, remedy } => {
             format!("NO  {name:<18} {problem}\n    {remedy}")
         }
-        CheckOutcome::NotTried => format!("--  {name:<18} not tried: it builds on a step that failed"),
+        CheckOutcome::NotTried => format!("--  {name:<18} not tested: it depends on a step that failed"),
     }
 }
 

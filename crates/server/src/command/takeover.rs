@@ -4,28 +4,28 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// A killed server is gone at once, but a program it was just starting holds its lock and its address until
-/// that program runs: milliseconds, more on a busy machine.
-const FREE_WITHIN: Duration = Duration::from_secs(5);
-/// Each try at the lock of a database is a connection.
-const TRY_EVERY: Duration = Duration::from_millis(100);
+/// A killed server ends at once. A program that it was just starting still has its lock and its address
+/// until that program runs: milliseconds, more on a busy machine.
+const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(5);
+/// Each attempt at the lock of a database is a connection.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Takes what another server holds, and tries again for 5 s while `is_held` says so of the error. Returns the
-/// last error.
+/// Takes a resource that another server holds, and retries for 5 s while `is_in_use` is true for the error.
+/// Returns the last error.
 pub(super) async fn take_over<T, E: std::fmt::Display>(
-    is_held: impl Fn(&E) -> bool,
+    is_in_use: impl Fn(&E) -> bool,
     mut take: impl AsyncFnMut() -> Result<T, E>,
 ) -> Result<T, E> {
     let begin = Instant::now();
-    let mut is_told = false;
+    let mut is_warned = false;
     loop {
         match take().await {
-            Err(error) if is_held(&error) && begin.elapsed() < FREE_WITHIN => {
-                if !is_told {
-                    tracing::warn!("{error}; trying again for 5 s");
-                    is_told = true;
+            Err(error) if is_in_use(&error) && begin.elapsed() < TAKEOVER_TIMEOUT => {
+                if !is_warned {
+                    tracing::warn!("{error}; retrying for 5 s");
+                    is_warned = true;
                 }
-                sleep(TRY_EVERY).await;
+                sleep(RETRY_INTERVAL).await;
             }
             result => return result,
         }
@@ -38,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails so many times with this error. Returns the result and how often it was tried.
+    /// Fails `failures` times with this error. Returns the result and the number of attempts.
     async fn after(failures: u32, error: &'static str) -> (Result<u32, &'static str>, u32) {
         let tried = Cell::new(0);
         let take = async || {
@@ -49,16 +49,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_held_for_a_moment_is_taken() {
+    async fn takeover_succeeds_once_lock_is_free() {
         assert_eq!(after(0, "held").await, (Ok(1), 1));
         assert_eq!(after(50, "held").await, (Ok(51), 51));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_stays_held_is_refused_after_five_seconds_and_other_errors_at_once() {
+    async fn takeover_times_out_after_five_seconds() {
         let begin = Instant::now();
         assert_eq!(after(u32::MAX, "held").await, (Err("held"), 51));
-        assert_eq!(begin.elapsed(), FREE_WITHIN);
+        assert_eq!(begin.elapsed(), TAKEOVER_TIMEOUT);
         assert_eq!(after(1, "broken").await, (Err("broken"), 1));
     }
 }

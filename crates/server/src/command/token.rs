@@ -10,29 +10,29 @@ use kinora_store::{Opener, Store};
 use serde_json::json;
 
 use super::print::table;
-use super::{Problem, Session, workspace};
-use crate::place;
+use super::{CommandError, Session, workspace};
+use crate::backends;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make an access token; its secret is shown this once
+    /// Create an access token; its secret is shown only once
     Create {
-        /// The workspace it opens
+        /// The workspace
         #[arg(long, value_name = "NAME")]
         workspace: String,
-        /// What it may do there
+        /// The permission
         #[arg(long)]
-        permission: Wanted,
+        permission: PermissionArg,
     },
     /// List the access tokens
     List {
-        /// Only those of this workspace
+        /// List only this workspace
         #[arg(long, value_name = "NAME")]
         workspace: Option<String>,
     },
-    /// Sign a playback token, for trials
+    /// Sign a playback token for trials
     Sign(sign::Arguments),
-    /// Refuse an access token from now on
+    /// Revoke an access token
     Revoke {
         /// Its id
         id: String,
@@ -40,24 +40,24 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Wanted {
-    /// Everything in its workspace
+pub(super) enum PermissionArg {
+    /// Read and write in its workspace
     ReadWrite,
-    /// Only GET
+    /// Only GET requests
     ReadOnly,
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
+pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
     let command = match command {
         Command::Sign(arguments) => return sign::run(session, arguments).await,
         command => command,
     };
-    let store = place::open_store(&session.settings, Opener::Command).await?;
+    let store = backends::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, permission } => {
             let permission = match permission {
-                Wanted::ReadWrite => Permission::ReadWrite,
-                Wanted::ReadOnly => Permission::ReadOnly,
+                PermissionArg::ReadWrite => Permission::ReadWrite,
+                PermissionArg::ReadOnly => Permission::ReadOnly,
             };
             let workspace = workspace::find(&store, &workspace).await?;
             let (token, secret) = create(&store, &workspace, permission).await?;
@@ -68,8 +68,8 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
                 "workspace": workspace::view(&workspace),
             });
             let text = format!(
-                "access token id  {}\nsecret key       {}\n\nThe secret key is not kept and cannot be shown again.\n\
-                 Try it: curl -u {}:{} {}/v1/on-demand",
+                "access token id  {}\nsecret key       {}\n\nThe secret key is not stored and cannot be shown \
+                    again.\nTry it: curl -u {}:{} {}/v1/on-demand",
                 token.id,
                 secret.reveal(),
                 token.id,
@@ -82,39 +82,39 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
         Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
         Command::Revoke { id } => {
             let id: AccessTokenId =
-                id.parse().map_err(|problem| Problem::new(format!("the id of a token {problem}")))?;
+                id.parse().map_err(|problem| CommandError::new(format!("the id of a token {problem}")))?;
             revoke(&store, id).await?;
             session.print(
                 &json!({"id": id.to_string(), "revoked": true}),
-                &format!("access token {id} is revoked"),
+                &format!("revoked access token {id}"),
             );
         }
     }
     Ok(())
 }
 
-/// Makes a token; the secret exists only in the answer.
+/// Makes a token; the secret exists only in the result.
 pub(super) async fn create(
     store: &Store,
     workspace: &Workspace,
     permission: Permission,
-) -> Result<(AccessToken, Secret), Problem> {
+) -> Result<(AccessToken, Secret), CommandError> {
     let caller = Caller::command_line(workspace.id);
-    Ok(place::service(store).create_access_token(&caller, permission).await?)
+    Ok(backends::service(store).create_access_token(&caller, permission).await?)
 }
 
-/// Revokes the token of that id, whatever its workspace.
-async fn revoke(store: &Store, id: AccessTokenId) -> Result<(), Problem> {
-    let unknown = || Problem::new(format!("there is no access token {id} that is in force"));
+/// Revokes the token of that id, in any workspace.
+async fn revoke(store: &Store, id: AccessTokenId) -> Result<(), CommandError> {
+    let unknown = || CommandError::new(format!("there is no active access token {id}"));
     let token = store.access_token(id).await?.ok_or_else(unknown)?;
     let caller = Caller::command_line(token.workspace);
-    match place::service(store).revoke_access_token(&caller, id).await {
+    match backends::service(store).revoke_access_token(&caller, id).await {
         Err(Error::AccessTokenNotFound) => Err(unknown()),
         revoked => Ok(revoked?),
     }
 }
 
-async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), Problem> {
+async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), CommandError> {
     let only = match name {
         Some(name) => Some(workspace::find(store, name).await?.id),
         None => None,

@@ -1,10 +1,10 @@
-//! `kinora upload`: a file of this machine becomes a media.
+//! `kinora upload`: makes a media of a local file.
 //!
-//! As every command it works on database and objects itself, so a file is kept as fast as the disk writes,
-//! and with no server at all. Whoever has only an address sends the file there with any client
+//! Like every command it uses the database and the objects directly. So a file is stored as fast as the disk
+//! writes, and without any server. With only an address, any HTTP client can send the file there
 //! (`docs/uploads.md`).
 
-mod memory;
+mod resume;
 
 use std::io;
 use std::path::PathBuf;
@@ -16,26 +16,25 @@ use clap::Args;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use kinora_domain::{AccessPolicy, CorsOrigin, MediaId, MediaSettings, NewUpload, Upload};
-use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, ScanTurns, Standing};
-use kinora_service::{Caller, Plain};
+use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, ScanLimits, StallLimit, UploadProgress};
+use kinora_service::{Caller, CommitOnly};
 use kinora_store::{Opener, Store, WorkerId};
 use serde_json::json;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
 
-use super::media::{settled_well, show, wait_until_settled};
+use super::media::{check_ready, show, wait_until_settled};
 use super::print::note;
 use super::progress::Transfer;
-use super::{Problem, Session, workspace};
-use crate::place;
+use super::{CommandError, Session, workspace};
+use crate::backends;
 use crate::system::{SystemClock, SystemRandom};
-use memory::Memory;
+use resume::ResumeState;
 
 /// Bytes of one read of the file.
 const READ: usize = 256 << 10;
-/// How often it is tried again while another process holds the upload, or a part does not answer; a pause
-/// each.
+/// Retries while another process receives the upload, or a component does not respond; a pause before each.
 const TRIES: u32 = 30;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -46,10 +45,10 @@ pub(super) struct Arguments {
     /// The workspace
     #[arg(long, value_name = "NAME")]
     workspace: String,
-    /// Shown to people [default: the name of the file]
+    /// Title for people [default: the name of the file]
     #[arg(long)]
     title: Option<String>,
-    /// Play it only with a playback token
+    /// Require a playback token to play it
     #[arg(long)]
     private: bool,
     /// Wait until it is ready or failed
@@ -57,49 +56,49 @@ pub(super) struct Arguments {
     wait: bool,
 }
 
-pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), Problem> {
+pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), CommandError> {
     let source = Source::open(&arguments.file).await?;
-    let store = place::open_store(&session.settings, Opener::Command).await?;
+    let store = backends::open_store(&session.settings, Opener::Command).await?;
     let workspace = workspace::find(&store, &arguments.workspace).await?;
     let intake = Intake::new(IntakeOptions {
         store: store.clone(),
-        blob: place::open_blob(&session.settings).await?,
+        blob: backends::open_blob(&session.settings).await?,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         worker: WorkerId::new(&SystemRandom),
         public_url: session.settings.public_url.as_str().into(),
-        pace_min: PaceMin::default(),
-        scans: ScanTurns::new(std::env::temp_dir().into()),
+        stall_limit: StallLimit::default(),
+        scans: ScanLimits::new(std::env::temp_dir().into()),
     });
-    let memory = Memory::of(workspace.id, &source);
-    let id = match memory.recall(&store).await? {
+    let memory = ResumeState::of(workspace.id, &source);
+    let id = match memory.load(&store).await? {
         Some(id) => id,
         None => register(&store, workspace.id, &arguments, &source).await?,
     };
-    memory.remember(id);
+    memory.save(id);
     let sent = tokio::select! {
         sent = send(&intake, id, &source) => sent,
         _ = tokio::signal::ctrl_c() => {
-            Err(Problem::new("stopped; type the same command again to go on where it was"))
+            Err(CommandError::new("stopped; run the same command again to resume"))
         }
     };
     match &sent {
         Err(_) if !is_over(&store, id).await => {}
-        _ => memory.forget(),
+        _ => memory.delete(),
     }
     sent?;
     if !arguments.wait {
         let how = format!("kinora media wait {id}");
         let json = json!({"id": id.to_string(), "status": "completed"});
-        session.print(&json, &format!("media {id}: the file is here; wait until it plays with {how}"));
+        session.print(&json, &format!("media {id}: the file is uploaded; wait until it plays with {how}"));
         return Ok(());
     }
     let media = wait_until_settled(&store, id, None).await?;
     show::show(session, &media);
-    settled_well(&media)
+    check_ready(&media)
 }
 
-/// A file that is about to be sent.
+/// A file to send.
 struct Source {
     path: PathBuf,
     len: u64,
@@ -107,21 +106,21 @@ struct Source {
 }
 
 impl Source {
-    async fn open(path: &std::path::Path) -> Result<Self, Problem> {
+    async fn open(path: &std::path::Path) -> Result<Self, CommandError> {
         let unreadable =
-            |error: io::Error| Problem::with_cause(format!("cannot read {}", path.display()), error);
+            |error: io::Error| CommandError::with_cause(format!("cannot read {}", path.display()), error);
         let path = tokio::fs::canonicalize(path).await.map_err(unreadable)?;
-        let facts = tokio::fs::metadata(&path).await.map_err(unreadable)?;
-        if !facts.is_file() {
-            return Err(Problem::new(format!("{} is no file", path.display())));
+        let metadata = tokio::fs::metadata(&path).await.map_err(unreadable)?;
+        if !metadata.is_file() {
+            return Err(CommandError::new(format!("{} is not a file", path.display())));
         }
-        if facts.len() == 0 {
-            return Err(Problem::new(format!("{} is empty", path.display())));
+        if metadata.len() == 0 {
+            return Err(CommandError::new(format!("{} is empty", path.display())));
         }
-        Ok(Self { len: facts.len(), modified: facts.modified(), path })
+        Ok(Self { len: metadata.len(), modified: metadata.modified(), path })
     }
 
-    /// Its bytes from there on, told to the bar as they go.
+    /// Its bytes from `start` on; the bar counts them.
     async fn bytes(&self, start: u64, bar: &Transfer) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
         let mut file = File::open(&self.path).await?;
         file.seek(io::SeekFrom::Start(start)).await?;
@@ -142,7 +141,7 @@ async fn register(
     workspace: kinora_domain::WorkspaceId,
     arguments: &Arguments,
     source: &Source,
-) -> Result<MediaId, Problem> {
+) -> Result<MediaId, CommandError> {
     let title = arguments.title.clone().unwrap_or_else(|| source.name());
     let new = NewUpload {
         workspace,
@@ -156,20 +155,20 @@ async fn register(
         size_max: None,
     };
     let caller = Caller::command_line(workspace);
-    let upload = place::service(store).create_upload(&caller, new, Plain).await?;
+    let upload = backends::service(store).create_upload(&caller, new, CommitOnly).await?;
     Ok(upload.id)
 }
 
-/// Sends what is not kept yet.
-async fn send(intake: &Intake, id: MediaId, source: &Source) -> Result<Standing, Problem> {
+/// Sends the bytes that are not stored yet.
+async fn send(intake: &Intake, id: MediaId, source: &Source) -> Result<UploadProgress, CommandError> {
     let bar = Transfer::start(source.len);
     let mut tries = 0;
     loop {
         match send_rest(intake, id, source, &bar).await {
-            Ok(standing) => return Ok(standing),
-            Err(error) if tries < TRIES && may_end_well(&error) => {
+            Ok(progress) => return Ok(progress),
+            Err(error) if tries < TRIES && is_retryable(&error) => {
                 tries += 1;
-                bar.say(&format!("{error}; trying again"));
+                bar.say(&format!("{error}; retrying"));
                 tokio::time::sleep(PAUSE).await;
             }
             Err(error) => return Err(explain(error, source)),
@@ -182,19 +181,19 @@ async fn send_rest(
     id: MediaId,
     source: &Source,
     bar: &Transfer,
-) -> Result<Standing, IntakeError> {
-    let standing = intake.standing(id).await?;
-    if standing.is_complete() {
-        return Ok(standing);
+) -> Result<UploadProgress, IntakeError> {
+    let progress = intake.progress(id).await?;
+    if progress.is_complete() {
+        return Ok(progress);
     }
-    if standing.upload.is_settled() {
-        return Err(IntakeError::Ended(Box::new(standing.upload)));
+    if progress.upload.is_settled() {
+        return Err(IntakeError::Ended(Box::new(progress.upload)));
     }
-    bar.stand_at(standing.offset);
-    if standing.offset > 0 {
-        note(&format!("going on: {} of {} bytes are here", standing.offset, source.len));
+    bar.resume_from(progress.offset);
+    if progress.offset > 0 {
+        note(&format!("resuming: {} of {} bytes are stored", progress.offset, source.len));
     }
-    let start = standing.offset.min(source.len);
+    let start = progress.offset.min(source.len);
     let body = source.bytes(start, bar).await.map_err(|error| IntakeError::Internal(Box::new(error)))?;
     let append = Append {
         start,
@@ -208,32 +207,33 @@ async fn send_rest(
     intake.receive(id, append).await
 }
 
-/// Whether the same may succeed in a moment.
-fn may_end_well(error: &IntakeError) -> bool {
-    matches!(error, IntakeError::Busy | IntakeError::Away(_) | IntakeError::Interrupted { .. })
+/// Whether a retry may succeed.
+fn is_retryable(error: &IntakeError) -> bool {
+    matches!(error, IntakeError::Busy | IntakeError::Unavailable(_) | IntakeError::Interrupted { .. })
 }
 
-fn explain(error: IntakeError, source: &Source) -> Problem {
+fn explain(error: IntakeError, source: &Source) -> CommandError {
     let file = source.path.display();
     match error {
-        IntakeError::Hopeless(failure) => Problem::new(format!(
+        IntakeError::Rejected(failure) => CommandError::new(format!(
             "{file} cannot become a media: {} ({})",
             failure.message,
             failure.code.as_str()
         )),
-        IntakeError::Full { .. } => Problem::new(format!(
-            "the disk is full; what was sent of {file} is kept: make room and type the same command again"
+        IntakeError::DiskFull { .. } => CommandError::new(format!(
+            "the disk is full; the bytes of {file} sent so far are stored; free disk space and run the same command again"
         )),
-        IntakeError::Broken { .. } => {
-            Problem::new(format!("{file} became shorter while it was read; upload it once it is whole"))
-        }
-        other => {
-            Problem::with_cause(format!("{file} could not be uploaded; type the same command again"), other)
-        }
+        IntakeError::Incomplete { .. } => CommandError::new(format!(
+            "{file} became shorter while it was read; upload it once it is complete"
+        )),
+        other => CommandError::with_cause(
+            format!("{file} could not be uploaded; run the same command again"),
+            other,
+        ),
     }
 }
 
-/// Whether an upload has ended, so that nobody goes on with it.
+/// Whether an upload has ended, so that it cannot be resumed.
 async fn is_over(store: &Store, id: MediaId) -> bool {
     match store.upload_by_id(id).await {
         Ok(Some(upload)) => upload.is_settled(),
@@ -242,7 +242,7 @@ async fn is_over(store: &Store, id: MediaId) -> bool {
     }
 }
 
-/// Says once that nothing can be remembered.
-fn note_forgetful(path: &std::path::Path, error: &io::Error) {
+/// Notes that an interrupted upload could not be resumed.
+fn warn_not_resumable(path: &std::path::Path, error: &io::Error) {
     note(&format!("an interrupted upload could not be resumed: cannot write {}: {error}", path.display()));
 }

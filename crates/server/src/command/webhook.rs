@@ -4,70 +4,70 @@ use clap::Subcommand;
 use kinora_domain::{
     Clock as _, ROTATION_GRACE_DEFAULT_S, Timestamp, Webhook, WebhookId, WebhookState, Workspace,
 };
-use kinora_service::{Caller, Error, Plain};
+use kinora_service::{Caller, CommitOnly, Error};
 use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
 
 use super::print::table;
-use super::{Problem, Session, workspace};
-use crate::place;
+use super::{CommandError, Session, workspace};
+use crate::backends;
 use crate::system::SystemClock;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Tell an address every event of a workspace
+    /// Post every event of a workspace to a URL
     Create {
         /// The workspace
         #[arg(long, value_name = "NAME")]
         workspace: String,
-        /// Where events are posted
+        /// URL to post events to
         #[arg(long, value_name = "URL")]
         url: String,
     },
-    /// List the webhooks, with their state and why
+    /// List the webhooks with their state and its reason
     List {
-        /// Only those of this workspace
+        /// List only this workspace
         #[arg(long, value_name = "NAME")]
         workspace: Option<String>,
     },
-    /// Give a webhook a new secret, which signs at once
+    /// Create a new secret for a webhook, which signs at once
     Rotate {
         /// Its id
         id: String,
-        /// How long the old secret goes on signing webhook-signature beside the new one, in seconds
+        /// Seconds for which the old secret also signs webhook-signature
         #[arg(long, value_name = "SECONDS", default_value_t = ROTATION_GRACE_DEFAULT_S as u32)]
         grace: u32,
     },
-    /// Let events go out again, the pending ones first
+    /// Resume deliveries, pending events first
     Enable {
         /// Its id
         id: String,
     },
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
-    let store = place::open_store(&session.settings, Opener::Command).await?;
+pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
+    let store = backends::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, url } => {
             let workspace = workspace::find(&store, &workspace).await?;
             let caller = Caller::command_line(workspace.id);
-            let webhook = place::service(&store).create_webhook(&caller, url, Plain).await?;
+            let webhook = backends::service(&store).create_webhook(&caller, url, CommitOnly).await?;
             print_secret(session, &webhook, &workspace);
         }
         Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
         Command::Rotate { id, grace } => {
             let (id, workspace) = find(&store, &id).await?;
             let caller = Caller::command_line(workspace.id);
-            let rotated = place::service(&store).rotate_webhook(&caller, id, grace).await;
+            let rotated = backends::service(&store).rotate_webhook_secret(&caller, id, grace).await;
             let webhook = rotated.map_err(|error| explain(error, id))?;
             print_secret(session, &webhook, &workspace);
         }
         Command::Enable { id } => {
             let (id, workspace) = find(&store, &id).await?;
             let caller = Caller::command_line(workspace.id);
-            let enabled = place::service(&store).enable_webhook(&caller, id).await;
+            let enabled = backends::service(&store).enable_webhook(&caller, id).await;
             let webhook = enabled.map_err(|error| explain(error, id))?;
-            let text = format!("webhook {} is enabled; pending events go out now", webhook.id);
+            let text = format!("enabled webhook {}; pending events are delivered now", webhook.id);
             session.print(&view(&webhook, &workspace.name, SystemClock.now()), &text);
         }
     }
@@ -93,23 +93,23 @@ fn print_secret(session: &Session, webhook: &Webhook, workspace: &Workspace) {
 }
 
 /// The webhook of that id, and its workspace.
-async fn find(store: &Store, id: &str) -> Result<(WebhookId, Workspace), Problem> {
+async fn find(store: &Store, id: &str) -> Result<(WebhookId, Workspace), CommandError> {
     let id: WebhookId =
-        id.parse().map_err(|problem| Problem::new(format!("the id of a webhook {problem}")))?;
+        id.parse().map_err(|problem| CommandError::new(format!("the id of a webhook {problem}")))?;
     let webhook = store.webhook(id).await?.ok_or_else(|| explain(Error::WebhookNotFound, id))?;
     let workspace = store.workspace(webhook.workspace).await?;
-    let workspace = workspace.ok_or_else(|| Problem::new("the workspace of the webhook is gone"))?;
+    let workspace = workspace.ok_or_else(|| CommandError::new("the workspace of the webhook is gone"))?;
     Ok((id, workspace))
 }
 
-fn explain(error: Error, id: WebhookId) -> Problem {
+fn explain(error: Error, id: WebhookId) -> CommandError {
     match error {
-        Error::WebhookNotFound => Problem::new(format!("there is no webhook {id}")),
+        Error::WebhookNotFound => CommandError::new(format!("there is no webhook {id}")),
         other => other.into(),
     }
 }
 
-async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), Problem> {
+async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), CommandError> {
     let only = match name {
         Some(name) => Some(workspace::find(store, name).await?.id),
         None => None,

@@ -7,12 +7,12 @@ use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
 
 use super::print::table;
-use super::{Problem, Session};
-use crate::place;
+use super::{CommandError, Session};
+use crate::backends;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a workspace
+    /// Create a workspace
     Create {
         /// Its name
         name: String,
@@ -21,12 +21,13 @@ pub(super) enum Command {
     List,
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
-    let store = place::open_store(&session.settings, Opener::Command).await?;
+pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
+    let store = backends::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { name } => {
             let workspace = create(&store, &name).await?;
-            session.print(&view(&workspace), &format!("workspace {} is {}", workspace.name, workspace.id));
+            session
+                .print(&view(&workspace), &format!("workspace {} has id {}", workspace.name, workspace.id));
         }
         Command::List => {
             let workspaces = store.workspaces().await?;
@@ -40,32 +41,34 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
     Ok(())
 }
 
-/// Makes a workspace; a name that is taken is a problem.
-async fn create(store: &Store, name: &str) -> Result<Workspace, Problem> {
-    match place::service(store).create_workspace(name).await {
-        Err(Error::WorkspaceTaken) => Err(Problem::new(format!("there is a workspace {name} already"))),
+/// Makes a workspace; an existing name is an error.
+async fn create(store: &Store, name: &str) -> Result<Workspace, CommandError> {
+    match backends::service(store).create_workspace(name).await {
+        Err(Error::WorkspaceNameTaken) => {
+            Err(CommandError::new(format!("a workspace {name} already exists; choose another name")))
+        }
         created => Ok(created?),
     }
 }
 
 /// The workspace of that name, made if there is none.
-pub(super) async fn find_or_create(store: &Store, name: &str) -> Result<Workspace, Problem> {
+pub(super) async fn find_or_create(store: &Store, name: &str) -> Result<Workspace, CommandError> {
     match store.workspace_by_name(name).await? {
         Some(workspace) => Ok(workspace),
         None => create(store, name).await,
     }
 }
 
-/// The workspace of that name, or what there is instead.
-pub(super) async fn find(store: &Store, name: &str) -> Result<Workspace, Problem> {
+/// The workspace of that name, or an error that lists the existing ones.
+pub(super) async fn find(store: &Store, name: &str) -> Result<Workspace, CommandError> {
     if let Some(workspace) = store.workspace_by_name(name).await? {
         return Ok(workspace);
     }
     let names: Vec<_> = store.workspaces().await?.into_iter().map(|workspace| workspace.name).collect();
-    Err(Problem::new(format!("there is no workspace {name}; there are {}", names.join(", "))))
+    Err(CommandError::new(format!("there is no workspace {name}; there are {}", names.join(", "))))
 }
 
-/// A workspace as it is printed inside other things.
+/// A workspace as part of other output.
 pub(super) fn view(workspace: &Workspace) -> Value {
     json!({"id": workspace.id.to_string(), "name": workspace.name})
 }

@@ -1,22 +1,21 @@
-//! Where log lines go and how they look.
+//! Destination and format of log lines.
 
-mod lines;
+mod buffer;
 
 use tracing_subscriber::EnvFilter;
 
 use crate::settings::{LogFormat, Settings};
-use lines::{End, Lines};
+use buffer::{LogBuffer, LogGuard};
 
-/// Holds the log of the process; what waits is written when it is dropped.
-pub(crate) type Log = End<std::io::Stderr>;
+/// The log of the process; the drop writes the waiting lines.
+pub(crate) type Log = LogGuard<std::io::Stderr>;
 
-/// Writes log lines to standard error from now on (D-0091). An error means that there is no thread for
-/// it.
+/// Starts to write log lines to standard error (D-0091). Fails when no thread can be started.
 pub(crate) fn start(settings: &Settings) -> std::io::Result<Log> {
     let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
-    let (lines, end) = Lines::start(std::io::stderr())?;
+    let (lines, end) = LogBuffer::start(std::io::stderr())?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
-    // Only the first one in a process counts; tests may start several servers.
+    // Only the first subscriber in a process counts; tests may start several servers.
     let _ = match settings.log_format {
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
         LogFormat::Text => {

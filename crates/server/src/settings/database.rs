@@ -1,29 +1,30 @@
-//! The address of a PostgreSQL.
+//! The URL of a PostgreSQL database.
 
 use std::fmt;
 
 use url::Url;
 
-use crate::command::Problem;
+use crate::command::CommandError;
 
-/// Where a PostgreSQL is and how it lets us in. Shown, its password is hidden.
+/// Address and credentials of a PostgreSQL. Its password is hidden in output.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(Url);
 
-/// What stands in place of a password.
+/// The text that replaces a password.
 const HIDDEN: &str = "hidden";
 
 impl DatabaseUrl {
-    /// Reads `postgres://user:password@host:5432/name`; anything else is refused without repeating it, for it
-    /// may hold a password.
-    pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
-        let wrong = || Problem::new("--database-url must look like postgres://user:password@host:5432/name");
+    /// Parses `postgres://user:password@host:5432/name`. The error does not repeat the text, because it may
+    /// contain a password.
+    pub(crate) fn parse(text: &str) -> Result<Self, CommandError> {
+        let wrong =
+            || CommandError::new("--database-url must look like postgres://user:password@host:5432/name");
         let url = Url::parse(text).map_err(|_| wrong())?;
         let is_postgres = matches!(url.scheme(), "postgres" | "postgresql");
         if is_postgres && !url.cannot_be_a_base() { Ok(Self(url)) } else { Err(wrong()) }
     }
 
-    /// The whole address, for whoever connects.
+    /// The whole address with its password, for connections.
     pub fn reveal(&self) -> &str {
         self.0.as_str()
     }
@@ -35,7 +36,7 @@ impl fmt::Display for DatabaseUrl {
         if shown.password().is_some() && shown.set_password(Some(HIDDEN)).is_err() {
             return f.write_str("postgres://(hidden)");
         }
-        // libpq's other way to give one.
+        // libpq also accepts a password in the query.
         if shown.query_pairs().any(|(name, _)| name == "password") {
             let pairs: Vec<_> = self.0.query_pairs().into_owned().collect();
             let mut query = shown.query_pairs_mut();
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn another_database_is_refused_and_not_repeated() {
+    fn unsupported_database_url_is_rejected_without_echo() {
         for text in [
             "mysql://me:geheim@db/kinora",
             "me:geheim@db",

@@ -2,31 +2,31 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Given;
-use crate::command::Problem;
+use super::SettingsArgs;
+use crate::command::CommandError;
 
-/// The file that is read when there is one and none was named.
+/// The file that is read by default, if it exists.
 const FILE: &str = "kinora.toml";
 /// A configuration file has some lines.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What the file sets, and which file it was.
-pub(super) fn read_file(named: Option<&Path>) -> Result<(Given, Option<PathBuf>), Problem> {
+/// The settings of the file, and its path.
+pub(super) fn read_file(named: Option<&Path>) -> Result<(SettingsArgs, Option<PathBuf>), CommandError> {
     let path = named.unwrap_or(Path::new(FILE));
     if named.is_none() && !path.exists() {
-        return Ok((Given::default(), None));
+        return Ok((SettingsArgs::default(), None));
     }
     let shown = path.display();
     let size = std::fs::metadata(path)
-        .map_err(|error| Problem::with_cause(format!("cannot read {shown}"), error))?;
+        .map_err(|error| CommandError::with_cause(format!("cannot read {shown}"), error))?;
     if size.len() > FILE_BYTES_MAX {
-        return Err(Problem::new(format!(
-            "{shown} is larger than a configuration file may be ({FILE_BYTES_MAX} bytes)"
+        return Err(CommandError::new(format!(
+            "{shown} is larger than {FILE_BYTES_MAX} bytes, the limit of a configuration file"
         )));
     }
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Problem::with_cause(format!("cannot read {shown}"), error))?;
-    let given = toml::from_str(&text)
-        .map_err(|error| Problem::new(format!("{shown} is not a valid configuration: {error}")))?;
-    Ok((given, Some(path.to_owned())))
+        .map_err(|error| CommandError::with_cause(format!("cannot read {shown}"), error))?;
+    let args = toml::from_str(&text)
+        .map_err(|error| CommandError::new(format!("{shown} is not a valid configuration: {error}")))?;
+    Ok((args, Some(path.to_owned())))
 }

@@ -1,28 +1,28 @@
-//! What a process does.
+//! The roles of a process.
 
 use clap::ValueEnum;
 use kinora_web::roles::Roles;
 use serde::Deserialize;
 
-use crate::command::Problem;
+use crate::command::CommandError;
 
 /// One role, as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Role {
-    /// Answers the JSON API
+    /// Serves the JSON API
     Api,
-    /// Answers players: manifests, segments, pictures, pages
+    /// Serves players: manifests, segments, images, pages
     Delivery,
-    /// Runs jobs: downloads, deliveries of events, sweeps
+    /// Runs jobs: downloads, event deliveries, sweeps
     Worker,
 }
 
-/// All that are listed; every one when nothing is said.
-pub(super) fn roles(listed: Option<Vec<Role>>) -> Result<Roles, Problem> {
+/// The listed roles; all of them for `None`. An empty list is an error.
+pub(super) fn roles(listed: Option<Vec<Role>>) -> Result<Roles, CommandError> {
     let Some(listed) = listed else { return Ok(Roles::ALL) };
     if listed.is_empty() {
-        return Err(Problem::new("role must name at least one of api, delivery, worker"));
+        return Err(CommandError::new("role must name at least one of api, delivery, worker"));
     }
     let has = |role| listed.contains(&role);
     Ok(Roles { api: has(Role::Api), delivery: has(Role::Delivery), worker: has(Role::Worker) })

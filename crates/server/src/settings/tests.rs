@@ -1,21 +1,22 @@
 use super::*;
 
 #[test]
-fn addresses_in_answers_come_from_the_settings() {
-    let resolve = |given| Settings::resolve(given, None).unwrap();
-    let settings = resolve(Given::default());
+fn base_urls_default_to_listen_address_and_public_url() {
+    let resolve = |args| Settings::resolve(args, None).unwrap();
+    let settings = resolve(SettingsArgs::default());
     assert_eq!(settings.public_url, "http://127.0.0.1:8080");
     assert_eq!(settings.stream_url, settings.public_url);
     assert!(settings.warnings.is_empty());
 
-    let settings = resolve(Given { listen: Some("0.0.0.0:9000".parse().unwrap()), ..Given::default() });
+    let settings =
+        resolve(SettingsArgs { listen: Some("0.0.0.0:9000".parse().unwrap()), ..SettingsArgs::default() });
     assert_eq!(settings.public_url, "http://127.0.0.1:9000");
     assert_eq!(settings.warnings.len(), 1);
 
-    let given = Given {
+    let given = SettingsArgs {
         public_url: Some("https://video.example.com/".into()),
         images_url: Some("https://images.example.com".into()),
-        ..Given::default()
+        ..SettingsArgs::default()
     };
     let settings = resolve(given);
     assert_eq!(settings.stream_url, "https://video.example.com");
@@ -24,36 +25,40 @@ fn addresses_in_answers_come_from_the_settings() {
 }
 
 #[test]
-fn a_command_takes_the_addresses_of_the_server_it_works_beside() {
+fn command_uses_the_urls_of_the_running_server() {
     let folder = tempfile::tempdir().unwrap();
-    let beside = |given: Given| {
-        let given = Given { data_dir: Some(folder.path().to_owned()), ..given };
-        Settings::resolve_beside_server(given, None).unwrap().public_url
+    let beside = |args: SettingsArgs| {
+        let args = SettingsArgs { data_dir: Some(folder.path().to_owned()), ..args };
+        Settings::resolve_beside_server(args, None).unwrap().public_url
     };
-    assert_eq!(beside(Given::default()), "http://127.0.0.1:8080", "no server has run there");
+    assert_eq!(beside(SettingsArgs::default()), "http://127.0.0.1:8080", "no server has run there");
     let served = Settings::for_folder(folder.path().to_owned(), "127.0.0.1:9999".parse().unwrap());
-    ServedAddresses::of(&served).write(folder.path()).unwrap();
-    assert_eq!(beside(Given::default()), "http://127.0.0.1:9999");
+    ServedUrls::of(&served).write(folder.path()).unwrap();
+    assert_eq!(beside(SettingsArgs::default()), "http://127.0.0.1:9999");
     let listen = Some("127.0.0.1:7777".parse().unwrap());
-    assert_eq!(beside(Given { listen, ..Given::default() }), "http://127.0.0.1:7777", "what is said counts");
+    assert_eq!(
+        beside(SettingsArgs { listen, ..SettingsArgs::default() }),
+        "http://127.0.0.1:7777",
+        "what is said counts"
+    );
 }
 
 #[test]
-fn a_base_that_is_none_is_refused_with_its_name() {
+fn invalid_base_url_is_rejected_by_name() {
     for text in
         ["video.example.com", "ftp://a.example", "https://a.example/?q", "https://me:pw@a.example", ""]
     {
-        let given = Given { public_url: Some(text.into()), ..Given::default() };
-        let problem = Settings::resolve(given, None).unwrap_err();
-        assert!(problem.to_string().contains("--public-url must be an address"), "{text}: {problem}");
+        let args = SettingsArgs { public_url: Some(text.into()), ..SettingsArgs::default() };
+        let problem = Settings::resolve(args, None).unwrap_err();
+        assert!(problem.to_string().contains("--public-url must be a URL"), "{text}: {problem}");
     }
 }
 
 #[test]
-fn a_rate_limit_is_none_or_one_that_can_be_kept() {
+fn invalid_rate_limit_is_rejected() {
     let resolve = |text: Option<&str>| {
-        let given = Given { rate_limit: text.map(str::to_owned), ..Given::default() };
-        Settings::resolve(given, None)
+        let args = SettingsArgs { rate_limit: text.map(str::to_owned), ..SettingsArgs::default() };
+        Settings::resolve(args, None)
     };
     let limit = |text| resolve(text).unwrap().rate_limit.map(|limit| limit.to_string());
     assert_eq!(limit(None), None);
@@ -72,9 +77,10 @@ fn a_rate_limit_is_none_or_one_that_can_be_kept() {
 }
 
 #[test]
-fn caches_in_between_keep_nothing_or_for_a_day_at_most() {
-    let resolve =
-        |seconds: Option<u32>| Settings::resolve(Given { shared_max_age: seconds, ..Given::default() }, None);
+fn shared_max_age_is_at_most_one_day() {
+    let resolve = |seconds: Option<u32>| {
+        Settings::resolve(SettingsArgs { shared_max_age: seconds, ..SettingsArgs::default() }, None)
+    };
     assert_eq!(resolve(None).unwrap().shared_max_age_s, None);
     for seconds in [1, 86_400] {
         assert_eq!(resolve(Some(seconds)).unwrap().shown()["shared-max-age"], seconds);
@@ -87,7 +93,7 @@ fn caches_in_between_keep_nothing_or_for_a_day_at_most() {
 
 #[test]
 fn secrets_are_not_shown() {
-    let given = Given { secret_key: Some("c2VjcmV0".into()), ..Given::default() };
-    let shown = Settings::resolve(given, None).unwrap().shown().to_string();
+    let args = SettingsArgs { secret_key: Some("c2VjcmV0".into()), ..SettingsArgs::default() };
+    let shown = Settings::resolve(args, None).unwrap().shown().to_string();
     assert!(!shown.contains("c2VjcmV0"), "{shown}");
 }

@@ -1,16 +1,16 @@
-//! Taking deliveries that are due.
+//! Claims deliveries that are due.
 
 use kinora_domain::{Attempt, DeliveryId, Event, Timestamp, Workspace};
 
 use super::{
-    ATTEMPTS_SHOWN, ClaimDeliveries, ClaimedDelivery, DueWebhook, FIRST_ATTEMPT_HOLDS_US, StoredEvent,
+    ATTEMPTS_SHOWN, ClaimDeliveries, ClaimedDelivery, DueWebhook, FIRST_ATTEMPT_ORDER_MAX_US, StoredEvent,
     outcome,
 };
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx, event};
 
-/// Whether `d` can be claimed at $1, where $2 is the latest start of a first attempt that holds nothing back
-/// any more. A first attempt waits for earlier first attempts of the same subject; a retry waits for nobody.
+/// Whether `d` can be claimed at $1. A first attempt waits for earlier first attempts of the same subject,
+/// unless they started at $2 or before. A retry never waits.
 macro_rules! claimable {
     () => {
         "d.state = 'pending' AND d.due_at <= $1 AND (d.leased_until IS NULL OR d.leased_until <= $1)
@@ -40,11 +40,11 @@ macro_rules! claimable_of_webhook {
 }
 
 statements! {
-    /// Looks into the deliveries of enabled webhooks only, and no further than the first one that will do.
+    /// Checks only the deliveries of enabled webhooks, and stops at the first claimable one.
     ///
-    /// PostgreSQL keeps a plan that it made while the table was empty, when any plan seems good. One that
-    /// joined each webhook with all deliveries took 2.7 s for 20,000 of them. OFFSET keeps it from joining,
-    /// and each ORDER BY fits one index only.
+    /// PostgreSQL caches a plan that it made while the table was empty, when any plan seems good. A plan
+    /// that joined each webhook with all deliveries took 2.7 s for 20,000 deliveries. OFFSET prevents the
+    /// join, and each ORDER BY fits one index only.
     WEBHOOKS_DUE = concat!(
         "SELECT w.id, w.workspace_id FROM webhook w WHERE w.state = 'enabled' AND EXISTS (
             SELECT 1 FROM delivery d WHERE d.webhook_id = w.id AND ", claimable!(), "
@@ -52,25 +52,25 @@ statements! {
          ORDER BY w.id"
     );
     CLAIMABLE = claimable_of_webhook!(""),
-        // What another worker is just taking is passed over.
+        // Skips rows that another worker is claiming.
         postgres: claimable_of_webhook!(" FOR UPDATE OF d SKIP LOCKED");
     LEASE = "UPDATE delivery SET lease_owner = $2, leased_until = $3, claim_count = claim_count + 1,
         first_started_at = coalesce(first_started_at, $4)
         WHERE id = $1";
-    /// What cannot be read is told to nobody.
+    /// An event that cannot be read is never delivered.
     UNREADABLE = "UPDATE delivery SET state = 'given_up', finished_at = $2, lease_owner = NULL, leased_until = NULL
         WHERE id = $1";
     ATTEMPTS = "SELECT id, at, address, outcome FROM attempt WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2";
-    /// The next ones to fall due.
+    /// When the next delivery becomes due.
     NEXT_DUE = "SELECT min((
             SELECT d.due_at FROM delivery d WHERE d.webhook_id = w.id AND d.state = 'pending' AND d.due_at > $1
             ORDER BY d.due_at LIMIT 1)) AS at
         FROM webhook w WHERE w.state = 'enabled'";
-    /// The next leases to end.
+    /// When the next lease ends.
     NEXT_LEASE_END = "SELECT min(d.leased_until) AS at FROM delivery d JOIN webhook w ON w.id = d.webhook_id
         WHERE d.leased_until > $1 AND w.state = 'enabled'";
-    /// The next first attempts to hold nothing back any more, as far as something waits for them. For OFFSET
-    /// see `WEBHOOKS_DUE`.
+    /// When the next first attempt stops blocking later ones, if any of them waits. For OFFSET see
+    /// `WEBHOOKS_DUE`.
     NEXT_START = "SELECT e.first_started_at AS at FROM delivery e
         WHERE e.state = 'pending' AND e.first_ended = 0 AND e.first_started_at IS NOT NULL AND e.first_started_at > $1
         AND EXISTS (SELECT 1 FROM webhook w WHERE w.id = e.webhook_id AND w.state = 'enabled' LIMIT 1 OFFSET 0)
@@ -83,21 +83,21 @@ statements! {
 }
 
 impl Store {
-    /// The enabled webhooks that have something to claim, in no order that means anything.
+    /// The enabled webhooks with claimable deliveries, in no defined order.
     pub async fn webhooks_due(&self, now: Timestamp) -> Result<Vec<DueWebhook>, Error> {
         webhooks_due(&mut self.reader().await?, now).await
     }
 
-    /// Takes deliveries of one webhook that are due, oldest first; none of a disabled one. Of one subject it
-    /// gives one first attempt at a time: the next when that has ended, or 1 s after it was claimed.
+    /// Claims due deliveries of one webhook, oldest first; none of a disabled webhook. It claims one first
+    /// attempt per subject at a time: the next one when that has ended, or 1 s after its claim.
     ///
-    /// An event that cannot be read (a newer version wrote it) is given up and logged.
+    /// An event that cannot be read (written by a newer version) is given up and logged.
     pub async fn claim_deliveries(&self, claim: ClaimDeliveries) -> Result<Vec<ClaimedDelivery>, Error> {
-        self.write_row_by_row(async move |tx: &mut Tx| tx.claim_deliveries(&claim).await).await
+        self.write_read_committed(async move |tx: &mut Tx| tx.claim_deliveries(&claim).await).await
     }
 
-    /// When a delivery can be claimed next, as far as is known now; not later than now when one can be
-    /// claimed already. `None` when nothing is pending for an enabled webhook.
+    /// When the next delivery can be claimed, from the present state; not later than now when one is
+    /// claimable already. `None` when no delivery is pending for an enabled webhook.
     pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, Error> {
         let now = self.common().clock.now();
         let mut snapshot = self.snapshot().await?;
@@ -106,12 +106,12 @@ impl Store {
         }
         let due = next(snapshot.first(NEXT_DUE, values![now]).await?)?;
         let lease_end = next(snapshot.first(NEXT_LEASE_END, values![now]).await?)?;
-        let start = next(snapshot.first(NEXT_START, values![held_since(now)]).await?)?;
-        let released = start.map(|start| start.plus_micros(FIRST_ATTEMPT_HOLDS_US));
+        let start = next(snapshot.first(NEXT_START, values![ordering_cutoff(now)]).await?)?;
+        let released = start.map(|start| start.plus_micros(FIRST_ATTEMPT_ORDER_MAX_US));
         Ok([due, lease_end, released].into_iter().flatten().min())
     }
 
-    /// Whether a worker holds a delivery of an enabled webhook.
+    /// Whether a worker leases a delivery of an enabled webhook.
     pub async fn is_delivery_leased(&self) -> Result<bool, Error> {
         let now = self.common().clock.now();
         let lease_end = self.reader().await?.first(NEXT_LEASE_END, values![now]).await?;
@@ -121,7 +121,7 @@ impl Store {
 
 impl Tx {
     async fn claim_deliveries(&mut self, claim: &ClaimDeliveries) -> Result<Vec<ClaimedDelivery>, Error> {
-        let values = values![claim.now, held_since(claim.now), claim.webhook, claim.limit];
+        let values = values![claim.now, ordering_cutoff(claim.now), claim.webhook, claim.limit];
         let mut claimed = Vec::new();
         for row in self.session.all(CLAIMABLE, values).await? {
             let id: DeliveryId = row.id("id")?;
@@ -129,7 +129,7 @@ impl Tx {
                 Ok(event) => event,
                 Err(error) => {
                     let error: &dyn std::error::Error = &error;
-                    tracing::error!(delivery.id = %id, error, "an event cannot be read and is given up");
+                    tracing::error!(delivery.id = %id, error, "an event cannot be read and is dropped");
                     self.session.execute(UNREADABLE, values![id, claim.now]).await?;
                     continue;
                 }
@@ -151,14 +151,14 @@ impl Tx {
         Ok(claimed)
     }
 
-    pub(crate) async fn take_back_deliveries(&mut self) -> Result<(), Error> {
+    pub(crate) async fn release_delivery_leases(&mut self) -> Result<(), Error> {
         self.effects.deliveries = true;
         self.session.execute(TAKE_BACK, values![]).await.map(drop)
     }
 }
 
 async fn webhooks_due(session: &mut Session, now: Timestamp) -> Result<Vec<DueWebhook>, Error> {
-    let rows = session.all(WEBHOOKS_DUE, values![now, held_since(now)]).await?;
+    let rows = session.all(WEBHOOKS_DUE, values![now, ordering_cutoff(now)]).await?;
     let due = |row: &Row| Ok(DueWebhook { id: row.id("id")?, workspace: row.id("workspace_id")? });
     rows.iter().map(due).collect()
 }
@@ -194,9 +194,9 @@ fn stored_event(row: &Row) -> Result<StoredEvent, Error> {
     })
 }
 
-/// First attempts that began at or before this hold nothing back.
-fn held_since(now: Timestamp) -> Timestamp {
-    now.plus_micros(-FIRST_ATTEMPT_HOLDS_US)
+/// First attempts that started at or before this time no longer block later ones.
+fn ordering_cutoff(now: Timestamp) -> Timestamp {
+    now.plus_micros(-FIRST_ATTEMPT_ORDER_MAX_US)
 }
 
 fn next(row: Option<Row>) -> Result<Option<Timestamp>, Error> {

@@ -1,4 +1,4 @@
-//! Recording how an attempt ended.
+//! Records the outcome of an attempt.
 
 use kinora_domain::Attempt;
 
@@ -7,7 +7,7 @@ use crate::sql::{statements, values};
 use crate::{Error, Tx};
 
 statements! {
-    /// A pending delivery keeps its time unless it gets a new one.
+    /// A pending delivery keeps its due time unless a new one is set.
     FINISH = "UPDATE delivery SET state = $4, due_at = coalesce($5, due_at), finished_at = $6,
         attempt_count = attempt_count + 1, first_ended = 1, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND claim_count = $3
@@ -16,9 +16,9 @@ statements! {
 }
 
 impl Tx {
-    /// Records an attempt of a claimed delivery, says what becomes of it, and gives the lease back.
+    /// Records an attempt of a claimed delivery, sets the next state and releases the lease.
     ///
-    /// [`Error::LeaseLost`] when somebody else holds it now; then nothing of the whole transaction is kept.
+    /// [`Error::LeaseLost`] when another worker has the lease; then the whole transaction is rolled back.
     pub async fn finish_delivery(
         &mut self,
         delivery: &ClaimedDelivery,
@@ -34,9 +34,9 @@ impl Tx {
         };
         let values = values![delivery.id, delivery.owner, delivery.claim, state, due_at, finished_at];
         let rows = self.session.change(FINISH, values).await?;
-        let Some(row) = rows.first() else { return Err(self.session.refuse(Error::LeaseLost)) };
+        let Some(row) = rows.first() else { return Err(self.session.fail_with(Error::LeaseLost)) };
         let number = row.int("attempt_count")?;
-        // The next event of this subject may go now.
+        // The next event of this subject may be due now.
         self.effects.deliveries = true;
         let address = attempt.address.as_str();
         let outcome = outcome::encode(&attempt.outcome);

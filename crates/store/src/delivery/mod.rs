@@ -1,4 +1,4 @@
-//! Deliveries: which event each webhook is still to be told, and how it went.
+//! Deliveries: the events that each webhook still has to receive, and the outcomes of their attempts.
 
 mod claim;
 mod finish;
@@ -13,74 +13,73 @@ pub(crate) use finish::STATEMENTS as FINISH;
 
 use crate::WorkerId;
 
-/// Microseconds after which the next first attempt no longer waits for the end of the one before it
-/// (C-9).
-const FIRST_ATTEMPT_HOLDS_US: i64 = 1_000_000;
+/// Microseconds after which a first attempt stops blocking the next one of its subject (C-9).
+const FIRST_ATTEMPT_ORDER_MAX_US: i64 = 1_000_000;
 
-/// A claimed delivery, and so the body of its event, lists at most so many attempts (C-8).
+/// The most attempts that a claimed delivery, and so the body of its event, lists (C-8).
 const ATTEMPTS_SHOWN: u32 = 10;
 
-/// A webhook that has deliveries to be claimed.
+/// A webhook with claimable deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueWebhook {
-    /// Which.
+    /// Its id.
     pub id: WebhookId,
-    /// Whose.
+    /// Its workspace.
     pub workspace: WorkspaceId,
 }
 
-/// Which deliveries to take, and for how long.
+/// The deliveries to claim, and the end of their leases.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimDeliveries {
-    /// Whose.
+    /// The webhook of the deliveries.
     pub webhook: WebhookId,
-    /// Who takes them.
+    /// The worker that claims them.
     pub owner: WorkerId,
     /// The present instant.
     pub now: Timestamp,
-    /// When somebody else may take them.
+    /// The end of the lease; from then on another worker may claim them.
     pub lease_until: Timestamp,
-    /// Most of them.
+    /// The most deliveries to claim.
     pub limit: u32,
 }
 
-/// A delivery in the hands of one worker.
+/// A delivery that one worker leases.
 #[derive(Debug, Clone)]
 pub struct ClaimedDelivery {
     /// Its id.
     pub id: DeliveryId,
-    /// Where to.
+    /// The webhook that receives it.
     pub webhook: WebhookId,
-    /// What to tell.
+    /// The event to deliver.
     pub event: StoredEvent,
-    /// The last attempts made so far, oldest first, as many as the body of the event lists.
+    /// The latest attempts so far, oldest first, as many as the body of the event lists.
     pub attempts: Vec<Attempt>,
-    /// How many attempts were made so far in all.
+    /// The number of all attempts so far.
     pub attempt_count: u32,
     pub(crate) owner: WorkerId,
     pub(crate) claim: u32,
 }
 
-/// An event as it was committed.
+/// An event as stored.
 #[derive(Debug, Clone)]
 pub struct StoredEvent {
     /// Its id, the same in every delivery.
     pub id: EventId,
-    /// What happened.
+    /// The event and its facts.
     pub event: Event,
-    /// Where it happened.
+    /// The workspace of the event.
     pub workspace: Workspace,
 }
 
-/// What becomes of a delivery after an attempt.
+/// The state of a delivery after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryNext {
-    /// It arrived.
+    /// It was delivered.
     Delivered,
-    /// Try again then.
+    /// It is retried at this time.
     RetryAt(Timestamp),
-    /// It will never arrive.
+    /// It is never retried.
     GivenUp,
-    /// It stays due: its webhook was disabled and may be enabled again.
+    /// It stays due, because its webhook was disabled and may be enabled again.
     Pending,
 }

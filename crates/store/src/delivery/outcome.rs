@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outcome_is_written_so_and_read_back() {
+    fn attempt_outcome_json_round_trips() {
         let check = |outcome: AttemptOutcome, text: &str| {
             assert_eq!(encode(&outcome), text);
             assert_eq!(decode(text).unwrap(), outcome);

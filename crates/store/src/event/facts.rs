@@ -1,14 +1,14 @@
-//! The facts of an event as JSON. Rows outlive upgrades: what was written once must be read for ever, so a
-//! field is only ever added, with a default.
+//! The facts of an event as JSON. Rows outlive upgrades, and every stored form must stay readable. So
+//! fields are only ever added, with a default.
 
-use kinora_domain::{EventKind, Media, TrackEvent, TrackHappening, Upload};
+use kinora_domain::{EventKind, Media, TrackEvent, TrackEventKind, Upload};
 use serde::{Deserialize, Serialize};
 
 use super::media_json::{MediaJson, id, strange};
 use super::upload_json::UploadJson;
 use crate::Error;
 
-/// The form of what is written now.
+/// The form that this version writes.
 const FORM: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -21,15 +21,15 @@ struct FactsJson {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum AboutJson {
-    /// The media as it was.
+    /// The media at the time of the event.
     Media(Box<MediaJson>),
-    /// The media that changed; what it is now stands in its rows.
+    /// The media that changed; its present state is in its rows.
     Changed { media: String },
-    /// The media that is gone.
+    /// The deleted media.
     Gone { media: String },
-    /// The upload as it was.
+    /// The upload at the time of the event.
     Upload(Box<UploadJson>),
-    /// An added track, and its media as it was.
+    /// An added track, and its media at the time of the event.
     Track { track: String, media: Box<MediaJson> },
 }
 
@@ -88,10 +88,10 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
         "video.media.upload" => upload(EventKind::UploadRegistered, facts.about),
         "video.upload.media_created" => media(EventKind::UploadCompleted, facts.about),
         "video.media.upload.cancelled" => upload(EventKind::UploadCancelled, facts.about),
-        _ => match (TrackHappening::from_name(name), facts.about) {
-            (Some(what), AboutJson::Track { track, media }) => {
+        _ => match (TrackEventKind::from_name(name), facts.about) {
+            (Some(kind), AboutJson::Track { track, media }) => {
                 let (track, media) = (id(&track)?, Media::try_from(*media)?);
-                Ok(EventKind::Track(Box::new(TrackEvent { what, track, media })))
+                Ok(EventKind::Track(Box::new(TrackEvent { kind, track, media })))
             }
             (Some(_), _) => Err(strange("track")),
             (None, _) => Err(strange("kind")),

@@ -1,18 +1,18 @@
-//! A media as the facts of an event hold it.
+//! A media in the facts of an event.
 
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, Encryption, Failure, FailureCode, FrameRate,
-    Input, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
-    Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackHandle, Resolution, SoundEdit, Timestamp,
+    AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, AudioEdit, Encryption, Failure, FailureCode,
+    FrameRate, Input, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings,
+    MediaState, Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackHandle, Resolution, Timestamp,
     Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::media::added::NewTrackJson;
-use crate::media::{LeftOutJson, RestrictionsJson, SoundEditJson};
+use crate::media::added_tracks::NewTrackJson;
+use crate::media::{AudioEditJson, LeftOutJson, RestrictionsJson};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct MediaJson {
@@ -32,7 +32,7 @@ pub(super) struct MediaJson {
     version: i64,
 }
 
-/// What the client asked for.
+/// The settings that the client requested.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SettingsJson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub(super) struct SettingsJson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mp4_support: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    sound: Option<SoundEditJson>,
+    sound: Option<AudioEditJson>,
 }
 
 impl From<&MediaSettings> for SettingsJson {
@@ -62,9 +62,9 @@ impl From<&MediaSettings> for SettingsJson {
             source_access: settings.source_access,
             optimize_audio: settings.optimize_audio,
             mp4_support: Some(settings.mp4_support)
-                .filter(|wanted| !wanted.is_none())
+                .filter(|support| !support.is_none())
                 .map(|wanted| wanted.as_str().to_owned()),
-            sound: settings.sound.as_ref().map(SoundEditJson::from),
+            sound: settings.audio_edit.as_ref().map(AudioEditJson::from),
         }
     }
 }
@@ -86,7 +86,7 @@ impl TryFrom<SettingsJson> for MediaSettings {
                 .map(|text| word(&text, Mp4Support::from_text))
                 .transpose()?
                 .unwrap_or_default(),
-            sound: json.sound.map(SoundEdit::from),
+            audio_edit: json.sound.map(AudioEdit::from),
         })
     }
 }
@@ -101,7 +101,7 @@ struct InputJson {
 struct AddedTrackJson {
     id: String,
     #[serde(flatten)]
-    wanted: NewTrackJson,
+    spec: NewTrackJson,
     state: AddedTrackStateJson,
 }
 
@@ -120,7 +120,7 @@ struct PlaybackJson {
     restrictions: RestrictionsJson,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     resolution: Option<String>,
-    /// Absent where there is none.
+    /// Absent for a playback ID without encryption.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     encryption: Option<String>,
     #[serde(default, skip_serializing_if = "is_first")]
@@ -246,7 +246,7 @@ impl From<&AddedTrack> for AddedTrackJson {
                 message: failure.message.clone(),
             },
         };
-        Self { id: track.id.to_string(), wanted: NewTrackJson::from(&track.wanted), state }
+        Self { id: track.id.to_string(), spec: NewTrackJson::from(&track.spec), state }
     }
 }
 
@@ -261,7 +261,7 @@ impl TryFrom<AddedTrackJson> for AddedTrack {
                 failure: Failure { code: word(&code, FailureCode::from_text)?, message },
             },
         };
-        Ok(Self { id: id(&json.id)?, wanted: NewTrack::try_from(json.wanted)?, state })
+        Ok(Self { id: id(&json.id)?, spec: NewTrack::try_from(json.spec)?, state })
     }
 }
 
@@ -433,9 +433,9 @@ pub(super) fn id<T: std::str::FromStr>(text: &str) -> Result<T, Error> {
     text.parse().map_err(|_| strange("id"))
 }
 
-/// What is not told is not encrypted.
-pub(super) fn encryption(told: Option<&str>) -> Result<Encryption, Error> {
-    told.map_or(Ok(Encryption::None), |text| word(text, Encryption::from_text))
+/// The encryption by its name; a missing name means none.
+pub(super) fn encryption(name: Option<&str>) -> Result<Encryption, Error> {
+    name.map_or(Ok(Encryption::None), |text| word(text, Encryption::from_text))
 }
 
 pub(super) fn word<T>(text: &str, read: fn(&str) -> Option<T>) -> Result<T, Error> {

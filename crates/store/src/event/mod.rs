@@ -1,4 +1,4 @@
-//! Events: what happened, with the facts of that moment, in the commit of the change.
+//! Events: changes with the facts at their time, stored in the commit of the change.
 
 mod facts;
 mod media_json;
@@ -12,11 +12,11 @@ use crate::sql::{statements, values};
 use crate::{Error, Tx};
 
 statements! {
-    /// Later than whatever was told of the media before.
+    /// A time later than every earlier event of the media.
     TELL = "UPDATE media SET told_at = CASE WHEN told_at >= $2 THEN told_at + 1 ELSE $2 END WHERE id = $1 RETURNING told_at";
     INSERT = "INSERT INTO event (id, workspace_id, kind, subject, facts, at) VALUES ($1, $2, $3, $4, $5, $6)
         RETURNING sequence";
-    /// Disabled ones too: their deliveries wait.
+    /// Disabled webhooks too: their deliveries wait.
     WEBHOOKS = "SELECT id FROM webhook WHERE workspace_id = $1 ORDER BY created_at, id";
     DELIVERY_INSERT = "INSERT INTO delivery (id, event_id, webhook_id, sequence, subject, state, due_at, created_at)
         VALUES ($1, $2, $3, $4, $5, 'pending', $6, $6)";
@@ -26,16 +26,16 @@ impl Tx {
     /// Adds an event, and a delivery of it, due at once, for each webhook of its workspace. Returns the
     /// event's id.
     ///
-    /// Receivers go by the time of an event (C-183), and whoever changes something has looked at the
-    /// clock before its turn came; clocks of several machines differ, and are set back. So while the row of
-    /// its media is there, an event is a microsecond later than the last one of the same media where its own
-    /// time is not later.
+    /// Receivers order events by their time (C-183). But a change reads the clock before its position in
+    /// the writer queue, and clocks of several machines differ and are set back. So while the row of the
+    /// media exists, the time of an event is at least one microsecond after the last event of the same
+    /// media.
     pub async fn push_event(&mut self, event: &Event) -> Result<EventId, Error> {
         let (now, random) = (self.now(), self.common.random.clone());
         let id = EventId::new(now, random.as_ref());
         let subject = subject(&event.kind.subject());
         let facts = encode(&event.kind);
-        let at = self.tell(event).await?;
+        let at = self.event_time(event).await?;
         let values = values![id, event.workspace, event.kind.name(), subject.as_str(), facts, at];
         let rows = self.session.change(INSERT, values).await?;
         let sequence =
@@ -43,7 +43,7 @@ impl Tx {
         for row in self.session.all(WEBHOOKS, values![event.workspace]).await? {
             let webhook: WebhookId = row.id("id")?;
             let delivery = DeliveryId::new(now, random.as_ref());
-            // By the clock, which may be behind the event.
+            // By the clock, which may be earlier than the event.
             let due_at = event.at.min(now);
             let values = values![delivery, id, webhook, sequence, subject.as_str(), due_at];
             self.session.execute(DELIVERY_INSERT, values).await?;
@@ -52,8 +52,8 @@ impl Tx {
         Ok(id)
     }
 
-    /// When it is told that this happened. The first event of a media is as old as its row.
-    async fn tell(&mut self, event: &Event) -> Result<Timestamp, Error> {
+    /// The time that the event carries. The first event of a media has the creation time of its row.
+    async fn event_time(&mut self, event: &Event) -> Result<Timestamp, Error> {
         if let EventKind::MediaCreated(_) | EventKind::UploadRegistered(_) = event.kind {
             return Ok(event.at);
         }
@@ -63,7 +63,7 @@ impl Tx {
     }
 }
 
-/// What an event is about, as one text: within it deliveries keep their order.
+/// The subject of an event as one text: deliveries of one subject keep their order.
 fn subject(subject: &EventSubject) -> String {
     match subject {
         EventSubject::Media(id) => format!("media:{id}"),

@@ -1,4 +1,4 @@
-//! An upload as the facts of an event hold it.
+//! An upload in the facts of an event.
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, CorsOrigin, Failure, FailureCode, NewTrack, Timestamp, Upload,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::media_json::{SettingsJson, encryption, id, word};
 use crate::Error;
 use crate::media::RestrictionsJson;
-use crate::media::added::NewTrackJson;
+use crate::media::added_tracks::NewTrackJson;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct UploadJson {

@@ -1,185 +1,187 @@
-//! The kinds of jobs, and their payloads as JSON. A payload outlives upgrades: it holds ids and little else,
-//! and its fields are only ever added, with a default.
+//! The kinds of jobs, and their payloads as JSON. A payload outlives upgrades, so it holds ids and little
+//! else. Fields are only ever added, with a default.
 
 use kinora_domain::{MediaId, SourceId, TrackId};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// What a job does.
+/// The task of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobKind {
-    /// Brings in the source of a media.
+    /// Downloads the source of a media.
     Download {
-        /// Which media.
+        /// The media.
         media: MediaId,
     },
-    /// Brings in subtitles that were added to a media.
+    /// Downloads subtitles that were added to a media.
     FetchTrack {
-        /// Which media.
+        /// The media.
         media: MediaId,
-        /// Which track.
+        /// The track.
         track: TrackId,
-        /// Where it will lie.
+        /// The source that the track will have.
         source: SourceId,
     },
-    /// Brings in sound that was added to a media, when that is ready.
-    FetchSound {
-        /// Which media.
+    /// Downloads an audio track that was added to a media, once the media is ready.
+    FetchAudio {
+        /// The media.
         media: MediaId,
-        /// Which track.
+        /// The track.
         track: TrackId,
     },
-    /// Makes a media of the file of a direct upload, where that takes longer than a request may.
+    /// Ingests the file of a direct upload, where that takes longer than a request may.
     IngestUpload {
-        /// Which media; it has the id of its upload.
+        /// The media; it has the id of its upload.
         media: MediaId,
     },
-    /// Looks whether the time of a direct upload is over, or its file is whole and nobody said so.
-    TendUpload {
-        /// Which upload; it has the id of its media.
+    /// Checks whether a direct upload has expired, or its file is complete without a request that said so.
+    CheckUpload {
+        /// The upload; it has the id of its media.
         media: MediaId,
     },
-    /// Removes what a direct upload that has ended left beside its source.
+    /// Removes the objects that an ended direct upload left besides its source.
     DiscardUpload {
-        /// Which upload; it has the id of its media.
+        /// The upload; it has the id of its media.
         media: MediaId,
     },
-    /// Removes the objects of a source that no media names any more.
+    /// Removes the objects of a source that no media references.
     DeleteObjects {
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
-    /// Decodes some of a source, to know that a player can.
+    /// Decodes some samples of a source, to verify that players can.
     ProbeDecode {
-        /// Which media.
+        /// The media.
         media: MediaId,
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
-    /// Looks what the picture of a media looks like from afar.
-    HashPicture {
-        /// Which media.
+    /// Computes the BlurHash of a media.
+    BlurHash {
+        /// The media.
         media: MediaId,
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
-    /// Encodes the sound of a media as a whole, beside those who listen already.
+    /// Encodes the whole audio of a media, concurrently with encode runs for viewers.
     EncodeAudio {
-        /// Which media.
+        /// The media.
         media: MediaId,
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
-    /// Makes what is missing of the renditions of a media that was watched.
-    Fill {
-        /// Which media.
+    /// Encodes the missing segments of the renditions of a watched media (backfill).
+    Backfill {
+        /// The media.
         media: MediaId,
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
-    /// Looks what the files need that a client wants of a media, and removes what they do not need any more.
-    PrepareFiles {
-        /// Which media.
+    /// Checks which segments the requested files of a media need, and removes files that are no longer
+    /// requested.
+    PrepareMp4 {
+        /// The media.
         media: MediaId,
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
-    /// Encodes what the files need that a client wants of a media.
-    EncodeFiles {
-        /// Which media.
+    /// Encodes the segments that the requested files of a media need.
+    EncodeMp4 {
+        /// The media.
         media: MediaId,
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
-    /// Looks which renditions were watched, has these filled, and lets go of those that were not.
-    TendRenditions,
-    /// Removes what nobody needs any more.
+    /// Checks which renditions were watched: queues their backfill, and evicts renditions that were not
+    /// watched.
+    MaintainRenditions,
+    /// Removes expired rows and objects (garbage collection).
     Sweep,
-    /// Makes the index of a media anew where an unreleased version wrote it.
+    /// Rebuilds the index of a media that an unreleased version wrote.
     Reindex {
-        /// Which media.
+        /// The media.
         media: MediaId,
-        /// Which source.
+        /// The source.
         source: SourceId,
     },
 }
 
-/// Jobs that wait for each other's room. Downloads wait for the network, so they are not counted with what
-/// needs a processor.
+/// Jobs that share one limit. Downloads wait for the network, so they do not count towards the limits of
+/// jobs that need a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobQueue {
-    /// Bringing in sources.
+    /// Downloads of sources.
     Download,
-    /// Bringing in what is added to media.
+    /// Downloads of tracks that are added to media.
     Tracks,
-    /// Making media of files that were sent to us.
+    /// Ingest of uploaded files.
     Ingest,
-    /// Looking after uploads that wait.
+    /// Checks of pending uploads.
     Uploads,
-    /// Encoding the pictures ahead of those who watch, which takes as long as the media lasts.
-    Fill,
-    /// Encoding the sound of what is new.
-    Sound,
-    /// Looking what is watched and what is not.
-    Tend,
-    /// Making indexes anew after a migration. A queue that workers of schema 25 do not know.
+    /// Backfill of video ahead of viewers, which takes as long as the media lasts.
+    Backfill,
+    /// Audio encoding of new media.
+    Audio,
+    /// Maintenance of watched and unwatched renditions.
+    Renditions,
+    /// Index rebuilds after a migration. Workers of schema 25 do not know this queue.
     Reindex,
-    /// All else.
-    Upkeep,
+    /// All other jobs.
+    Maintenance,
 }
 
-/// What goes first when several jobs of a queue are due.
+/// The order in which due jobs of a queue start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Somebody waits for it.
+    /// A client waits for the result.
     High,
-    /// The usual.
+    /// The default.
     Normal,
-    /// Whenever there is room.
+    /// Runs when capacity is free.
     Low,
 }
 
 impl JobKind {
-    /// The name as logs and rows see it.
+    /// The name in logs and rows.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Download { .. } => "download",
             Self::FetchTrack { .. } => "fetch_track",
-            Self::FetchSound { .. } => "fetch_sound",
+            Self::FetchAudio { .. } => "fetch_sound",
             Self::IngestUpload { .. } => "ingest_upload",
-            Self::TendUpload { .. } => "tend_upload",
+            Self::CheckUpload { .. } => "tend_upload",
             Self::DiscardUpload { .. } => "discard_upload",
             Self::DeleteObjects { .. } => "delete_objects",
             Self::ProbeDecode { .. } => "probe_decode",
-            Self::HashPicture { .. } => "hash_picture",
+            Self::BlurHash { .. } => "hash_picture",
             Self::EncodeAudio { .. } => "encode_audio",
-            Self::Fill { .. } => "fill",
-            Self::PrepareFiles { .. } => "prepare_files",
-            Self::EncodeFiles { .. } => "encode_files",
-            Self::TendRenditions => "tend_renditions",
+            Self::Backfill { .. } => "fill",
+            Self::PrepareMp4 { .. } => "prepare_files",
+            Self::EncodeMp4 { .. } => "encode_files",
+            Self::MaintainRenditions => "tend_renditions",
             Self::Sweep => "sweep",
             Self::Reindex { .. } => "reindex",
         }
     }
 
-    /// Where it waits.
+    /// The queue of the job.
     pub fn queue(&self) -> JobQueue {
         match self {
-            Self::Download { .. } | Self::FetchSound { .. } => JobQueue::Download,
+            Self::Download { .. } | Self::FetchAudio { .. } => JobQueue::Download,
             Self::FetchTrack { .. } => JobQueue::Tracks,
             Self::IngestUpload { .. } => JobQueue::Ingest,
             Self::Reindex { .. } => JobQueue::Reindex,
-            Self::TendUpload { .. } => JobQueue::Uploads,
-            Self::Fill { .. } | Self::EncodeFiles { .. } => JobQueue::Fill,
-            Self::EncodeAudio { .. } => JobQueue::Sound,
-            Self::TendRenditions => JobQueue::Tend,
+            Self::CheckUpload { .. } => JobQueue::Uploads,
+            Self::Backfill { .. } | Self::EncodeMp4 { .. } => JobQueue::Backfill,
+            Self::EncodeAudio { .. } => JobQueue::Audio,
+            Self::MaintainRenditions => JobQueue::Renditions,
             Self::DiscardUpload { .. }
             | Self::DeleteObjects { .. }
             | Self::ProbeDecode { .. }
-            | Self::HashPicture { .. }
-            | Self::PrepareFiles { .. }
-            | Self::Sweep => JobQueue::Upkeep,
+            | Self::BlurHash { .. }
+            | Self::PrepareMp4 { .. }
+            | Self::Sweep => JobQueue::Maintenance,
         }
     }
 
@@ -187,7 +189,7 @@ impl JobKind {
         let payload = match self {
             Self::Download { media }
             | Self::IngestUpload { media }
-            | Self::TendUpload { media }
+            | Self::CheckUpload { media }
             | Self::DiscardUpload { media } => {
                 Payload { media: Some(media.to_string()), ..Payload::default() }
             }
@@ -196,7 +198,7 @@ impl JobKind {
                 track: Some(track.to_string()),
                 source: Some(source.to_string()),
             },
-            Self::FetchSound { media, track } => Payload {
+            Self::FetchAudio { media, track } => Payload {
                 media: Some(media.to_string()),
                 track: Some(track.to_string()),
                 ..Payload::default()
@@ -205,16 +207,16 @@ impl JobKind {
                 Payload { source: Some(source.to_string()), ..Payload::default() }
             }
             Self::ProbeDecode { media, source }
-            | Self::HashPicture { media, source }
+            | Self::BlurHash { media, source }
             | Self::EncodeAudio { media, source }
-            | Self::Fill { media, source }
-            | Self::PrepareFiles { media, source }
-            | Self::EncodeFiles { media, source }
+            | Self::Backfill { media, source }
+            | Self::PrepareMp4 { media, source }
+            | Self::EncodeMp4 { media, source }
             | Self::Reindex { media, source } => {
                 let (media, source) = (Some(media.to_string()), Some(source.to_string()));
                 Payload { media, source, ..Payload::default() }
             }
-            Self::TendRenditions | Self::Sweep => Payload::default(),
+            Self::MaintainRenditions | Self::Sweep => Payload::default(),
         };
         serde_json::to_string(&payload).expect("texts are always JSON")
     }
@@ -229,28 +231,24 @@ impl JobKind {
                 track: id(payload.track)?,
                 source: id(payload.source)?,
             }),
-            "fetch_sound" => Ok(Self::FetchSound { media: id(payload.media)?, track: id(payload.track)? }),
+            "fetch_sound" => Ok(Self::FetchAudio { media: id(payload.media)?, track: id(payload.track)? }),
             "ingest_upload" => Ok(Self::IngestUpload { media: id(payload.media)? }),
-            "tend_upload" => Ok(Self::TendUpload { media: id(payload.media)? }),
+            "tend_upload" => Ok(Self::CheckUpload { media: id(payload.media)? }),
             "discard_upload" => Ok(Self::DiscardUpload { media: id(payload.media)? }),
             "delete_objects" => Ok(Self::DeleteObjects { source: id(payload.source)? }),
             "probe_decode" => {
                 Ok(Self::ProbeDecode { media: id(payload.media)?, source: id(payload.source)? })
             }
-            "hash_picture" => {
-                Ok(Self::HashPicture { media: id(payload.media)?, source: id(payload.source)? })
-            }
+            "hash_picture" => Ok(Self::BlurHash { media: id(payload.media)?, source: id(payload.source)? }),
             "encode_audio" => {
                 Ok(Self::EncodeAudio { media: id(payload.media)?, source: id(payload.source)? })
             }
-            "fill" => Ok(Self::Fill { media: id(payload.media)?, source: id(payload.source)? }),
+            "fill" => Ok(Self::Backfill { media: id(payload.media)?, source: id(payload.source)? }),
             "prepare_files" => {
-                Ok(Self::PrepareFiles { media: id(payload.media)?, source: id(payload.source)? })
+                Ok(Self::PrepareMp4 { media: id(payload.media)?, source: id(payload.source)? })
             }
-            "encode_files" => {
-                Ok(Self::EncodeFiles { media: id(payload.media)?, source: id(payload.source)? })
-            }
-            "tend_renditions" => Ok(Self::TendRenditions),
+            "encode_files" => Ok(Self::EncodeMp4 { media: id(payload.media)?, source: id(payload.source)? }),
+            "tend_renditions" => Ok(Self::MaintainRenditions),
             "sweep" => Ok(Self::Sweep),
             "reindex" => Ok(Self::Reindex { media: id(payload.media)?, source: id(payload.source)? }),
             _ => Err(Error::internal(format!("this version knows no job of kind {name}"))),
@@ -259,18 +257,18 @@ impl JobKind {
 }
 
 impl JobQueue {
-    /// The name as rows see it.
+    /// The name in rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Download => "download",
             Self::Tracks => "tracks",
             Self::Ingest => "ingest",
             Self::Uploads => "uploads",
-            Self::Fill => "fill",
-            Self::Sound => "sound",
-            Self::Tend => "tend",
+            Self::Backfill => "fill",
+            Self::Audio => "sound",
+            Self::Renditions => "tend",
             Self::Reindex => "reindex",
-            Self::Upkeep => "upkeep",
+            Self::Maintenance => "upkeep",
         }
     }
 }
@@ -307,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_is_written_so_and_read_back() {
+    fn job_payload_json_round_trips() {
         let media = "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11";
         let source = "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12";
         let (media_id, source_id) = (media.parse().unwrap(), source.parse().unwrap());
@@ -326,13 +324,13 @@ mod tests {
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","track":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
         check(
-            JobKind::FetchSound { media: media_id, track: media.parse().unwrap() },
+            JobKind::FetchAudio { media: media_id, track: media.parse().unwrap() },
             "fetch_sound",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","track":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#,
         );
         for (kind, name) in [
             (JobKind::IngestUpload { media: media_id }, "ingest_upload"),
-            (JobKind::TendUpload { media: media_id }, "tend_upload"),
+            (JobKind::CheckUpload { media: media_id }, "tend_upload"),
             (JobKind::DiscardUpload { media: media_id }, "discard_upload"),
         ] {
             check(kind, name, r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#);
@@ -353,14 +351,14 @@ mod tests {
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
         check(
-            JobKind::Fill { media: media_id, source: source_id },
+            JobKind::Backfill { media: media_id, source: source_id },
             "fill",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
         for (kind, name) in [
-            (JobKind::HashPicture { media: media_id, source: source_id }, "hash_picture"),
-            (JobKind::PrepareFiles { media: media_id, source: source_id }, "prepare_files"),
-            (JobKind::EncodeFiles { media: media_id, source: source_id }, "encode_files"),
+            (JobKind::BlurHash { media: media_id, source: source_id }, "hash_picture"),
+            (JobKind::PrepareMp4 { media: media_id, source: source_id }, "prepare_files"),
+            (JobKind::EncodeMp4 { media: media_id, source: source_id }, "encode_files"),
             (JobKind::Reindex { media: media_id, source: source_id }, "reindex"),
         ] {
             check(
@@ -369,12 +367,12 @@ mod tests {
                 r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
             );
         }
-        check(JobKind::TendRenditions, "tend_renditions", "{}");
+        check(JobKind::MaintainRenditions, "tend_renditions", "{}");
         check(JobKind::Sweep, "sweep", "{}");
     }
 
     #[test]
-    fn what_takes_long_holds_up_neither_sound_nor_tending() {
+    fn long_jobs_do_not_block_audio_or_rendition_maintenance() {
         let (media, source) = (
             "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11".parse().unwrap(),
             "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12".parse().unwrap(),
@@ -382,10 +380,10 @@ mod tests {
         let queues = [
             JobKind::Download { media },
             JobKind::IngestUpload { media },
-            JobKind::TendUpload { media },
-            JobKind::Fill { media, source },
+            JobKind::CheckUpload { media },
+            JobKind::Backfill { media, source },
             JobKind::EncodeAudio { media, source },
-            JobKind::TendRenditions,
+            JobKind::MaintainRenditions,
             JobKind::Sweep,
         ]
         .map(|kind| kind.queue().as_str());
@@ -393,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_job_is_refused() {
+    fn unknown_job_kind_or_payload_is_rejected() {
         let check =
             |name: &str, payload: &str| assert!(JobKind::read(name, payload).is_err(), "{name} {payload}");
         check("transcode", "{}");

@@ -1,17 +1,17 @@
-//! Taking jobs, holding on to them, and giving them back after a crash.
+//! Claims jobs, renews their leases, and releases leases after a crash.
 
 use std::collections::HashSet;
 
 use kinora_domain::{JobId, Timestamp, WorkspaceId};
 
 use super::{
-    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, JobShare, Priority,
-    workspace_text,
+    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, Priority,
+    WorkspaceLimit, workspace_text,
 };
 use crate::sql::{Database, Row, statements, values};
 use crate::{Error, Store, Tx};
 
-/// The workspaces with pending jobs in queue $1, found by one step along the index each.
+/// The workspaces with pending jobs in queue $1, found by one index step each.
 macro_rules! waiting {
     ($select:expr) => {
         concat!(
@@ -27,7 +27,7 @@ macro_rules! waiting {
     };
 }
 
-/// Whether the workspace has a job of this rank to be claimed at $2.
+/// Whether the workspace has a job of this rank that is claimable at $2.
 macro_rules! is_due {
     ($rank:literal) => {
         concat!(
@@ -38,7 +38,7 @@ macro_rules! is_due {
     };
 }
 
-/// When the workspace has the next job of this rank after $2.
+/// When the next job of this rank in the workspace becomes due after $2.
 macro_rules! next_due {
     ($rank:literal) => {
         concat!(
@@ -54,8 +54,8 @@ statements! {
         "SELECT workspace_id, CAST(CASE WHEN ", is_due!(0), " THEN 0 WHEN ", is_due!(1), " THEN 1 WHEN ", is_due!(2),
         " THEN 2 END AS BIGINT) AS priority"
     ));
-    /// One workspace and one rank at a time: so the index gives the due ones without passing over those that
-    /// wait.
+    /// One workspace and one rank at a time: so the index returns due jobs without scanning those that are
+    /// not due.
     CLAIM = "UPDATE job SET lease_owner = $1, leased_until = $2, attempt = attempt + 1
         WHERE id IN (
             SELECT id FROM job
@@ -63,7 +63,7 @@ statements! {
             AND (leased_until IS NULL OR leased_until <= $6)
             ORDER BY run_at, id LIMIT $7)
         RETURNING id, kind, payload, attempt, run_at, created_at, progress",
-        // What another worker is just taking is passed over. An array is made once; a list may be made again
+        // Skips rows that another worker is claiming. An array is evaluated once; a list may be evaluated
         // for every row, and then locks more than its limit.
         postgres: "UPDATE job SET lease_owner = $1, leased_until = $2, attempt = attempt + 1
         WHERE id = ANY (ARRAY (
@@ -72,11 +72,11 @@ statements! {
             AND (leased_until IS NULL OR leased_until <= $6)
             ORDER BY run_at, id LIMIT $7 FOR UPDATE SKIP LOCKED))
         RETURNING id, kind, payload, attempt, run_at, created_at, progress";
-    /// Without a lease: what is not known cannot be held.
+    /// Without a lease: a job of an unknown kind cannot be leased.
     UNREADABLE = "UPDATE job SET state = 'failed', note = $2, finished_at = $3, lease_owner = NULL, leased_until = NULL
         WHERE id = $1";
-    /// $1 is a JSON array of leases, each an array of id, owner and attempt. One statement: it holds the
-    /// locks of many rows for a moment only.
+    /// $1 is a JSON array of leases, each an array of id, owner and attempt. One statement locks the many
+    /// rows for a short time only.
     RENEW = "UPDATE job SET leased_until = $2 FROM json_each($1) AS held
         WHERE job.id = held.value ->> 0 AND job.lease_owner = held.value ->> 1 AND job.attempt = held.value ->> 2
         RETURNING id, attempt",
@@ -91,8 +91,7 @@ statements! {
 }
 
 impl Store {
-    /// The workspaces that have jobs of this queue to be claimed, in the order of their ids, the server
-    /// itself first.
+    /// The workspaces with claimable jobs of this queue, ordered by id. The server itself comes first.
     pub async fn job_workspaces_due(
         &self,
         queue: JobQueue,
@@ -102,16 +101,16 @@ impl Store {
         rows.iter().filter_map(|row| due_workspace(row).transpose()).collect()
     }
 
-    /// Takes jobs that are due: of each workspace as many as its share says, in the order of priority, time
-    /// and id. No two workers get the same one while its lease lasts.
+    /// Claims due jobs: of each workspace as many as its share, ordered by priority, time and id. No two
+    /// workers claim the same job while its lease lasts.
     ///
-    /// A job that this version does not know fails, and costs no other.
+    /// A job of an unknown kind fails and does not affect other jobs.
     pub async fn claim_jobs(&self, claim: ClaimJobs) -> Result<Vec<ClaimedJob>, Error> {
-        self.write_row_by_row(async move |tx: &mut Tx| tx.claim_jobs(&claim).await).await
+        self.write_read_committed(async move |tx: &mut Tx| tx.claim_jobs(&claim).await).await
     }
 
-    /// Holds on to jobs until `lease_until`. Returns the leases that are still held; the others are over, and
-    /// another worker may have their jobs.
+    /// Renews the leases of jobs until `lease_until`. Returns the leases that are still valid; the others
+    /// have ended, and another worker may have claimed their jobs.
     pub async fn renew_jobs(
         &self,
         leases: Vec<JobLease>,
@@ -122,18 +121,18 @@ impl Store {
             .map(|lease| (lease.id.to_string(), lease.owner.to_string(), lease.attempt))
             .collect();
         let sent = serde_json::to_string(&sent).map_err(Error::internal)?;
-        let held: Vec<(JobId, u32)> = self
-            .write_row_by_row(async move |tx: &mut Tx| {
+        let renewed: Vec<(JobId, u32)> = self
+            .write_read_committed(async move |tx: &mut Tx| {
                 let rows = tx.session.change(RENEW, values![sent.as_str(), lease_until]).await?;
                 rows.iter().map(|row| Ok((row.id("id")?, row.number("attempt")?))).collect()
             })
             .await?;
-        let held: HashSet<_> = held.into_iter().collect();
+        let held: HashSet<_> = renewed.into_iter().collect();
         Ok(leases.into_iter().filter(|lease| held.contains(&(lease.id, lease.attempt))).collect())
     }
 
-    /// When a job of this queue can be claimed next, as far as is known now; not later than now when one can
-    /// be claimed already.
+    /// When the next job of this queue can be claimed, from the present state; not later than now when one
+    /// is claimable already.
     pub async fn next_job_due(&self, queue: JobQueue) -> Result<Option<Timestamp>, Error> {
         let now = self.common().clock.now();
         let mut snapshot = self.snapshot().await?;
@@ -149,24 +148,24 @@ impl Store {
         Ok(times.into_iter().flatten().min())
     }
 
-    /// Whether a worker holds a job of this queue.
+    /// Whether a worker leases a job of this queue.
     pub async fn is_job_leased(&self, queue: JobQueue) -> Result<bool, Error> {
         let now = self.common().clock.now();
         let lease_end = self.reader().await?.first(NEXT_LEASE_END, values![queue.as_str(), now]).await?;
         Ok(next(lease_end)?.is_some())
     }
 
-    /// Makes all leases of jobs and deliveries free at once. For the one `serve` of a folder, at its start:
-    /// whoever held them is no more. On PostgreSQL other workers may be alive, so it does nothing: leases of
-    /// the dead run out.
-    pub async fn take_back_leases(&self) -> Result<(), Error> {
+    /// Releases all leases of jobs and deliveries. For the one `serve` of a folder, at its start: the
+    /// workers that held them have ended. On PostgreSQL other workers may be alive, so it does nothing
+    /// there; leases of dead workers expire.
+    pub async fn release_leases(&self) -> Result<(), Error> {
         if matches!(self.database(), Database::Postgres(_)) {
             return Ok(());
         }
         self.write(async |tx: &mut Tx| {
             tx.effects.jobs = true;
             tx.session.execute(TAKE_BACK, values![]).await?;
-            tx.take_back_deliveries().await
+            tx.release_delivery_leases().await
         })
         .await
     }
@@ -181,11 +180,15 @@ impl Tx {
         Ok(claimed)
     }
 
-    async fn claim_share(&mut self, claim: &ClaimJobs, share: JobShare) -> Result<Vec<ClaimedJob>, Error> {
+    async fn claim_share(
+        &mut self,
+        claim: &ClaimJobs,
+        share: WorkspaceLimit,
+    ) -> Result<Vec<ClaimedJob>, Error> {
         let mut claimed = Vec::new();
         for priority in Priority::ALL {
-            let room = i64::from(share.limit) - i64::try_from(claimed.len()).unwrap_or(i64::MAX);
-            if room <= 0 {
+            let remaining = i64::from(share.limit) - i64::try_from(claimed.len()).unwrap_or(i64::MAX);
+            if remaining <= 0 {
                 break;
             }
             let values = values![
@@ -195,7 +198,7 @@ impl Tx {
                 workspace_text(share.workspace),
                 priority.rank(),
                 claim.now,
-                room
+                remaining
             ];
             let mut rows = Vec::new();
             for row in self.session.change(CLAIM, values).await? {
@@ -241,7 +244,7 @@ fn read(
     })
 }
 
-/// `None` where nothing can be claimed.
+/// `None` when nothing is claimable.
 fn due_workspace(row: &Row) -> Result<Option<DueWorkspace>, Error> {
     let Some(rank) = row.int_or_none("priority")? else { return Ok(None) };
     let priority = Priority::ALL.into_iter().find(|priority| priority.rank() == rank);

@@ -1,4 +1,4 @@
-//! Jobs: work that is due, and who holds it.
+//! Jobs: queued work and its leases.
 
 mod kind;
 mod lease;
@@ -14,101 +14,101 @@ pub use progress::DownloadProgress;
 use crate::sql::{Session, statements, values};
 use crate::{Error, Tx, WorkerId};
 
-/// A job to be done.
+/// A job to queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewJob {
-    /// What to do.
+    /// The task.
     pub kind: JobKind,
-    /// For whom: places are shared out by workspace. `None`: the server's own upkeep.
+    /// The workspace whose share of the slots it takes. `None`: maintenance of the server itself.
     pub workspace: Option<WorkspaceId>,
-    /// Not before.
+    /// The earliest start.
     pub run_at: Timestamp,
-    /// What goes first when several are due.
+    /// Its order among due jobs.
     pub priority: Priority,
 }
 
 impl NewJob {
-    /// A job to be done as soon as somebody has time for it.
+    /// A job that is due at once, with normal priority.
     pub fn soon(kind: JobKind, workspace: impl Into<Option<WorkspaceId>>, now: Timestamp) -> Self {
         Self { kind, workspace: workspace.into(), run_at: now, priority: Priority::Normal }
     }
 }
 
-/// Which jobs to take, and for how long.
+/// The jobs to claim, and the end of their leases.
 #[derive(Debug, Clone)]
 pub struct ClaimJobs {
-    /// Who takes them.
+    /// The worker that claims them.
     pub owner: WorkerId,
-    /// From which queue.
+    /// The queue to claim from.
     pub queue: JobQueue,
-    /// How many at most of which workspaces.
-    pub shares: Vec<JobShare>,
+    /// The most jobs to claim of each workspace.
+    pub shares: Vec<WorkspaceLimit>,
     /// The present instant.
     pub now: Timestamp,
-    /// When somebody else may take them, unless the lease is renewed.
+    /// The end of the lease, unless it is renewed; from then on another worker may claim them.
     pub lease_until: Timestamp,
 }
 
-/// How many jobs of one workspace to take.
+/// The number of jobs to claim of one workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JobShare {
-    /// Whose; `None`: the server's own.
+pub struct WorkspaceLimit {
+    /// The workspace; `None`: the server itself.
     pub workspace: Option<WorkspaceId>,
-    /// At most.
+    /// The most jobs.
     pub limit: u32,
 }
 
-/// A workspace that has jobs to be claimed.
+/// A workspace with claimable jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueWorkspace {
-    /// Which; `None`: the server itself.
+    /// The workspace; `None`: the server itself.
     pub workspace: Option<WorkspaceId>,
     /// The highest priority of its due jobs.
     pub priority: Priority,
 }
 
-/// A job in the hands of one worker.
+/// A job that one worker leases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedJob {
     /// Its id.
     pub id: JobId,
-    /// What to do.
+    /// The task.
     pub kind: JobKind,
-    /// For whom; `None`: the server itself.
+    /// The workspace; `None`: the server itself.
     pub workspace: Option<WorkspaceId>,
-    /// How often it has been claimed, this time included. Counts lost leases and crashes too.
+    /// The number of claims, this one included. Lost leases and crashes count too.
     pub attempt: u32,
-    /// Who holds it.
+    /// The worker that leases it.
     pub owner: WorkerId,
-    /// When it was made.
+    /// When it was queued.
     pub created_at: Timestamp,
-    /// Since when it was due.
+    /// When it became due.
     pub run_at: Timestamp,
-    /// As it was made.
+    /// The priority that it was queued with.
     pub priority: Priority,
-    /// What an earlier run left of a download.
+    /// The progress of an earlier run of a download.
     pub progress: Option<DownloadProgress>,
 }
 
-/// What proves that a worker holds a job.
+/// The proof that a worker leases a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct JobLease {
-    /// Which job.
+    /// The job.
     pub id: JobId,
-    /// Who holds it.
+    /// The worker that leases it.
     pub owner: WorkerId,
-    /// Of which claim.
+    /// The number of the claim.
     pub attempt: u32,
 }
 
 impl ClaimedJob {
-    /// What proves that it is held.
+    /// The lease of this claim.
     pub fn lease(&self) -> JobLease {
         JobLease { id: self.id, owner: self.owner, attempt: self.attempt }
     }
 }
 
-/// The workspace of a job as its row has it: empty for the server's own, so that one comparison fits all.
+/// The workspace column of a job: empty for the server itself, so that one comparison fits all rows.
 fn workspace_text(workspace: Option<WorkspaceId>) -> String {
     workspace.map(|workspace| workspace.to_string()).unwrap_or_default()
 }
@@ -116,16 +116,16 @@ fn workspace_text(workspace: Option<WorkspaceId>) -> String {
 statements! {
     INSERT = "INSERT INTO job (id, queue, kind, payload, workspace_id, priority, state, run_at, created_at)
         VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8)";
-    /// The same work, still to be done.
+    /// A pending job with the same work.
     PENDING = "SELECT id FROM job WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3 LIMIT 1";
-    /// The claim does not count: it is given back as it was found.
+    /// The claim does not count: the attempt number goes back by one.
     DEFER = "UPDATE job SET run_at = $4, note = $5, progress = NULL, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     LATER = "UPDATE job SET run_at = $4, progress = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     DROP = "UPDATE job SET state = 'done', note = 'not needed any more', finished_at = $4, lease_owner = NULL,
         leased_until = NULL WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3";
-    /// Changes nothing: what changes the job waits for the commit.
+    /// Changes no value. It locks the row, so other changes of the job wait for the commit.
     HOLD = "UPDATE job SET note = note WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     FINISH = "UPDATE job SET state = $4, note = $5, finished_at = $6, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
@@ -133,7 +133,7 @@ statements! {
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
 }
 
-/// Writes the row of a new job.
+/// Inserts the row of a new job.
 pub(crate) async fn insert(
     session: &mut Session,
     job: &NewJob,
@@ -156,7 +156,7 @@ pub(crate) async fn insert(
 }
 
 impl Tx {
-    /// Adds a job. Nobody can claim it before the commit.
+    /// Queues a job. No worker can claim it before the commit.
     pub async fn enqueue(&mut self, job: NewJob) -> Result<JobId, Error> {
         let (now, common) = (self.now(), self.common.clone());
         let id = insert(&mut self.session, &job, now, common.random.as_ref()).await?;
@@ -164,8 +164,8 @@ impl Tx {
         Ok(id)
     }
 
-    /// Adds a job, unless the same work is still to be done. May run twice.
-    pub async fn enqueue_once(&mut self, job: NewJob) -> Result<(), Error> {
+    /// Queues a job, unless the same work is pending. May run twice.
+    pub async fn enqueue_unique(&mut self, job: NewJob) -> Result<(), Error> {
         let values = values![job.kind.queue().as_str(), job.kind.name(), job.kind.payload()];
         if self.session.first(PENDING, values).await?.is_none() {
             self.enqueue(job).await?;
@@ -173,32 +173,31 @@ impl Tx {
         Ok(())
     }
 
-    /// Ends a job that is not needed any more, also one that somebody works on: that worker has lost its
-    /// lease. May run twice.
-    pub async fn drop_job(&mut self, kind: JobKind) -> Result<(), Error> {
+    /// Cancels a job that is no longer needed, also while a worker runs it: that worker loses its lease.
+    /// May run twice.
+    pub async fn cancel_job(&mut self, kind: JobKind) -> Result<(), Error> {
         let values = values![kind.queue().as_str(), kind.name(), kind.payload(), self.now()];
         self.session.execute(DROP, values).await.map(drop)
     }
 
-    /// Holds a job until the commit: nobody took or ended it before. [`Error::LeaseLost`] as in
-    /// [`Tx::complete_job`].
-    pub async fn hold_job(&mut self, job: &ClaimedJob) -> Result<(), Error> {
+    /// Locks a leased job until the commit. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    pub async fn lock_job(&mut self, job: &ClaimedJob) -> Result<(), Error> {
         let rows = self.session.execute(HOLD, values![job.id, job.owner, job.attempt]).await?;
-        self.held(rows)
+        self.check_lease(rows)
     }
 
-    /// Gives a job back that could not even be tried, such as for want of disk: the claim is not counted as
-    /// an attempt. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    /// Releases a job that could not be tried, such as on a full disk. The claim does not count as an
+    /// attempt. [`Error::LeaseLost`] as in [`Tx::complete_job`].
     pub async fn defer_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, note];
         let rows = self.session.execute(DEFER, values).await?;
         self.effects.jobs = true;
-        self.held(rows)
+        self.check_lease(rows)
     }
 
-    /// Gives a download back that goes on later, with what a later run needs: the claim is not counted as an
-    /// attempt. [`Error::LeaseLost`] as in [`Tx::complete_job`].
-    pub async fn continue_job_later(
+    /// Releases a download that continues later, with its progress for the next run. The claim does not
+    /// count as an attempt. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    pub async fn reschedule_download(
         &mut self,
         job: &ClaimedJob,
         run_at: Timestamp,
@@ -207,37 +206,36 @@ impl Tx {
         let values = values![job.id, job.owner, job.attempt, run_at, progress.to_json()];
         let rows = self.session.execute(LATER, values).await?;
         self.effects.jobs = true;
-        self.held(rows)
+        self.check_lease(rows)
     }
 
-    /// Ends a job that did what it should. [`Error::LeaseLost`] when somebody else holds it now; then nothing
-    /// of the whole transaction is kept.
+    /// Completes a job that succeeded. [`Error::LeaseLost`] when another worker has the lease; then the
+    /// whole transaction is rolled back.
     pub async fn complete_job(&mut self, job: &ClaimedJob) -> Result<(), Error> {
         self.finish_job(job, "done", None).await
     }
 
-    /// Ends a job that will never do what it should; `note` says why. [`Error::LeaseLost`] as in
-    /// [`Tx::complete_job`].
+    /// Ends a job that failed for good; `note` says why. [`Error::LeaseLost`] as in [`Tx::complete_job`].
     pub async fn fail_job(&mut self, job: &ClaimedJob, note: &str) -> Result<(), Error> {
         self.finish_job(job, "failed", Some(note)).await
     }
 
-    /// Gives a job back to be claimed again; `note` says why. [`Error::LeaseLost`] as in
+    /// Releases a job for a retry at `run_at`; `note` says why. [`Error::LeaseLost`] as in
     /// [`Tx::complete_job`].
     pub async fn retry_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, note];
         let rows = self.session.execute(RETRY, values).await?;
         self.effects.jobs = true;
-        self.held(rows)
+        self.check_lease(rows)
     }
 
     async fn finish_job(&mut self, job: &ClaimedJob, state: &str, note: Option<&str>) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, state, note, self.now()];
         let rows = self.session.execute(FINISH, values).await?;
-        self.held(rows)
+        self.check_lease(rows)
     }
 
-    fn held(&mut self, rows: u64) -> Result<(), Error> {
-        if rows == 0 { Err(self.session.refuse(Error::LeaseLost)) } else { Ok(()) }
+    fn check_lease(&mut self, rows: u64) -> Result<(), Error> {
+        if rows == 0 { Err(self.session.fail_with(Error::LeaseLost)) } else { Ok(()) }
     }
 }

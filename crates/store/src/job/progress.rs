@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 /// The state of a rescheduled download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DownloadProgress {
-    /// Attempts that failed since one brought something.
+    /// Failed attempts since the last one that received bytes.
     pub failures: u32,
     /// Time left for its attempts. Time in the queue, or while no server runs, does not count.
-    pub left: Duration,
+    pub time_left: Duration,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -21,15 +21,15 @@ struct Json {
 
 impl DownloadProgress {
     pub(super) fn to_json(self) -> String {
-        let left_ms = u64::try_from(self.left.as_millis()).unwrap_or(u64::MAX);
+        let left_ms = u64::try_from(self.time_left.as_millis()).unwrap_or(u64::MAX);
         let json = Json { failures: self.failures, left_ms };
         serde_json::to_string(&json).expect("numbers are always JSON")
     }
 
-    /// `None` for what another version wrote: the download begins anew.
+    /// `None` for a form of another version: the download restarts.
     pub(super) fn from_json(json: &str) -> Option<Self> {
         let Json { failures, left_ms } = serde_json::from_str(json).ok()?;
-        Some(Self { failures, left: Duration::from_millis(left_ms) })
+        Some(Self { failures, time_left: Duration::from_millis(left_ms) })
     }
 }
 
@@ -38,8 +38,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_written_so_and_read_back() {
-        let progress = DownloadProgress { failures: 2, left: Duration::from_millis(86_400_000) };
+    fn download_progress_json_round_trips() {
+        let progress = DownloadProgress { failures: 2, time_left: Duration::from_millis(86_400_000) };
         let json = r#"{"failures":2,"left_ms":86400000}"#;
         assert_eq!((progress.to_json().as_str(), DownloadProgress::from_json(json)), (json, Some(progress)));
         assert_eq!(DownloadProgress::from_json(r#"{"failures":-1}"#), None);

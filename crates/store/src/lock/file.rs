@@ -4,16 +4,16 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use crate::{Error, folder};
+use crate::{Error, private_file};
 
-/// The system gives it back when the process ends.
+/// The operating system releases it when the process ends.
 pub(super) struct FileLock {
     _file: File,
 }
 
 impl FileLock {
     pub(super) fn acquire(data_dir: &Path) -> Result<Self, Error> {
-        folder::make(data_dir)?;
+        private_file::make(data_dir)?;
         let path = data_dir.join("serve.lock");
         let file = OpenOptions::new()
             .create(true)
@@ -24,7 +24,7 @@ impl FileLock {
             .map_err(|error| Error::folder(&path, error))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(Error::AlreadyServed { path: data_dir.to_owned() }),
+            Err(TryLockError::WouldBlock) => Err(Error::FolderLocked { path: data_dir.to_owned() }),
             Err(TryLockError::Error(error)) => Err(Error::folder(&path, error)),
         }
     }

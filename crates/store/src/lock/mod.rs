@@ -1,4 +1,4 @@
-//! One `serve` where there is room for one.
+//! The serve lock: one `serve` per database, or several with shared objects.
 
 mod database;
 mod file;
@@ -11,57 +11,57 @@ use kinora_domain::Random;
 pub(crate) use database::STATEMENTS;
 
 use crate::Error;
-use crate::sql::postgres::Place;
+use crate::sql::postgres::PgAddress;
 
-/// Where a `serve` keeps its objects.
+/// The storage of the objects of a `serve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectsPlace {
-    /// In a folder, which no other machine sees.
+pub enum ObjectStorageKind {
+    /// A local folder, which no other machine sees.
     Folder,
-    /// Where every process of the installation finds them.
+    /// A store that all processes of the installation share.
     Shared,
 }
 
-/// Held by a `serve` as long as it runs. The system, or the database, gives it back when the process ends,
-/// however it ends. Commands need none.
+/// The lock of a `serve` as long as it runs. The operating system or the database releases it when the
+/// process ends, in any way. Other commands need none.
 pub struct ServeLock {
-    held: Held,
+    kind: LockKind,
 }
 
-enum Held {
+enum LockKind {
     File { _lock: file::FileLock },
     Database(database::DatabaseLock),
 }
 
 impl ServeLock {
-    /// For a database in a folder: takes the folder, making it if needed. [`Error::AlreadyServed`] while
-    /// another process, or another part of this one, holds it.
+    /// Locks the folder of a database on SQLite, and creates the folder if needed. [`Error::FolderLocked`]
+    /// while another process, or another part of this one, has the lock.
     pub fn acquire(data_dir: &Path) -> Result<Self, Error> {
-        file::FileLock::acquire(data_dir).map(|lock| Self { held: Held::File { _lock: lock } })
+        file::FileLock::acquire(data_dir).map(|lock| Self { kind: LockKind::File { _lock: lock } })
     }
 
-    /// For a database on PostgreSQL, which several may serve if all of them share their objects.
-    /// [`Error::DatabaseServed`] while another process holds it and one of the two keeps its objects in a
-    /// folder. The errors of connecting are those of [`Store::open`](crate::Store::open).
+    /// Locks a database on PostgreSQL. Several processes may serve it if all of them share their objects.
+    /// [`Error::DatabaseLocked`] while another process has the lock and one of the two stores its objects
+    /// in a folder. Connection errors are those of [`Store::open`](crate::Store::open).
     ///
-    /// The lock is a connection. When that breaks it is made again and the lock taken again; see
-    /// [`ServeLock::lost`].
+    /// The lock is a connection. When it breaks, it is opened again and the lock is taken again; see
+    /// [`ServeLock::wait_lost`].
     pub async fn acquire_postgres(
         url: &str,
-        objects: ObjectsPlace,
+        objects: ObjectStorageKind,
         random: &dyn Random,
     ) -> Result<Self, Error> {
-        let place = Place::from_url(url)?;
-        let lock = database::DatabaseLock::acquire(&place, objects, random).await?;
-        Ok(Self { held: Held::Database(lock) })
+        let address = PgAddress::from_url(url)?;
+        let lock = database::DatabaseLock::acquire(&address, objects, random).await?;
+        Ok(Self { kind: LockKind::Database(lock) })
     }
 
-    /// Returns when somebody else has the lock now, and `serve` must end. That can happen only while the
-    /// database was away; it never does for a folder.
-    pub async fn lost(&self) {
-        match &self.held {
-            Held::File { .. } => std::future::pending().await,
-            Held::Database(lock) => lock.lost().await,
+    /// Returns when another process has the lock, and `serve` must end. That can happen only while the
+    /// database was unreachable; it never happens for a folder.
+    pub async fn wait_lost(&self) {
+        match &self.kind {
+            LockKind::File { .. } => std::future::pending().await,
+            LockKind::Database(lock) => lock.lost().await,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A media and its parts as columns, and back.
+//! The columns of a media and its parts: encodes and decodes them.
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Encryption, Failure, FailureCode, FrameRate, Input, Media, MediaDuration,
@@ -7,9 +7,9 @@ use kinora_domain::{
 };
 
 use super::RestrictionsJson;
-use super::filter::title_key;
+use super::audio_edit::AudioEditJson;
+use super::filter::folded_title;
 use super::left_out::LeftOutJson;
-use super::sound::SoundEditJson;
 use crate::Error;
 use crate::sql::{Row, Value, values};
 
@@ -17,8 +17,8 @@ use crate::sql::{Row, Value, values};
 pub(super) fn changing(media: &Media) -> Vec<Value> {
     let mut values = settings(&media.settings);
     values.extend(state(&media.state));
-    values.extend(values![media.updated_at, media.settings.title.as_deref().map(title_key)]);
-    // Longer than i64 holds is longer than any media.
+    values.extend(values![media.updated_at, media.settings.title.as_deref().map(folded_title)]);
+    // Saturates: no media is longer than `i64` milliseconds.
     values.extend(values![media.thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX))]);
     let left_out = match &media.state {
         MediaState::Ready { facts, .. } => LeftOutJson::text(&facts.left_out),
@@ -55,7 +55,7 @@ pub(crate) fn read_settings(row: &Row) -> Result<MediaSettings, Error> {
         source_access: row.flag("source_access")?,
         optimize_audio: row.flag("optimize_audio")?,
         mp4_support: row.word("mp4_support", Mp4Support::from_text)?,
-        sound: SoundEditJson::read(row.text_or_none("sound_edit")?)?,
+        audio_edit: AudioEditJson::read(row.text_or_none("sound_edit")?)?,
     })
 }
 
@@ -78,7 +78,7 @@ fn state(state: &MediaState) -> Vec<Value> {
         source,
         failure.map(|failure| failure.code.as_str()),
         failure.map(|failure| failure.message.as_str()),
-        // Longer than i64 holds is longer than anything.
+        // Saturates: no media is longer than `i64` microseconds.
         facts.map(|facts| i64::try_from(facts.duration.as_micros()).unwrap_or(i64::MAX)),
         facts.and_then(|facts| facts.source_resolution).map(Resolution::as_str),
         aspect.map(|aspect| aspect.width),
@@ -90,12 +90,12 @@ fn state(state: &MediaState) -> Vec<Value> {
     ]
 }
 
-/// The names in one text, `720p 480p`: nobody looks for one.
+/// The names in one text, `720p 480p`: no statement searches for one.
 fn rungs_text(rungs: &[Resolution]) -> String {
     rungs.iter().map(|rung| rung.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Of media made before there were any: none.
+/// Empty for media that were created before rungs existed.
 fn read_rungs(row: &Row) -> Result<Vec<Resolution>, Error> {
     let text = row.text_or_none("rungs")?.unwrap_or_default();
     text.split_ascii_whitespace()
@@ -138,7 +138,7 @@ fn track_kind(kind: &TrackKind) -> Vec<Value> {
     }
 }
 
-/// A media without its inputs, tracks and playback IDs.
+/// Reads a media without its inputs, tracks and playback IDs.
 pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
     let (state, thumbnail_ms) = (read_state(row)?, row.number_or_none("thumbnail_ms")?);
     Ok(Media {
@@ -157,12 +157,12 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
     })
 }
 
-/// Only that of the picture that stands for the media now.
+/// The BlurHash, if it belongs to the present thumbnail of the media.
 fn read_blur_hash(row: &Row, state: &MediaState, thumbnail_ms: Option<u64>) -> Result<Option<String>, Error> {
     let Some(hash) = row.text_or_none("blur_hash")? else { return Ok(None) };
-    let (of_source, of_moment) = (row.id("blur_hash_source_id")?, row.number_or_none("blur_hash_ms")?);
-    let is_of_now = matches!(state, MediaState::Ready { source, .. } if *source == of_source);
-    Ok(Some(hash).filter(|_| is_of_now && of_moment == thumbnail_ms))
+    let (hash_source, hash_time) = (row.id("blur_hash_source_id")?, row.number_or_none("blur_hash_ms")?);
+    let is_current = matches!(state, MediaState::Ready { source, .. } if *source == hash_source);
+    Ok(Some(hash).filter(|_| is_current && hash_time == thumbnail_ms))
 }
 
 fn read_state(row: &Row) -> Result<MediaState, Error> {
@@ -246,7 +246,7 @@ pub(super) fn read_track(row: &Row) -> Result<Track, Error> {
     Ok(Track { id: row.id("id")?, kind, not_copied, is_encoded: row.flag("is_encoded")? })
 }
 
-/// The name of a rendition that cannot be made.
+/// The name of a rendition that cannot be encoded.
 pub(super) fn read_broken(row: &Row) -> Result<String, Error> {
     row.text("name")
 }

@@ -1,44 +1,44 @@
-//! Which media of a workspace are listed.
+//! The filters of the media list.
 
 use std::collections::BTreeMap;
 
 use kinora_domain::Timestamp;
 
-use super::find::{CREATOR, Driver, ENTRY, KEY, STATE, TITLE};
+use super::list::{CREATOR, ENTRY, FilterIndex, KEY, STATE, TITLE};
 use crate::Error;
 use crate::list::Bounds;
 use crate::sql::{Row, Value, values};
 
-/// What media must be to be listed; all of it.
+/// The conditions of a media list; a media must meet all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MediaFilter {
-    /// The name of their state, as [`kinora_domain::MediaState::name`] has it.
+    /// The name of the state, as [`kinora_domain::MediaState::name`] spells it.
     pub state: Option<String>,
-    /// Their creator, exactly.
+    /// The creator, exactly.
     pub creator_id: Option<String>,
-    /// How their title begins; case does not matter.
+    /// The beginning of the title; case does not matter.
     pub title_prefix: Option<String>,
-    /// A key that their metadata has.
+    /// A key that the metadata contains.
     pub metadata_key: Option<String>,
-    /// Entries of their metadata, exactly. A key comes once.
+    /// Entries of the metadata, exactly. Each key at most once.
     pub metadata: Vec<(String, String)>,
-    /// They were created at this instant or later.
+    /// Created at this instant or later.
     pub created_from: Option<Timestamp>,
-    /// They were created before this instant.
+    /// Created before this instant.
     pub created_before: Option<Timestamp>,
 }
 
-/// A title as it is looked for.
-pub(crate) fn title_key(title: &str) -> String {
-    kept(title).to_lowercase()
+/// A title in the form that is searched for.
+pub(crate) fn folded_title(title: &str) -> String {
+    stored_text(title).to_lowercase()
 }
 
-/// A text as it is kept.
-fn kept(text: &str) -> String {
+/// A text in the form that is stored.
+fn stored_text(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// One thing that media must be, other than young or old enough.
+/// One condition of the filter, except creation times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Condition {
     State(String),
@@ -55,9 +55,11 @@ impl MediaFilter {
     }
 
     pub(super) fn conditions(&self) -> Vec<Condition> {
-        let one = |text: &Option<String>, make: fn(String) -> Condition| text.as_deref().map(kept).map(make);
-        let entries = self.metadata.iter().map(|(key, value)| Condition::Entry(kept(key), kept(value)));
-        let title = self.title_prefix.as_deref().map(title_key).map(Condition::Title);
+        let one =
+            |text: &Option<String>, make: fn(String) -> Condition| text.as_deref().map(stored_text).map(make);
+        let entries =
+            self.metadata.iter().map(|(key, value)| Condition::Entry(stored_text(key), stored_text(value)));
+        let title = self.title_prefix.as_deref().map(folded_title).map(Condition::Title);
         one(&self.state, Condition::State)
             .into_iter()
             .chain(one(&self.creator_id, Condition::Creator))
@@ -69,8 +71,8 @@ impl MediaFilter {
 }
 
 impl Condition {
-    /// What finds the media that meet it.
-    pub(super) fn driver(&self) -> Driver {
+    /// The index walk that finds the media of this condition.
+    pub(super) fn driver(&self) -> FilterIndex {
         match self {
             Self::State(_) => STATE,
             Self::Creator(_) => CREATOR,
@@ -80,22 +82,22 @@ impl Condition {
         }
     }
 
-    /// What the statements of its driver are given.
+    /// The values for the statements of its driver.
     pub(super) fn values(&self) -> Vec<Value> {
         match self {
             Self::State(text) | Self::Creator(text) | Self::Key(text) => values![text.as_str()],
-            // The last character there is: every title that begins so lies below.
+            // The last character there is: every title with this beginning sorts before it.
             Self::Title(text) => values![text.as_str(), format!("{text}\u{10ffff}")],
             Self::Entry(key, value) => values![key.as_str(), value.as_str()],
         }
     }
 
-    /// Whether a row of [`Driver::candidates`] meets it.
+    /// Whether a row of [`FilterIndex::candidates`] meets the condition.
     pub(super) fn is_met_by(&self, row: &Row) -> Result<bool, Error> {
         let metadata = || -> Result<BTreeMap<String, String>, Error> {
             let Some(text) = row.text_or_none("metadata")? else { return Ok(BTreeMap::new()) };
             let map: BTreeMap<String, String> = serde_json::from_str(&text).map_err(Error::internal)?;
-            Ok(map.into_iter().map(|(key, value)| (kept(&key), kept(&value))).collect())
+            Ok(map.into_iter().map(|(key, value)| (stored_text(&key), stored_text(&value))).collect())
         };
         Ok(match self {
             Self::State(text) => row.text("state")? == *text,
@@ -112,15 +114,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn titles_are_looked_for_in_lower_case() {
-        let check = |title: &str, key: &str| assert_eq!(title_key(title), key);
+    fn title_filter_is_case_insensitive() {
+        let check = |title: &str, key: &str| assert_eq!(folded_title(title), key);
         check("Ein TITEL", "ein titel");
         check("ÄRGER ΟΔΟΣ", "ärger οδος");
         check("a\0B", "a\u{fffd}b");
     }
 
     #[test]
-    fn every_wish_is_a_condition() {
+    fn every_filter_field_becomes_a_condition() {
         let text = |text: &str| Some(text.to_owned());
         let filter = MediaFilter {
             state: text("Ready"),

@@ -12,7 +12,7 @@ pub(crate) struct LeftOutJson {
 }
 
 impl LeftOutJson {
-    /// `None` for none.
+    /// The JSON of the tracks; `None` for none.
     pub(crate) fn text(tracks: &[LeftOutTrack]) -> Option<String> {
         let json: Vec<_> = tracks.iter().map(Self::from).collect();
         (!json.is_empty()).then(|| serde_json::to_string(&json).expect("texts are always JSON"))
@@ -27,12 +27,12 @@ impl LeftOutJson {
 
 impl From<&LeftOutTrack> for LeftOutJson {
     fn from(track: &LeftOutTrack) -> Self {
-        Self { is_picture: track.is_picture, detail: track.detail.clone() }
+        Self { is_picture: track.is_video, detail: track.detail.clone() }
     }
 }
 
 impl From<LeftOutJson> for LeftOutTrack {
     fn from(json: LeftOutJson) -> Self {
-        Self { is_picture: json.is_picture, detail: json.detail }
+        Self { is_video: json.is_picture, detail: json.detail }
     }
 }

@@ -1,10 +1,10 @@
-//! Reading media: one statement for the media of a selection, and one for each kind of row beside them.
+//! Reads media: one statement for the media of a selection, and one for each kind of their further rows.
 
 use std::collections::HashMap;
 
 use kinora_domain::{Media, MediaId, MediaState, WorkspaceId};
 
-use super::{added, columns};
+use super::{added_tracks, columns};
 use crate::sql::{Row, Session, Statement, Value, values};
 use crate::{Error, List, Position};
 
@@ -19,7 +19,7 @@ pub(crate) struct Selection {
     broken: Statement,
 }
 
-/// Declares selections by the statement that gives the ids of their media.
+/// Declares selections by the statement that selects the ids of their media.
 macro_rules! selections {
     ($($(#[$doc:meta])* $name:ident = $ids:literal;)*) => {
         $(
@@ -67,19 +67,19 @@ selections! {
     IN_WORKSPACE = "SELECT id FROM media WHERE id = $1 AND workspace_id = $2";
     BY_PLAYBACK = "SELECT media_id FROM playback_id WHERE id = $1";
     BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
-    /// From one media to another, both included. A range, not the keys: the statement is the same for every
-    /// length.
+    /// The media between two, both included. Selected by a range, not by a list of keys, because the
+    /// statement of a range is the same for every length.
     RANGE = "SELECT id FROM media WHERE workspace_id = $1 AND (created_at, id) >= ($2, $3) AND (created_at, id) <= ($4, $5)";
-    /// As many as are looked up at once; fewer ids are filled up with the first one.
+    /// A fixed number of ids; fewer ids are padded with the first one.
     BY_IDS = "SELECT id FROM media WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
         $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,
         $46, $47, $48, $49, $50)";
 }
 
-/// Values of [`BY_IDS`].
+/// The number of values of [`BY_IDS`].
 const IDS_AT_ONCE: usize = 50;
 
-/// The one media of a selection.
+/// The only media of a selection.
 pub(super) async fn one(
     session: &mut Session,
     selection: Selection,
@@ -88,7 +88,7 @@ pub(super) async fn one(
     Ok(many(session, selection, values).await?.into_iter().next())
 }
 
-/// The media of a selection, oldest first. The session must see one instant.
+/// The media of a selection, oldest first. All reads of the session must see one snapshot.
 pub(crate) async fn many(
     session: &mut Session,
     selection: Selection,
@@ -102,7 +102,7 @@ pub(crate) async fn many(
     let mut inputs = by_media(session.all(selection.inputs, values.clone()).await?, columns::read_input)?;
     let mut playback =
         by_media(session.all(selection.playback, values.clone()).await?, columns::read_playback)?;
-    let mut added = by_media(session.all(selection.added, values.clone()).await?, added::read)?;
+    let mut added = by_media(session.all(selection.added, values.clone()).await?, added_tracks::read)?;
     let (mut tracks, mut broken) = (HashMap::new(), HashMap::new());
     if list.iter().any(|media| matches!(media.state, MediaState::Ready { .. })) {
         tracks = by_media(session.all(selection.tracks, values.clone()).await?, columns::read_track)?;
@@ -120,8 +120,8 @@ pub(crate) async fn many(
     Ok(list)
 }
 
-/// The media of these ids, in their order; those that are not there are left out. No id may stand twice. The
-/// session must see one instant.
+/// The media of these ids, in their order, without the missing ones. Every id must be unique. All reads of
+/// the session must see one snapshot.
 pub(crate) async fn by_ids(session: &mut Session, ids: &[MediaId]) -> Result<Vec<Media>, Error> {
     let mut found = HashMap::with_capacity(ids.len());
     for some in ids.chunks(IDS_AT_ONCE) {
@@ -132,8 +132,8 @@ pub(crate) async fn by_ids(session: &mut Session, ids: &[MediaId]) -> Result<Vec
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
 
-/// The media that stand there, in this order. `is_gapless`: the workspace has no others between the first one
-/// and the last.
+/// The media at these positions, in this order. `is_gapless`: the workspace has no other media between the
+/// first one and the last.
 pub(super) async fn list(
     session: &mut Session,
     workspace: WorkspaceId,
@@ -141,8 +141,7 @@ pub(super) async fn list(
     newest_first: bool,
     is_gapless: bool,
 ) -> Result<List<Media>, Error> {
-    // PostgreSQL cannot tell how few media lie between two of them, and reads the tables beside them as a
-    // whole.
+    // PostgreSQL cannot estimate how few media are between two of them, and scans the other tables whole.
     let media = if is_gapless && !session.is_postgres() {
         let mut ends = [list.items.first(), list.items.last()];
         if newest_first {
@@ -159,13 +158,13 @@ pub(super) async fn list(
         }
         media
     } else {
-        let ids: Vec<MediaId> = list.items.iter().map(|place| MediaId::from_uuid(place.id())).collect();
+        let ids: Vec<MediaId> = list.items.iter().map(|position| MediaId::from_uuid(position.id())).collect();
         by_ids(session, &ids).await?
     };
     Ok(list.with(media))
 }
 
-/// Rows beside media, in their order, by the media they belong to.
+/// Groups further rows by their media; each group keeps its order.
 fn by_media<T>(
     rows: Vec<Row>,
     read: fn(&Row) -> Result<T, Error>,

@@ -1,4 +1,4 @@
-//! The entries of metadata, as rows that can be looked for. What is answered is in the media's own row.
+//! The entries of metadata as rows, for searches. Responses read the metadata of the media row.
 
 use kinora_domain::Media;
 
@@ -12,10 +12,10 @@ statements! {
     CLEAR_OLD = "DELETE FROM media_metadata WHERE media_id = $1 AND media_version <> $2";
 }
 
-/// Removes what an older save wrote.
+/// Removes the entries of an earlier save.
 pub(super) const CLEAR: Statement = CLEAR_OLD;
 
-/// Writes the entries of a media, stamped with the version of this save.
+/// Writes the entries of a media with the version of this save.
 pub(super) async fn save(session: &mut Session, media: &Media, version: i64) -> Result<(), Error> {
     for (key, value) in media.settings.metadata.iter().flatten() {
         let values =

@@ -1,28 +1,28 @@
 //! Media with their inputs, tracks and playback IDs.
 
-pub(crate) mod added;
+pub(crate) mod added_tracks;
+mod audio_edit;
 pub(crate) mod columns;
 mod filter;
-mod find;
 mod left_out;
 mod lifecycle;
+mod list;
 pub(crate) mod load;
 mod metadata;
 mod restrictions;
-mod sound;
 
 use kinora_domain::{Media, MediaId, MediaState, PlaybackId, Resolution, SourceId, WorkspaceId};
 
+pub(crate) use audio_edit::AudioEditJson;
 pub use filter::MediaFilter;
-#[cfg(test)]
-pub(crate) use find::{DRIVERS, STATEMENTS as FIND};
 pub(crate) use left_out::LeftOutJson;
+#[cfg(test)]
+pub(crate) use list::{DRIVERS, STATEMENTS as FIND};
 #[cfg(test)]
 pub(crate) use load::STATEMENTS as SELECTIONS;
 #[cfg(test)]
 pub(crate) use metadata::STATEMENTS as METADATA;
 pub(crate) use restrictions::RestrictionsJson;
-pub(crate) use sound::SoundEditJson;
 
 use crate::sql::{Session, statements, values};
 use crate::{Error, Store, Tx};
@@ -40,7 +40,7 @@ statements! {
         aspect_height = $19, is_truncated = $20, does_not_decode = $21, container = $22, rungs = $23,
         updated_at = $24, title_key = $25, thumbnail_ms = $26, left_out = $27
         WHERE id = $1 AND version = $2";
-    /// Not a change of the media: its version stays.
+    /// Not a change of the media: its version does not change.
     SAVE_BLUR_HASH = "UPDATE media SET blur_hash = $4, blur_hash_source_id = $2, blur_hash_ms = $3 WHERE id = $1 AND source_id = $2";
     DELETE = "DELETE FROM media WHERE id = $1 RETURNING workspace_id";
     COUNT = "UPDATE workspace SET media_count = media_count + $2 WHERE id = $1";
@@ -74,18 +74,18 @@ impl Store {
         load::one(&mut self.snapshot().await?, load::IN_WORKSPACE, values![id, workspace]).await
     }
 
-    /// One media of any workspace, for those who act for no client.
+    /// One media of any workspace, for internal callers.
     pub async fn media_by_id(&self, id: MediaId) -> Result<Option<Media>, Error> {
         load::one(&mut self.snapshot().await?, load::BY_ID, values![id]).await
     }
 
-    /// The media that a playback ID leads to.
+    /// The media of a playback ID.
     pub async fn media_of_playback(&self, id: PlaybackId) -> Result<Option<Media>, Error> {
         load::one(&mut self.snapshot().await?, load::BY_PLAYBACK, values![id]).await
     }
 
-    /// The media that the objects of a source belong to; without one they can be swept, unless they are still
-    /// arriving.
+    /// The media that owns the objects of a source. Objects without a media can be swept, unless their
+    /// upload or download still runs.
     pub async fn media_of_source(&self, id: SourceId) -> Result<Option<Media>, Error> {
         load::one(&mut self.snapshot().await?, load::BY_SOURCE, values![id]).await
     }
@@ -102,12 +102,12 @@ impl Tx {
         load::one(&mut self.session, load::BY_ID, values![id]).await
     }
 
-    /// The media that a playback ID leads to.
+    /// The media of a playback ID.
     pub async fn media_of_playback(&mut self, id: PlaybackId) -> Result<Option<Media>, Error> {
         load::one(&mut self.session, load::BY_PLAYBACK, values![id]).await
     }
 
-    /// The media that the objects of a source belong to.
+    /// The media that owns the objects of a source.
     pub async fn media_of_source(&mut self, id: SourceId) -> Result<Option<Media>, Error> {
         load::one(&mut self.session, load::BY_SOURCE, values![id]).await
     }
@@ -117,7 +117,7 @@ impl Tx {
         self.effects.rows = true;
         let mut values = values![media.id, media.workspace, media.created_at, media.version];
         values.extend(columns::changing(media));
-        values.extend(values![SoundEditJson::text(media.settings.sound.as_ref())]);
+        values.extend(values![AudioEditJson::text(media.settings.audio_edit.as_ref())]);
         self.session.execute(INSERT, values).await?;
         self.session.execute(COUNT, values![media.workspace, 1_i64]).await?;
         save_parts(&mut self.session, media, media.version).await?;
@@ -125,15 +125,15 @@ impl Tx {
         self.insert_added(media).await
     }
 
-    /// Saves a changed media over the version it was read as, which the row then is one ahead of.
-    /// [`Error::Conflict`] when it moved, or is gone: the closure runs again. Added tracks are left as they
-    /// are: [`Tx::save_tracks`] writes those.
+    /// Saves a changed media over the version that was read, and increments the version.
+    /// [`Error::Conflict`] when the row changed or is gone: the closure is retried. Added tracks are not
+    /// saved: [`Tx::save_tracks`] writes those.
     pub async fn save_media(&mut self, media: &Media) -> Result<(), Error> {
         self.effects.rows = true;
         let mut values = values![media.id, media.version];
         values.extend(columns::changing(media));
         if self.session.execute(SAVE, values).await? == 0 {
-            return Err(self.session.refuse(Error::Conflict));
+            return Err(self.session.fail_with(Error::Conflict));
         }
         let version = media.version + 1;
         save_parts(&mut self.session, media, version).await?;
@@ -144,8 +144,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Keeps what the picture of this source at this moment looks like; it is said of the media while that
-    /// picture stands for it. Nothing happens where the media is gone, or has another source.
+    /// Saves the BlurHash of a frame, named by its source and its time. The media shows it while this frame
+    /// is its thumbnail. Does nothing when the media is gone or has another source.
     pub async fn save_blur_hash(
         &mut self,
         id: MediaId,
@@ -154,8 +154,8 @@ impl Tx {
         hash: &str,
     ) -> Result<(), Error> {
         self.effects.rows = true;
-        let moment = thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX));
-        self.session.execute(SAVE_BLUR_HASH, values![id, source, moment, hash]).await.map(drop)
+        let thumbnail_time = thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX));
+        self.session.execute(SAVE_BLUR_HASH, values![id, source, thumbnail_time, hash]).await.map(drop)
     }
 
     /// Removes a media with its inputs, tracks and playback IDs. Its events and their deliveries stay.
@@ -170,7 +170,7 @@ impl Tx {
     }
 }
 
-/// Writes the rows beside the media's own, stamped with the version of this save.
+/// Writes the further rows of a media with the version of this save.
 async fn save_parts(session: &mut Session, media: &Media, version: i64) -> Result<(), Error> {
     for (position, input) in (0_i64..).zip(&media.inputs) {
         let values = values![input.id, media.id, version, position, input.url.as_str()];

@@ -1,4 +1,4 @@
-//! Where and in what a media may be watched, as JSON in a row or an event.
+//! The access restrictions of a media (domains and user agents), as JSON in a row or an event.
 
 use kinora_domain::{AccessRestrictions, DefaultPolicy, Restriction};
 use serde::{Deserialize, Serialize};

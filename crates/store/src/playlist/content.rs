@@ -1,4 +1,4 @@
-//! Which media are in a playlist: the items of a manual one, what the rules of a smart one choose now.
+//! The media of a playlist: the items of a manual one, or the present matches of the rules of a smart one.
 
 use std::collections::HashMap;
 
@@ -13,23 +13,24 @@ use crate::media::load;
 use crate::sql::{Row, Session, Statement, Value, statements, values};
 use crate::{Error, Store, Tx};
 
-/// What is in a playlist, as far as a change of any of it shows: equal editions play the same. A SHA-256.
+/// The edition of a playlist: a SHA-256 of its visible content. Playlists with equal editions play the
+/// same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PlaylistEdition([u8; 32]);
+pub struct PlaylistVersion([u8; 32]);
 
 /// A media in a playlist.
 struct Member {
     id: MediaId,
     version: i64,
-    /// How many of its encoded renditions cannot be made.
+    /// The number of its encoded renditions that are broken.
     broken: u64,
 }
 
-/// Ids that [`STATES`] asks for at once.
+/// The ids of one [`STATES`] statement.
 const STATES_AT_ONCE: usize = 20;
 
 statements! {
-    /// Where these media of a workspace stand; those that are not there have no row.
+    /// The states of these media of a workspace; missing media have no row.
     STATES = "SELECT id, state FROM media WHERE workspace_id = $1 AND id IN
         ($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
     COUNT_CREATED = "SELECT COUNT(*) AS total FROM (SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready'
@@ -38,8 +39,8 @@ statements! {
         AND +created_at >= $2 AND +created_at < $3 AND updated_at >= $4 AND updated_at < $5 LIMIT $6) AS chosen";
 }
 
-/// Declares the statements of members by those that choose their ids, at most as many as are in a playlist.
-/// They choose within an index; rows are read of those alone that are chosen.
+/// Declares the member statements by their subqueries of ids, which are limited to the length of a
+/// playlist. The subqueries read only an index; rows are read of the selected media alone.
 macro_rules! members {
     ($($(#[$doc:meta])* $name:ident = $chosen:literal, $order:literal;)*) => {
         $(
@@ -58,8 +59,8 @@ macro_rules! members {
 
 members! {
     ITEMS = "SELECT media_id AS id, position FROM playlist_item WHERE playlist_id = $1", "chosen.position";
-    /// What smart playlists choose. The signs keep the other dates from being looked up by: the index of
-    /// these gives the order too.
+    /// The media of smart playlists. The plus signs exclude the other dates from index lookups, because the
+    /// index of these dates also gives the order.
     CREATED_OLDEST = "SELECT id, created_at FROM media WHERE workspace_id = $1 AND state = 'Ready'
         AND created_at >= $2 AND created_at < $3 AND +updated_at >= $4 AND +updated_at < $5 ORDER BY created_at, id LIMIT $6",
         "chosen.created_at, chosen.id";
@@ -90,7 +91,7 @@ impl Store {
         }
     }
 
-    /// The same of any workspace, for those who act for no client.
+    /// The same for any workspace, for internal callers.
     pub async fn playlist_by_id(&self, id: PlaylistId) -> Result<Option<(Playlist, Vec<Media>)>, Error> {
         let mut snapshot = self.snapshot().await?;
         match by_id(&mut snapshot, id).await? {
@@ -99,26 +100,27 @@ impl Store {
         }
     }
 
-    /// The edition of a playlist of any workspace: what tells for little whether
+    /// The edition of a playlist of any workspace: a cheap check whether
     /// [`playlist_by_id`](Store::playlist_by_id) would read the same again.
-    pub async fn playlist_edition(&self, id: PlaylistId) -> Result<Option<PlaylistEdition>, Error> {
+    pub async fn playlist_edition(&self, id: PlaylistId) -> Result<Option<PlaylistVersion>, Error> {
         let mut snapshot = self.snapshot().await?;
         let Some(playlist) = by_id(&mut snapshot, id).await? else { return Ok(None) };
-        let mut edition = Sha256::new_with_prefix(playlist.version.to_be_bytes());
+        let mut hasher = Sha256::new_with_prefix(playlist.version.to_be_bytes());
         for Member { id, version, broken } in members(&mut snapshot, &playlist).await? {
-            edition.update(id.to_string());
-            edition.update(version.to_be_bytes());
-            edition.update(broken.to_be_bytes());
+            hasher.update(id.to_string());
+            hasher.update(version.to_be_bytes());
+            hasher.update(broken.to_be_bytes());
         }
-        Ok(Some(PlaylistEdition(edition.finalize().into())))
+        Ok(Some(PlaylistVersion(hasher.finalize().into())))
     }
 
-    /// The media that a smart playlist chooses now, in their order, whether the playlist is kept yet or not.
+    /// The media that the rules of a smart playlist match now, in their order. The playlist need not be
+    /// stored.
     pub async fn chosen_media(&self, playlist: &Playlist) -> Result<Vec<Media>, Error> {
         media(&mut self.snapshot().await?, playlist).await
     }
 
-    /// The same of one that is kept; `None` unless it is a smart one of the workspace.
+    /// The same of a stored playlist; `None` unless it is a smart one of the workspace.
     pub async fn chosen_media_of(
         &self,
         workspace: WorkspaceId,
@@ -139,7 +141,7 @@ impl Tx {
         media(&mut self.session, playlist).await
     }
 
-    /// The names of the states of these media, of those that are in the workspace.
+    /// The state names of these media, without those of other workspaces.
     pub async fn media_states(
         &mut self,
         workspace: WorkspaceId,
@@ -148,7 +150,7 @@ impl Tx {
         let mut states = HashMap::with_capacity(ids.len());
         for some in ids.chunks(STATES_AT_ONCE) {
             let mut values = values![workspace];
-            // The statement has one length; the last id stands in all places that are left.
+            // The statement has a fixed number of values; the last id pads it.
             let all = some.iter().chain(some.last().into_iter().cycle());
             values.extend(all.take(STATES_AT_ONCE).map(|id| Value::from(*id)));
             for row in self.session.all(STATES, values).await? {
@@ -169,7 +171,7 @@ async fn media(session: &mut Session, playlist: &Playlist) -> Result<Vec<Media>,
     load::by_ids(session, &ids).await
 }
 
-/// What is in a playlist, in its order, without reading it.
+/// The members of a playlist, in its order, without reading their media.
 async fn members(session: &mut Session, playlist: &Playlist) -> Result<Vec<Member>, Error> {
     let rows = match &playlist.content {
         PlaylistContent::Manual(_) => session.all(ITEMS, values![playlist.id]).await?,
@@ -190,7 +192,7 @@ async fn members(session: &mut Session, playlist: &Playlist) -> Result<Vec<Membe
     rows.iter().map(member).collect()
 }
 
-/// How many media the rules of a playlist choose.
+/// The number of media that the rules of a playlist match.
 pub(super) async fn count(
     session: &mut Session,
     playlist: &Playlist,
@@ -200,12 +202,12 @@ pub(super) async fn count(
     list::count(session, statement, chosen(playlist, rules)).await
 }
 
-/// Whether the dates of updates alone say which media are chosen: another index leads to those.
+/// Whether only the update dates limit the media: then another index is used.
 fn is_by_update(rules: SmartRules) -> bool {
     rules.created.is_everything() && !rules.updated.is_everything()
 }
 
-/// What the statements that choose media take.
+/// The values for the statements of smart playlists.
 fn chosen(playlist: &Playlist, rules: SmartRules) -> Vec<Value> {
     let (created_from, created_to) = rules.created.instants();
     let (updated_from, updated_to) = rules.updated.instants();

@@ -1,4 +1,4 @@
-//! Playlists with the items of manual ones. What is in one is read by `content.rs`.
+//! Playlists with the items of manual ones. `content.rs` reads their media.
 
 mod content;
 
@@ -8,25 +8,25 @@ use kinora_domain::{
     Day, DayRange, PlayOrder, Playlist, PlaylistContent, PlaylistId, PlaylistItem, SmartRules, WorkspaceId,
 };
 
-pub use content::PlaylistEdition;
+pub use content::PlaylistVersion;
 #[cfg(test)]
 pub(crate) use content::{MEMBERS, STATEMENTS as CONTENT};
 
-use crate::list::{self, Ends, ends};
+use crate::list::{self, ListStatements, ends};
 use crate::sql::{Row, Session, Value, statements, values};
-use crate::{Error, List, Slice, Store, Tx};
+use crate::{Error, List, ListPage, Store, Tx};
 
-/// A playlist in a list of them.
+/// A playlist in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedPlaylist {
-    /// Without its items.
+    /// The playlist without its items.
     pub playlist: Playlist,
-    /// How many media are in it.
+    /// The number of its media.
     pub media_count: u64,
 }
 
 /// The list of a workspace's playlists.
-pub(crate) const PAGE: Ends = ends!(
+pub(crate) const PAGE: ListStatements = ends!(
     "id, workspace_id, name, reference_id, description, kind, item_max, play_order, created_first, created_last,
         updated_first, updated_last, created_at, updated_at, version,
         (SELECT COUNT(*) FROM playlist_item WHERE playlist_id = playlist.id) AS items",
@@ -59,11 +59,11 @@ statements! {
 }
 
 impl Store {
-    /// A part of a workspace's playlists. A page behind the last one is empty.
+    /// A page of a workspace's playlists. A page after the last one is empty.
     pub async fn playlist_page(
         &self,
         workspace: WorkspaceId,
-        slice: impl Into<Slice>,
+        slice: impl Into<ListPage>,
     ) -> Result<List<ListedPlaylist>, Error> {
         let mut snapshot = self.snapshot().await?;
         let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?;
@@ -90,8 +90,8 @@ impl Tx {
         in_workspace(&mut self.session, workspace, id).await
     }
 
-    /// Adds a playlist. [`Error::Taken`] when its workspace has one with this reference, [`Error::TooMany`]
-    /// when it has as many as it may have.
+    /// Adds a playlist. [`Error::AlreadyExists`] when the workspace has one with this reference,
+    /// [`Error::LimitReached`] when its number of playlists is at the limit.
     pub async fn insert_playlist(&mut self, playlist: &Playlist) -> Result<(), Error> {
         self.effects.rows = true;
         let mut values = values![
@@ -104,17 +104,17 @@ impl Tx {
         ];
         values.extend(changing(playlist));
         if self.session.execute(INSERT, values).await? == 0 {
-            return Err(self.session.refuse(Error::Taken { what: "playlist reference" }));
+            return Err(self.session.fail_with(Error::AlreadyExists { what: "playlist reference" }));
         }
         let max = i64::try_from(Playlist::PER_WORKSPACE_MAX).unwrap_or(i64::MAX);
         if self.session.execute(COUNT_UP, values![playlist.workspace, max]).await? == 0 {
-            return Err(self.session.refuse(Error::TooMany { what: "playlists" }));
+            return Err(self.session.fail_with(Error::LimitReached { what: "playlists" }));
         }
         save_items(&mut self.session, playlist.id, &[], playlist.items()).await
     }
 
-    /// Saves a changed playlist over what was read; what is the same is not written. [`Error::Conflict`] when
-    /// it moved meanwhile.
+    /// Saves a changed playlist over the one that was read; writes only the changes. [`Error::Conflict`]
+    /// when the row changed meanwhile.
     pub async fn save_playlist(&mut self, before: &Playlist, after: &Playlist) -> Result<(), Error> {
         if before == after {
             return Ok(());
@@ -123,12 +123,12 @@ impl Tx {
         let mut values = values![before.id, before.version];
         values.extend(changing(after));
         if self.session.execute(SAVE, values).await? == 0 {
-            return Err(self.session.refuse(Error::Conflict));
+            return Err(self.session.fail_with(Error::Conflict));
         }
         save_items(&mut self.session, before.id, before.items(), after.items()).await
     }
 
-    /// Removes a playlist; its media stay. `false` when there is no such one in the workspace.
+    /// Removes a playlist; its media stay. `false` when the workspace has no such playlist.
     pub async fn delete_playlist(&mut self, workspace: WorkspaceId, id: PlaylistId) -> Result<bool, Error> {
         self.effects.rows = true;
         if self.session.execute(DELETE, values![id, workspace]).await? == 0 {
@@ -139,15 +139,15 @@ impl Tx {
     }
 }
 
-/// Writes those rows that are others than before.
+/// Writes the changed rows.
 async fn save_items(
     session: &mut Session,
     playlist: PlaylistId,
     before: &[PlaylistItem],
     after: &[PlaylistItem],
 ) -> Result<(), Error> {
-    let kept: HashSet<_> = after.iter().map(|item| item.media).collect();
-    for item in before.iter().filter(|item| !kept.contains(&item.media)) {
+    let remaining: HashSet<_> = after.iter().map(|item| item.media).collect();
+    for item in before.iter().filter(|item| !remaining.contains(&item.media)) {
         session.execute(ITEM_DELETE, values![playlist, item.media]).await?;
     }
     let same: HashSet<_> = before.iter().collect();

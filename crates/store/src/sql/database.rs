@@ -1,29 +1,29 @@
-//! Where the rows are: a file of SQLite, or a database on PostgreSQL. The two arms here, in [`Session`] and
-//! in [`Row`](super::Row) are all that knows the difference, with the ways to begin, to write and to watch.
+//! The engine of the database: an SQLite file, or a database on PostgreSQL. Only this file, [`Session`],
+//! [`Row`](super::Row) and the code to start, write and watch know the difference.
 
 use super::{Session, postgres, sqlite};
 use crate::Error;
 
-/// Makes connections.
+/// Opens connections.
 pub(crate) enum Database {
     Sqlite(sqlite::Database),
     Postgres(postgres::Database),
 }
 
 impl Database {
-    /// Where the database is, on PostgreSQL.
-    pub(crate) fn place(&self) -> Option<postgres::Place> {
+    /// The connection settings, on PostgreSQL.
+    pub(crate) fn address(&self) -> Option<postgres::PgAddress> {
         match self {
             Self::Sqlite(_) => None,
-            Self::Postgres(database) => Some(database.place().clone()),
+            Self::Postgres(database) => Some(database.address().clone()),
         }
     }
 
-    /// A connection of one's own, which may write.
+    /// A separate connection that may write.
     pub(crate) async fn connect(&self) -> Result<Session, Error> {
         match self {
             Self::Sqlite(database) => database.connect().await.map(Session::sqlite),
-            Self::Postgres(database) => database.place().connect().await.map(Session::postgres),
+            Self::Postgres(database) => database.address().connect().await.map(Session::postgres),
         }
     }
 
@@ -35,7 +35,7 @@ impl Database {
         }
     }
 
-    /// A connection for several reads of one instant.
+    /// A connection for several reads of one snapshot.
     pub(crate) async fn snapshot(&self) -> Result<Session, Error> {
         match self {
             Self::Sqlite(database) => database.snapshot().await.map(Session::sqlite),
@@ -43,15 +43,15 @@ impl Database {
         }
     }
 
-    /// An error of opening it, in words that name it.
+    /// Adds the place of the database to an error of opening it.
     pub(crate) fn explain(&self, error: Error) -> Error {
         match self {
             Self::Sqlite(_) => error,
-            Self::Postgres(database) => database.place().explain(error),
+            Self::Postgres(database) => database.address().explain(error),
         }
     }
 
-    /// Waits for the reads under way and allows no more.
+    /// Waits for running reads and rejects new ones.
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(database) => database.close().await,

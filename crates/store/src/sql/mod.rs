@@ -2,8 +2,8 @@
 //!
 //! An aggregate declares its statements with [`statements!`], and runs them on a [`Session`] with
 //! [`values!`]. Statements are constants in the subset of SQL that SQLite and PostgreSQL share, with `$1`
-//! binds; the time is always bound. Where the engines differ in how rows are locked, a statement has a second
-//! text for PostgreSQL.
+//! binds; the time is always bound. Where the engines lock rows differently, a statement has a second text
+//! for PostgreSQL.
 
 mod database;
 pub(crate) mod postgres;
@@ -54,32 +54,32 @@ impl Statement {
 
 /// An error of an engine.
 pub(crate) struct EngineError {
-    /// What callers are told.
+    /// The error for callers.
     pub(crate) error: Error,
-    /// What a transaction can do about it.
-    pub(crate) remedy: Remedy,
+    /// The remedy for a transaction.
+    pub(crate) remedy: RetryAction,
 }
 
-/// What helps a transaction that failed.
+/// The remedy for a failed transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remedy {
+pub(crate) enum RetryAction {
     /// Nothing.
     None,
-    /// Another transaction was in the way: running again.
-    Again,
-    /// Perhaps another transaction was in the way, perhaps the closure is wrong: running again once.
-    Once,
-    /// The connection is gone: running again on another.
+    /// A retry: another transaction conflicted.
+    Retry,
+    /// One retry: another transaction may have conflicted, or the closure is wrong.
+    RetryOnce,
+    /// A retry on another connection, because this one is gone.
     Reconnect,
 }
 
 impl From<Error> for EngineError {
     fn from(error: Error) -> Self {
-        Self { error, remedy: Remedy::None }
+        Self { error, remedy: RetryAction::None }
     }
 }
 
-/// Declares the statements of a file, and the list of them that the test of all statements prepares.
+/// Declares the statements of a file, and their list for the test that prepares all statements.
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:expr $(, postgres: $postgres:expr)?;)*) => {
         $($(#[$doc])* const $name: $crate::sql::Statement =
@@ -99,7 +99,7 @@ macro_rules! values {
 }
 pub(crate) use values;
 
-/// A value to bind. An absent value still has a type: PostgreSQL asks for it.
+/// A value to bind. An absent value still has a type, because PostgreSQL needs it.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     Text(Option<String>),
@@ -107,7 +107,7 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
-/// PostgreSQL keeps no NUL in a text, so no engine does: it becomes U+FFFD.
+/// PostgreSQL stores no NUL in a text, so no engine does: it becomes U+FFFD.
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Self::Text(Some(if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }))
@@ -162,7 +162,7 @@ impl From<Option<u32>> for Value {
     }
 }
 
-/// 0 or 1 in both engines: a boolean of PostgreSQL compares with no number.
+/// 0 or 1 in both engines: PostgreSQL compares no boolean with a number.
 impl From<bool> for Value {
     fn from(flag: bool) -> Self {
         Self::Int(Some(i64::from(flag)))

@@ -1,4 +1,4 @@
-//! One row of an answer, read by the names of its columns.
+//! One row of a result, read by the names of its columns.
 
 use std::str::FromStr;
 
@@ -10,14 +10,14 @@ use sqlx::sqlite::SqliteRow;
 use super::{postgres, sqlite};
 use crate::Error;
 
-/// One row. A value that is not what its column promises is [`Error::Internal`]: the schema's checks keep it
-/// out.
+/// One row. A value that does not fit its column is [`Error::Internal`]: the checks of the schema reject it
+/// earlier.
 pub(crate) enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),
 }
 
-/// What a column held and should not have.
+/// A column with an invalid value.
 #[derive(Debug, thiserror::Error)]
 #[error("column {column} holds what it never should")]
 struct BadColumn {
@@ -25,7 +25,7 @@ struct BadColumn {
 }
 
 impl Row {
-    /// The error for a value that the schema's checks should have kept out.
+    /// The error for a value that the checks of the schema should have rejected.
     pub(crate) fn bad(column: &'static str) -> Error {
         Error::internal(BadColumn { column })
     }

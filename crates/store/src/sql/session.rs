@@ -1,4 +1,4 @@
-//! One connection, whichever engine it leads to.
+//! One connection to either engine.
 
 use super::{EngineError, Row, Statement, Value, postgres, sqlite};
 use crate::Error;
@@ -6,7 +6,7 @@ use crate::Error;
 /// Runs statements, one after the other.
 pub(crate) struct Session {
     engine: Engine,
-    /// The first error since [`Session::take_error`]: what came after it in the same transaction cannot be
+    /// The first error since [`Session::take_error`]. Later results of the same transaction cannot be
     /// trusted.
     error: Option<EngineError>,
     /// Whether a row was changed since [`Session::take_changed`].
@@ -44,7 +44,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// All rows of an answer. Statements that change rows and return them go through [`Session::change`].
+    /// All rows of a result. Statements that change rows and return them use [`Session::change`].
     pub(crate) async fn all(&mut self, statement: Statement, values: Vec<Value>) -> Result<Vec<Row>, Error> {
         let result = match &mut self.engine {
             Engine::Sqlite(connection) => connection.all(statement, values).await.map_err(EngineError::from),
@@ -53,7 +53,7 @@ impl Session {
         self.note(result)
     }
 
-    /// The first row of an answer.
+    /// The first row of a result.
     pub(crate) async fn first(
         &mut self,
         statement: Statement,
@@ -62,7 +62,7 @@ impl Session {
         Ok(self.all(statement, values).await?.into_iter().next())
     }
 
-    /// Runs a statement with `RETURNING`. Its rows come in no order.
+    /// Runs a statement with `RETURNING`. Its rows have no defined order.
     pub(crate) async fn change(
         &mut self,
         statement: Statement,
@@ -82,8 +82,8 @@ impl Session {
         self.note(result)
     }
 
-    /// Commits the transaction that this session is, on PostgreSQL. An error without a remedy leaves open
-    /// whether it was kept.
+    /// Commits the transaction of this session, on PostgreSQL. After an error without a remedy the
+    /// transaction may be committed or not.
     pub(crate) async fn commit(self) -> Result<(), EngineError> {
         match self.engine {
             Engine::Sqlite(_) => Err(Error::internal("a session of SQLite is no transaction").into()),
@@ -91,8 +91,8 @@ impl Session {
         }
     }
 
-    /// Makes the transaction fail with this error, whatever its closure makes of it.
-    pub(crate) fn refuse(&mut self, error: Error) -> Error {
+    /// Makes the transaction fail with this error, even if its closure ignores it.
+    pub(crate) fn fail_with(&mut self, error: Error) -> Error {
         self.error.get_or_insert_with(|| EngineError::from(error.clone()));
         error
     }
@@ -105,7 +105,7 @@ impl Session {
         std::mem::take(&mut self.changed)
     }
 
-    /// Ends the connection in order; the last one to a database of SQLite folds its log into the file.
+    /// Closes the connection; the last one to an SQLite database checkpoints its WAL into the file.
     pub(crate) async fn close(self) -> Result<(), Error> {
         match self.engine {
             Engine::Sqlite(connection) => connection.close().await,

@@ -1,4 +1,4 @@
-//! The SQLite half: how to connect, bind, run, and read errors.
+//! The SQLite engine: connects, binds, runs statements and reads errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,24 +16,23 @@ use tokio::time::Instant;
 use super::{Row, Statement, Value};
 use crate::Error;
 
-/// How long anyone waits for the writer of another process (C-42).
+/// How long a caller waits for the writer of another process (C-42).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Readers beside each other. More than the cores of a usual machine gain nothing, and each holds a page
-/// cache.
+/// Concurrent readers. More than the cores of a usual machine gain nothing, and each has a page cache.
 const READERS_MAX: u32 = 8;
-/// More than there are statements, so that each is parsed once a connection.
+/// More than there are statements, so each is parsed once per connection.
 const STATEMENTS_MAX: usize = 256;
-/// Between two tries to turn a database to WAL, for which SQLite does not wait by itself.
-const CONNECT_PAUSE: Duration = Duration::from_millis(20);
+/// The delay between two tries to switch a database to WAL, for which SQLite does not wait by itself.
+const CONNECT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// A database file with the connections that read it, which are opened when needed.
+/// A database file with its read connections, which are opened when needed.
 pub(crate) struct Database {
     file: PathBuf,
     readers: SqlitePool,
 }
 
 impl Database {
-    /// A file, which must exist; an empty one will do.
+    /// The file must exist; it may be empty.
     pub(crate) fn new(file: PathBuf) -> Self {
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS_MAX)
@@ -43,7 +42,7 @@ impl Database {
         Self { file, readers }
     }
 
-    /// Several processes may come at once, also to a file that is still empty.
+    /// Several processes may connect at once, also to an empty file.
     pub(super) async fn connect(&self) -> Result<Connection, Error> {
         // FULL: in WAL mode NORMAL loses the last commits when the power fails.
         let options =
@@ -52,7 +51,7 @@ impl Database {
         loop {
             match options.connect().await.map_err(error) {
                 Err(Error::Busy) if started.elapsed() < BUSY_TIMEOUT => {
-                    tokio::time::sleep(CONNECT_PAUSE).await;
+                    tokio::time::sleep(CONNECT_RETRY_DELAY).await;
                 }
                 result => return result.map(Connection::Writer),
             }
@@ -83,11 +82,11 @@ fn options(file: &Path) -> SqliteConnectOptions {
 
 /// A connection of one of the three kinds.
 pub(crate) enum Connection {
-    /// May write, and is nobody else's.
+    /// May write, and is not pooled.
     Writer(SqliteConnection),
     /// For one read.
     Reader(PoolConnection<Sqlite>),
-    /// For several reads of one instant; they end with it.
+    /// For several reads of one snapshot, which ends with it.
     Snapshot(Transaction<'static, Sqlite>),
 }
 
@@ -106,7 +105,7 @@ impl Connection {
         sqlx::raw_sql(text).execute(self.raw()).await.map(drop).map_err(error)
     }
 
-    /// The last connection to a database folds its log into the file.
+    /// The last connection to a database checkpoints its WAL into the file.
     pub(super) async fn close(self) -> Result<(), Error> {
         match self {
             Self::Writer(connection) => connection.close().await.map_err(error),
@@ -138,13 +137,13 @@ fn query(statement: Statement, values: Vec<Value>) -> Query<'static, Sqlite, Sql
     })
 }
 
-/// What an error of the driver means.
+/// Maps an error of the driver to an error of the store.
 fn error(error: sqlx::Error) -> Error {
     // https://www.sqlite.org/rescode.html
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
     const FULL: i32 = 13;
-    /// No room for the file that readers and the writer share.
+    /// No disk space for the file that readers and the writer share.
     const IOERR_SHMSIZE: i32 = 4874;
 
     let code = match &error {

@@ -1,4 +1,4 @@
-//! An upload as columns, and back.
+//! The columns of an upload: encodes and decodes them.
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, Failure, FailureCode, Timestamp, Upload,
@@ -7,7 +7,7 @@ use kinora_domain::{
 
 use crate::Error;
 use crate::media::RestrictionsJson;
-use crate::media::added::NewTrackJson;
+use crate::media::added_tracks::NewTrackJson;
 use crate::media::columns::read_settings;
 use crate::sql::{Row, Value, values};
 
@@ -25,7 +25,7 @@ pub(super) fn changing(upload: &Upload) -> Vec<Value> {
         upload.length.map(bytes),
         upload.state.name(),
         at,
-        bytes(upload.kept()),
+        bytes(upload.offset()),
         failure.map(|failure| failure.code.as_str()),
         failure.map(|failure| failure.message.as_str()),
         upload.holds_source(),
@@ -33,18 +33,18 @@ pub(super) fn changing(upload: &Upload) -> Vec<Value> {
     ]
 }
 
-/// A number of bytes; more than i64 holds is more than any store of objects takes.
+/// A number of bytes; saturates, because no object store takes more than `i64` bytes.
 pub(super) fn bytes(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// `None` where nobody is refused.
+/// `None` without restrictions.
 pub(super) fn restrictions(upload: &Upload) -> Option<String> {
     let restrictions = Some(&upload.restrictions).filter(|rules| **rules != AccessRestrictions::default());
     restrictions.map(|rules| RestrictionsJson::from(rules).to_text())
 }
 
-/// Of uploads made before there were any: none.
+/// Uploads that were created before restrictions existed have none.
 fn read_restrictions(row: &Row) -> Result<AccessRestrictions, Error> {
     match row.text_or_none("restrictions")? {
         Some(_) => row.json::<RestrictionsJson>("restrictions")?.try_into(),

@@ -1,6 +1,6 @@
-//! Who receives an upload. Requests may reach any process, and one that was taken for dead may still be
-//! alive: whoever takes an upload over counts its number up, and a number that is not the present one writes
-//! nothing.
+//! The lease of the process that receives an upload. Requests may reach any process, and a process that
+//! seemed dead may still be alive. So each takeover increments the lease number, and a process with an
+//! earlier number writes nothing.
 
 use kinora_domain::{MediaId, Timestamp, Upload};
 
@@ -8,30 +8,30 @@ use super::columns;
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx, WorkerId};
 
-/// The right to write of an upload.
+/// The right to write to an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UploadLease {
-    /// Which upload.
+    /// The upload.
     pub upload: MediaId,
-    /// Which one of all its leases; they count up.
+    /// The lease number; each takeover increments it.
     pub number: u32,
 }
 
-/// What the store of objects was told to keep of an upload, where it keeps a growing object in parts.
+/// The records of the object store about an upload, where it stores a growing object in parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UploadGrown {
-    /// The id of the upload in parts.
+pub struct UploadMultipart {
+    /// The id of the multipart upload.
     pub multipart: Option<String>,
     /// Its parts, from the start and without a gap.
     pub parts: Vec<UploadPart>,
 }
 
-/// A part that the store of objects has acknowledged.
+/// A part that the object store has acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadPart {
     /// Its length in bytes.
     pub len: u64,
-    /// What the store of objects calls it.
+    /// The id of the part in the object store.
     pub id: String,
 }
 
@@ -53,39 +53,44 @@ statements! {
 }
 
 impl Store {
-    /// What the store of objects keeps of an upload. Whoever has just taken its lease reads all that will
-    /// ever be of those before.
-    pub async fn upload_grown(&self, id: MediaId) -> Result<UploadGrown, Error> {
+    /// The records of the object store about an upload. After a takeover of the lease no earlier process
+    /// can add records.
+    pub async fn upload_multipart(&self, id: MediaId) -> Result<UploadMultipart, Error> {
         grown(&mut self.snapshot().await?, id).await
     }
 
-    /// Writes down how far an upload has come, which renews it. [`Error::LeaseLost`] when somebody else
-    /// receives it now, or it is settled.
-    pub async fn note_upload_kept(&self, lease: UploadLease, kept: u64, now: Timestamp) -> Result<(), Error> {
-        self.write_row_by_row(async move |tx: &mut Tx| {
-            let values = values![lease.upload, lease.number, columns::bytes(kept), now];
+    /// Records how many bytes of an upload are stored, which renews its deadline. [`Error::LeaseLost`] when
+    /// another process receives it now, or it is settled.
+    pub async fn save_upload_offset(
+        &self,
+        lease: UploadLease,
+        stored: u64,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.write_read_committed(async move |tx: &mut Tx| {
+            let values = values![lease.upload, lease.number, columns::bytes(stored), now];
             let rows = tx.session.execute(KEPT, values).await?;
-            tx.held_upload(rows)
+            tx.check_leased(rows)
         })
         .await
     }
 }
 
 impl Store {
-    /// Writes down that bytes of an upload are coming although none of them is kept yet. [`Error::LeaseLost`]
-    /// as in [`Store::note_upload_kept`].
-    pub async fn note_upload_alive(&self, lease: UploadLease, now: Timestamp) -> Result<(), Error> {
-        self.write_row_by_row(async move |tx: &mut Tx| {
+    /// Records that bytes of an upload arrive although none of them is stored yet. [`Error::LeaseLost`] as
+    /// in [`Store::save_upload_offset`].
+    pub async fn touch_upload(&self, lease: UploadLease, now: Timestamp) -> Result<(), Error> {
+        self.write_read_committed(async move |tx: &mut Tx| {
             let rows = tx.session.execute(ALIVE, values![lease.upload, lease.number, now]).await?;
-            tx.held_upload(rows)
+            tx.check_leased(rows)
         })
         .await
     }
 }
 
 impl Tx {
-    /// Takes an upload over, unless `owner` holds `known` and nobody has taken it since. `None` without such
-    /// an upload.
+    /// Takes over an upload, unless `owner` holds the lease `known` and no process has taken it since.
+    /// `None` when the upload does not exist.
     pub async fn lease_upload(
         &mut self,
         id: MediaId,
@@ -103,52 +108,52 @@ impl Tx {
         Ok(Some((upload, UploadLease { upload: id, number })))
     }
 
-    /// The upload of a lease. [`Error::LeaseLost`] when somebody else receives it now, or it is settled; then
-    /// nothing of the whole transaction is kept.
+    /// The upload of a lease. [`Error::LeaseLost`] when another process receives it now, or it is settled;
+    /// then the whole transaction is rolled back.
     pub async fn leased_upload(&mut self, lease: UploadLease) -> Result<Upload, Error> {
-        let held = self.session.first(HELD, values![lease.upload, lease.number]).await?;
-        self.held_upload(u64::from(held.is_some()))?;
+        let row = self.session.first(HELD, values![lease.upload, lease.number]).await?;
+        self.check_leased(u64::from(row.is_some()))?;
         self.upload_by_id(lease.upload).await?.ok_or_else(|| Error::internal("an upload vanished"))
     }
 
-    /// Writes down which upload in parts the store of objects has begun. [`Error::LeaseLost`] as in
+    /// Records the id of the multipart upload that the object store has begun. [`Error::LeaseLost`] as in
     /// [`Tx::leased_upload`].
-    pub async fn note_upload_begun(&mut self, lease: UploadLease, multipart: &str) -> Result<(), Error> {
+    pub async fn save_upload_multipart(&mut self, lease: UploadLease, multipart: &str) -> Result<(), Error> {
         let rows = self.session.execute(BEGUN, values![lease.upload, lease.number, multipart]).await?;
-        self.held_upload(rows)
+        self.check_leased(rows)
     }
 
-    /// Writes down a part. [`Error::LeaseLost`] as in [`Tx::leased_upload`].
+    /// Records a part. [`Error::LeaseLost`] as in [`Tx::leased_upload`].
     pub async fn add_upload_part(
         &mut self,
         lease: UploadLease,
         number: u32,
         part: &UploadPart,
     ) -> Result<(), Error> {
-        let held = self.session.first(HELD, values![lease.upload, lease.number]).await?;
-        self.held_upload(u64::from(held.is_some()))?;
+        let row = self.session.first(HELD, values![lease.upload, lease.number]).await?;
+        self.check_leased(u64::from(row.is_some()))?;
         let values = values![lease.upload, number, columns::bytes(part.len), part.id.as_str()];
         self.session.execute(PART, values).await.map(drop)
     }
 
-    /// Forgets what the store of objects kept; it was removed. May run twice.
-    pub async fn forget_upload_grown(&mut self, id: MediaId) -> Result<(), Error> {
+    /// Deletes the records of the object store, after the removal of its parts. May run twice.
+    pub async fn delete_upload_multipart(&mut self, id: MediaId) -> Result<(), Error> {
         self.session.execute(FORGET_PARTS, values![id]).await?;
         self.session.execute(FORGET, values![id]).await.map(drop)
     }
 
-    fn held_upload(&mut self, rows: u64) -> Result<(), Error> {
-        if rows == 0 { Err(self.session.refuse(Error::LeaseLost)) } else { Ok(()) }
+    fn check_leased(&mut self, rows: u64) -> Result<(), Error> {
+        if rows == 0 { Err(self.session.fail_with(Error::LeaseLost)) } else { Ok(()) }
     }
 }
 
-async fn grown(session: &mut Session, id: MediaId) -> Result<UploadGrown, Error> {
+async fn grown(session: &mut Session, id: MediaId) -> Result<UploadMultipart, Error> {
     let row = session.first(MULTIPART, values![id]).await?;
     let multipart = row.map(|row| row.text_or_none("multipart")).transpose()?.flatten();
     if multipart.is_none() {
-        return Ok(UploadGrown::default());
+        return Ok(UploadMultipart::default());
     }
     let rows = session.all(PARTS, values![id]).await?;
     let part = |row: &Row| Ok(UploadPart { len: row.number("len")?, id: row.text("part_id")? });
-    Ok(UploadGrown { multipart, parts: rows.iter().map(part).collect::<Result<_, Error>>()? })
+    Ok(UploadMultipart { multipart, parts: rows.iter().map(part).collect::<Result<_, Error>>()? })
 }

@@ -1,13 +1,13 @@
-//! The ends of an upload's life: what is written together, whoever asks for it.
+//! The start and the end of an upload: the writes that every caller must make together.
 
 use kinora_domain::{Event, Failure, FailureCode, Timestamp, Upload, UploadWrongState};
 
 use crate::{Error, JobKind, NewJob, Priority, Tx};
 
-/// What a media is told whose upload did not end in time.
+/// The failure message of a media whose upload timed out.
 const TIMED_OUT: &str = "the upload did not end in time; create another one and send the file again";
 
-/// What became of the cancellation of an upload.
+/// The result of the cancellation of an upload.
 #[derive(Debug)]
 pub enum UploadCancelled {
     /// It is cancelled now.
@@ -17,25 +17,25 @@ pub enum UploadCancelled {
 }
 
 impl Tx {
-    /// Registers an upload: its row, its event, and the job that looks after it when its time is over.
+    /// Registers an upload: its row, its event, and the job that checks it after its deadline.
     pub async fn register_upload(&mut self, upload: &Upload, registered: &Event) -> Result<(), Error> {
         self.insert_upload(upload).await?;
         self.push_event(registered).await?;
         let run_at = upload.deadline().unwrap_or(upload.created_at);
-        let tend = JobKind::TendUpload { media: upload.id };
-        let job = NewJob { kind: tend, workspace: Some(upload.workspace), run_at, priority: Priority::Low };
+        let kind = JobKind::CheckUpload { media: upload.id };
+        let job = NewJob { kind, workspace: Some(upload.workspace), run_at, priority: Priority::Low };
         self.enqueue(job).await.map(drop)
     }
 
-    /// Cancels an upload and removes its media, if it has one; one event tells of both
-    /// (C-7). Its objects are removed after the commit.
+    /// Cancels an upload and removes its media, if it has one; one event covers both (C-7). Its objects are
+    /// removed after the commit.
     pub async fn cancel_upload(&mut self, upload: Upload, now: Timestamp) -> Result<UploadCancelled, Error> {
         let cancelled = self.end_upload(upload, now).await?;
         if let UploadCancelled::Now(upload) = &cancelled
             && let Some(media) = self.media_by_id(upload.id).await?
         {
             for track in &media.added {
-                self.let_go_of_track(&media, track, now).await?;
+                self.discard_track(&media, track, now).await?;
             }
             self.delete_media(media.id).await?;
         }
@@ -58,7 +58,7 @@ impl Tx {
         Ok(UploadCancelled::Now(Box::new(upload)))
     }
 
-    /// Ends an upload whose time is over; its media fails, if it has one.
+    /// Ends an upload after its deadline; its media fails, if it has one.
     pub async fn time_out_upload(&mut self, upload: Upload, now: Timestamp) -> Result<Upload, Error> {
         let upload = upload.time_out(now).map_err(Error::internal)?;
         self.save_upload(&upload).await?;
@@ -68,7 +68,7 @@ impl Tx {
         Ok(upload)
     }
 
-    /// Ends an upload of which nothing can become; its media fails, if it has one.
+    /// Ends an upload that cannot become a media; its media fails, if it has one.
     pub async fn fail_upload(
         &mut self,
         upload: Upload,
@@ -82,7 +82,7 @@ impl Tx {
         Ok(upload)
     }
 
-    /// The media of an upload fails; nothing happens without one.
+    /// Fails the media of an upload; does nothing without one.
     pub async fn fail_media_of_upload(
         &mut self,
         upload: &Upload,
@@ -96,11 +96,11 @@ impl Tx {
         self.save_failed(&media, &event, now).await
     }
 
-    /// Has removed what an upload that has ended kept beside its source, and the source too unless a media
-    /// has taken it over. Nobody needs to look after it any more.
+    /// Queues the removal of the extra objects of an ended upload, and of its source unless a media has
+    /// taken it over. Drops the job that checks the upload.
     pub async fn discard_upload(&mut self, upload: &Upload, now: Timestamp) -> Result<(), Error> {
-        self.drop_job(JobKind::TendUpload { media: upload.id }).await?;
+        self.cancel_job(JobKind::CheckUpload { media: upload.id }).await?;
         let discard = JobKind::DiscardUpload { media: upload.id };
-        self.enqueue_once(NewJob::soon(discard, upload.workspace, now)).await
+        self.enqueue_unique(NewJob::soon(discard, upload.workspace, now)).await
     }
 }

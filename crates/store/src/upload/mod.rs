@@ -1,4 +1,4 @@
-//! Direct uploads: what was asked for, how far they have come, and who receives them.
+//! Direct uploads: their settings, their progress, and the process that receives them.
 
 mod columns;
 mod lease;
@@ -8,19 +8,19 @@ use kinora_domain::{MediaId, SourceId, Timestamp, Upload, UploadState, Workspace
 
 #[cfg(test)]
 pub(crate) use lease::STATEMENTS as LEASE;
-pub use lease::{UploadGrown, UploadLease, UploadPart};
+pub use lease::{UploadLease, UploadMultipart, UploadPart};
 pub use lifecycle::UploadCancelled;
 
 use crate::keyring::Purpose;
-use crate::list::{self, Ends, ends};
-use crate::media::SoundEditJson;
-use crate::media::added::NewTrackJson;
+use crate::list::{self, ListStatements, ends};
+use crate::media::AudioEditJson;
+use crate::media::added_tracks::NewTrackJson;
 use crate::media::columns::settings;
 use crate::sql::{statements, values};
-use crate::{Error, List, Slice, Store, Tx};
+use crate::{Error, List, ListPage, Store, Tx};
 
-/// The list of a workspace's uploads that no file has come of.
-pub(crate) const PAGE: Ends = ends!(
+/// The list of a workspace's uploads without a complete file.
+pub(crate) const PAGE: ListStatements = ends!(
     "id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
         tracks, mp4_support, sound_edit, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
         holds_source, created_at, updated_at, version",
@@ -47,7 +47,7 @@ statements! {
     HOLDS = "SELECT id FROM upload WHERE source_id = $1 AND holds_source = 1";
     TOTAL = "SELECT upload_count AS total FROM workspace WHERE id = $1";
     COUNT = "UPDATE workspace SET upload_count = upload_count + $2 WHERE id = $1";
-    /// Before its row says that the whole file came: from then on it is used.
+    /// Runs before the row becomes complete: from then on the upload is used.
     COUNT_USED = "UPDATE workspace SET upload_count = upload_count - 1
         WHERE id = (SELECT workspace_id FROM upload WHERE id = $1 AND version = $2 AND state <> 'completed')";
 }
@@ -59,35 +59,35 @@ impl Store {
         row.as_ref().map(columns::read).transpose()
     }
 
-    /// One upload of any workspace, for those who act for no client.
+    /// One upload of any workspace, for internal callers.
     pub async fn upload_by_id(&self, id: MediaId) -> Result<Option<Upload>, Error> {
         let row = self.reader().await?.first(BY_ID, values![id]).await?;
         row.as_ref().map(columns::read).transpose()
     }
 
-    /// Whether the objects of a source belong to an upload: nothing may sweep them.
-    pub async fn is_held_by_upload(&self, source: SourceId) -> Result<bool, Error> {
+    /// Whether an upload owns the objects of a source: a sweep must not remove them.
+    pub async fn is_source_of_upload(&self, source: SourceId) -> Result<bool, Error> {
         Ok(self.reader().await?.first(HOLDS, values![source]).await?.is_some())
     }
 
-    /// A part of a workspace's uploads that no file has come of. A page behind the last one is empty.
+    /// A page of a workspace's uploads without a complete file. A page after the last one is empty.
     pub async fn upload_page(
         &self,
         workspace: WorkspaceId,
-        slice: impl Into<Slice>,
+        slice: impl Into<ListPage>,
     ) -> Result<List<Upload>, Error> {
         let mut snapshot = self.snapshot().await?;
         let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?;
         list.read(columns::read)
     }
 
-    /// The address of an upload, without the server's own: its ticket and a signature, in bytes.
+    /// The path of an upload URL, without the server's own address: its ticket and a signature, in bytes.
     pub fn sign_upload(&self, upload: &Upload) -> Vec<u8> {
-        let ticket = upload.ticket();
+        let ticket = upload.claims();
         ticket.with_signature(self.common().keyring.sign(Purpose::UploadAddress, &[&ticket.to_bytes()]))
     }
 
-    /// Whether this server, or one with the same keys, has signed these bytes of a ticket.
+    /// Whether this server, or one with the same keys, signed these bytes of a ticket.
     pub fn has_signed_upload(&self, ticket: &[u8], signature: &[u8; 32]) -> bool {
         self.common().keyring.has_signed(Purpose::UploadAddress, &[ticket], signature)
     }
@@ -122,19 +122,19 @@ impl Tx {
         values.extend(settings(&upload.settings));
         values.extend(values![NewTrackJson::list(&upload.tracks), columns::restrictions(upload)]);
         values.extend(columns::changing(upload));
-        let sound = SoundEditJson::text(upload.settings.sound.as_ref());
-        values.extend(values![sound, upload.encryption.as_str()]);
+        let audio_edit = AudioEditJson::text(upload.settings.audio_edit.as_ref());
+        values.extend(values![audio_edit, upload.encryption.as_str()]);
         self.session.execute(INSERT, values).await?;
         self.count_uploads(upload.workspace, 1).await
     }
 
-    /// Counts unused uploads of a workspace in or out.
+    /// Adds to the number of unused uploads of a workspace; `more` may be negative.
     pub(crate) async fn count_uploads(&mut self, workspace: WorkspaceId, more: i64) -> Result<(), Error> {
         self.session.execute(COUNT, values![workspace, more]).await.map(drop)
     }
 
-    /// Saves a changed upload over the version it was read as, which the row then is one ahead of.
-    /// [`Error::Conflict`] when it moved: the closure runs again.
+    /// Saves a changed upload over the version that was read, and increments the version.
+    /// [`Error::Conflict`] when the row changed: the closure is retried.
     pub async fn save_upload(&mut self, upload: &Upload) -> Result<(), Error> {
         if matches!(upload.state, UploadState::Completed { .. }) {
             self.session.execute(COUNT_USED, values![upload.id, upload.version]).await?;
@@ -142,13 +142,13 @@ impl Tx {
         let mut values = values![upload.id, upload.version];
         values.extend(columns::changing(upload));
         if self.session.execute(SAVE, values).await? == 0 {
-            return Err(self.session.refuse(Error::Conflict));
+            return Err(self.session.fail_with(Error::Conflict));
         }
         Ok(())
     }
 }
 
-/// When the rows of uploads leave: a day after their addresses have expired.
-pub(crate) fn kept_us() -> i64 {
+/// How long the rows of uploads are stored, in microseconds: a day after their URLs have expired.
+pub(crate) fn delete_at_us() -> i64 {
     (i64::from(Upload::LIFE_MAX_S) + 24 * 60 * 60) * Timestamp::SECOND
 }

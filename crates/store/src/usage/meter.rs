@@ -1,6 +1,6 @@
-//! What this process counts: in memory, added to the rows now and then.
+//! The usage counters of this process: in memory, added to the rows periodically.
 //!
-//! Whoever counts waits for nobody: each thread has a part of the memory nearly for itself.
+//! Counting does not block: each thread mostly has a shard for itself.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -9,41 +9,40 @@ use std::sync::{Mutex, PoisonError};
 
 use kinora_domain::{Day, Timestamp, WorkspaceId};
 
-use super::Used;
+use super::UsageCounts;
 use crate::WorkerId;
 
-/// Parts of the memory. More than the threads that answer requests on most machines; where there are more,
-/// some share one.
+/// The shards. More than the threads that serve requests on most machines; where there are more, some share
+/// one.
 const SHARDS: usize = 32;
-/// Workspaces, times days, that one part counts apart, of some 100 bytes each. More than that come together
-/// only while the database is away.
+/// The most workspaces, times days, of one shard, of some 100 bytes each. Reached only while the database
+/// is unreachable.
 const COUNTED_MAX: usize = 10_000;
 
-/// What was counted and is not written yet.
-pub(crate) struct Meter {
-    shards: [Mutex<HashMap<(WorkspaceId, Day), Used>>; SHARDS],
-    /// Something was not counted for want of room.
+/// Counts that are not written yet.
+pub(crate) struct UsageCounters {
+    shards: [Mutex<HashMap<(WorkspaceId, Day), UsageCounts>>; SHARDS],
+    /// Whether a count was dropped because its shard was full.
     is_full: AtomicBool,
     pub(super) writer: WorkerId,
     pub(super) writing: tokio::sync::Mutex<Queue>,
 }
 
-/// What is being written, batch by batch. As long as the first batch is not known to be written it stays as
-/// it is, and so does its number.
+/// The counts being written, batch by batch. The first batch and its number stay the same until its write
+/// is confirmed.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// Of the first batch; counts up from 1.
+    /// The number of the first batch; starts at 1.
     pub(super) number: i64,
-    /// What is left, in the order of workspaces and days, so that processes that write at once never wait for
-    /// each other in a circle. Nothing is added before all of it is written, so a batch has the same rows at
-    /// every try.
-    pub(super) used: VecDeque<(WorkspaceId, Day, Used)>,
-    /// The sum of what is in the rows and was not told of yet.
-    pub(super) written: Used,
+    /// The remaining counts, ordered by workspace and day, so that concurrent processes cannot deadlock.
+    /// New counts are added only after all of them are written, so a batch has the same rows at every try.
+    pub(super) used: VecDeque<(WorkspaceId, Day, UsageCounts)>,
+    /// The sum of written counts that was not returned yet.
+    pub(super) written: UsageCounts,
 }
 
-impl Meter {
-    /// `writer` is another one for each life of a process.
+impl UsageCounters {
+    /// `writer` is a new id for each start of a process.
     pub(crate) fn new(writer: WorkerId) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
@@ -53,7 +52,7 @@ impl Meter {
         }
     }
 
-    pub(super) fn count(&self, workspace: WorkspaceId, now: Timestamp, used: Used) {
+    pub(super) fn count(&self, workspace: WorkspaceId, now: Timestamp, used: UsageCounts) {
         let mut counted = self.shards[shard_of_thread()].lock().unwrap_or_else(PoisonError::into_inner);
         let key = (workspace, Day::of(now));
         if let Some(sum) = counted.get_mut(&key) {
@@ -65,12 +64,12 @@ impl Meter {
         }
     }
 
-    /// All that was counted since the last time.
-    pub(super) fn take(&self) -> Vec<(WorkspaceId, Day, Used)> {
+    /// All counts since the last call.
+    pub(super) fn take(&self) -> Vec<(WorkspaceId, Day, UsageCounts)> {
         if self.is_full.swap(false, Ordering::Relaxed) {
-            tracing::warn!("some usage was not counted: the database has been away for too long");
+            tracing::warn!("some usage was not counted: the database did not respond for too long");
         }
-        let mut sums = HashMap::<_, Used>::new();
+        let mut sums = HashMap::<_, UsageCounts>::new();
         for shard in &self.shards {
             let counted = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
             for (key, used) in counted {
@@ -84,7 +83,7 @@ impl Meter {
     }
 }
 
-/// Which part this thread counts in.
+/// The shard of this thread.
 fn shard_of_thread() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -103,20 +102,20 @@ mod tests {
         WorkspaceId::from_uuid(Uuid::from_u128(n))
     }
 
-    fn bytes(delivered_bytes: u64) -> Used {
-        Used { delivered_bytes, ..Used::default() }
+    fn bytes(delivered_bytes: u64) -> UsageCounts {
+        UsageCounts { delivered_bytes, ..UsageCounts::default() }
     }
 
-    fn meter() -> Meter {
+    fn meter() -> UsageCounters {
         struct Zero;
         impl kinora_domain::Random for Zero {
             fn fill(&self, _: &mut [u8]) {}
         }
-        Meter::new(WorkerId::new(&Zero))
+        UsageCounters::new(WorkerId::new(&Zero))
     }
 
     #[test]
-    fn what_threads_count_comes_together_once_by_workspace_and_day() {
+    fn thread_counters_merge_by_workspace_and_day() {
         let (meter, noon) = (meter(), Timestamp::from_micros(12 * 3600 * Timestamp::SECOND));
         let (today, tomorrow) = (Day::of(noon), Day::of(noon).next().unwrap());
         std::thread::scope(|scope| {
@@ -125,7 +124,7 @@ mod tests {
                     meter.count(workspace(2), noon, bytes(3));
                     meter.count(workspace(1), tomorrow.start(), bytes(1));
                     meter.count(workspace(1), tomorrow.start().plus_micros(-1), bytes(2));
-                    let rest = Used { encoded_us: 5, delivered_us: 7, delivered_bytes: 0 };
+                    let rest = UsageCounts { encoded_us: 5, delivered_us: 7, delivered_bytes: 0 };
                     meter.count(workspace(1), noon, rest);
                 });
             }
@@ -137,7 +136,11 @@ mod tests {
                 (
                     workspace(1),
                     today,
-                    Used { encoded_us: 5 * times, delivered_us: 7 * times, delivered_bytes: 2 * times }
+                    UsageCounts {
+                        encoded_us: 5 * times,
+                        delivered_us: 7 * times,
+                        delivered_bytes: 2 * times
+                    }
                 ),
                 (workspace(1), tomorrow, bytes(times)),
                 (workspace(2), today, bytes(3 * times)),
@@ -147,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_what_is_known_goes_on() {
+    fn full_counters_still_count_known_workspaces() {
         let (meter, now) = (meter(), Timestamp::from_micros(0));
         for n in 0..=COUNTED_MAX as u128 {
             meter.count(workspace(n), now, bytes(1));
         }
         meter.count(workspace(0), now, bytes(1));
-        let taken = meter.take();
-        assert_eq!(taken.len(), COUNTED_MAX);
-        assert_eq!(taken.first().unwrap().2, bytes(2));
+        let counts = meter.take();
+        assert_eq!(counts.len(), COUNTED_MAX);
+        assert_eq!(counts.first().unwrap().2, bytes(2));
         meter.count(workspace(COUNTED_MAX as u128), now, bytes(1));
         assert_eq!(meter.take().len(), 1, "there is room again");
     }

@@ -1,7 +1,7 @@
-//! What workspaces use: minutes encoded, minutes and bytes delivered, bytes stored; a row for each day.
+//! Usage of workspaces: minutes encoded, minutes and bytes delivered, bytes stored; one row per day.
 //!
-//! A meter, no state of a media: what is counted in memory is added to the rows now and then, and a process
-//! that is killed loses what it counted since. What is stored is measured by the sweep.
+//! A meter, no state of a media: counts in memory are added to the rows periodically. A killed process
+//! loses its counts since the last write. The sweep measures the stored bytes.
 
 mod meter;
 
@@ -10,13 +10,13 @@ use kinora_domain::{Day, PresentationId, SourceId, Timestamp, WorkspaceId};
 use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx, WorkerId};
 
-pub(crate) use meter::Meter;
+pub(crate) use meter::UsageCounters;
 
-/// Rows of one transaction: others wait for the writer meanwhile.
+/// Rows of one transaction: other writes wait meanwhile.
 const BATCH_MAX: usize = 500;
 
 statements! {
-    /// No row where this number was written already.
+    /// Returns no row if this number was written already.
     BEGIN_WRITING = "INSERT INTO usage_writer (id, number, written_at) VALUES ($1, $2, $3)
         ON CONFLICT (id) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
         WHERE usage_writer.number < excluded.number";
@@ -34,70 +34,70 @@ statements! {
         WHERE workspace_id = $1 AND day < $2 AND stored_at IS NOT NULL ORDER BY day DESC LIMIT 1";
     STORED = "SELECT stored_bytes, stored_at FROM usage_day
         WHERE workspace_id = $1 AND stored_at IS NOT NULL ORDER BY day DESC LIMIT 1";
-    /// Whoever holds the objects of a source, in one look: an upload hands them over to a media.
+    /// The owner of the objects of a source, in one read: an upload hands them over to a media.
     WORKSPACE_OF_SOURCE = "SELECT workspace_id FROM upload WHERE source_id = $1 AND holds_source = 1
         UNION ALL SELECT workspace_id FROM media WHERE source_id = $1
         UNION ALL SELECT m.workspace_id FROM added_track a JOIN media m ON m.id = a.media_id WHERE a.source_id = $1
         LIMIT 1";
-    /// Of uploads that come in parts, which are no objects yet. The first condition on the state names the
+    /// Bytes of multipart uploads, which are no objects yet. The first condition on the state selects the
     /// index.
     GROWING = "SELECT CAST(COALESCE(SUM(p.len), 0) AS BIGINT) AS bytes FROM upload u JOIN upload_part p ON p.upload_id = u.id
         WHERE u.workspace_id = $1 AND u.state <> 'completed' AND u.state IN ('waiting', 'uploading')";
 }
 
-/// What was used of a workspace, so far as it adds up.
+/// Usage that adds up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Used {
-    /// Length of the segments that were encoded and kept, in microseconds.
+pub struct UsageCounts {
+    /// Length of the segments that were encoded and stored, in microseconds.
     pub encoded_us: u64,
-    /// Length of what was sent to viewers, in microseconds.
+    /// Length of the media sent to viewers, in microseconds.
     pub delivered_us: u64,
     /// Bytes that were sent to viewers.
     pub delivered_bytes: u64,
 }
 
-/// Counts that are in the rows now.
+/// Counts that were just written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenUsage {
-    /// The sum of it.
-    pub used: Used,
-    /// An earlier call had tried to write it: what was counted since is still to be written.
+    /// Their sum.
+    pub used: UsageCounts,
+    /// Whether an earlier call had tried to write them. Then later counts are still unwritten.
     pub was_late: bool,
 }
 
-/// What a workspace used on a day.
+/// The usage of a workspace on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UsageOfDay {
-    /// Which day.
+pub struct DailyUsage {
+    /// The day.
     pub day: Day,
-    /// What was used on it.
-    pub used: Used,
-    /// What was stored when it was measured last on it; `None` where it was not.
+    /// The usage of that day.
+    pub used: UsageCounts,
+    /// The stored bytes at the last measurement of the day; `None` without one.
     pub stored_bytes: Option<u64>,
 }
 
-/// What a workspace had stored.
+/// The stored bytes of a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stored {
-    /// How much.
+pub struct StoredBytes {
+    /// The number of bytes.
     pub bytes: u64,
     /// When it was measured.
     pub at: Timestamp,
 }
 
-/// What a workspace used, as far as it is written down.
+/// The written usage of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// Day by day; one on which nothing was counted may be missing.
-    pub days: Vec<UsageOfDay>,
-    /// What was stored when it was measured last before the first of these days.
-    pub stored_before: Option<Stored>,
-    /// The same of all days.
-    pub stored: Option<Stored>,
+    /// Usage by day; a day without counts may be missing.
+    pub days: Vec<DailyUsage>,
+    /// The last measurement before the first of these days.
+    pub stored_before: Option<StoredBytes>,
+    /// The last measurement of all days.
+    pub stored: Option<StoredBytes>,
 }
 
-impl Used {
-    /// Adds more of it.
+impl UsageCounts {
+    /// Adds further usage.
     pub fn add(&mut self, more: Self) {
         self.encoded_us = self.encoded_us.saturating_add(more.encoded_us);
         self.delivered_us = self.delivered_us.saturating_add(more.delivered_us);
@@ -106,16 +106,16 @@ impl Used {
 }
 
 impl Store {
-    /// Counts in memory what is used of a workspace now. Costs next to nothing, and writes nothing.
-    pub fn count_usage(&self, workspace: WorkspaceId, now: Timestamp, used: Used) {
+    /// Counts usage of a workspace in memory. Cheap, and writes nothing.
+    pub fn count_usage(&self, workspace: WorkspaceId, now: Timestamp, used: UsageCounts) {
         self.meter().count(workspace, now, used);
     }
 
-    /// Adds what was counted to the rows, in small commits: mostly one, more after the database was away for
-    /// long. `None` where nothing was.
+    /// Adds the counts to the rows, in small commits: usually one, more after the database was unreachable
+    /// for long. `None` without counts.
     ///
-    /// After an error the rest is tried again by the next call; if a commit took place all the same, then
-    /// nothing is added twice.
+    /// After an error the next call retries the rest. If a commit succeeded in spite of its error, nothing
+    /// is added twice.
     pub async fn write_usage(&self, now: Timestamp) -> Result<Option<WrittenUsage>, Error> {
         let meter = self.meter();
         let mut queue = meter.writing.lock().await;
@@ -137,15 +137,15 @@ impl Store {
         Ok(Some(WrittenUsage { used: std::mem::take(&mut queue.written), was_late }))
     }
 
-    /// Adds rows under a number that this writer has not written yet; under one that it has, nothing.
+    /// Adds rows under a number that this writer has not written yet; otherwise does nothing.
     async fn write_batch(
         &self,
         writer: WorkerId,
         number: i64,
-        rows: Vec<(WorkspaceId, Day, Used)>,
+        rows: Vec<(WorkspaceId, Day, UsageCounts)>,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.write_row_by_row(async move |tx: &mut Tx| {
+        self.write_read_committed(async move |tx: &mut Tx| {
             if tx.session.execute(BEGIN_WRITING, values![writer, number, now]).await? == 0 {
                 return Ok(()); // the answer to an earlier try was lost
             }
@@ -160,7 +160,7 @@ impl Store {
         .await
     }
 
-    /// What a workspace used from the first of these days to the last.
+    /// The usage of a workspace from the first of these days to the last.
     pub async fn usage(&self, workspace: WorkspaceId, first: Day, last: Day) -> Result<Usage, Error> {
         let mut snapshot = self.snapshot().await?;
         let (first, last) = (first.to_string(), last.to_string());
@@ -174,12 +174,12 @@ impl Store {
         })
     }
 
-    /// Writes down what workspaces had stored at an instant, in small transactions. May run twice.
+    /// Records the stored bytes of workspaces at an instant, in small transactions. May run twice.
     pub async fn set_stored(&self, stored: &[(WorkspaceId, u64)], at: Timestamp) -> Result<(), Error> {
         let day = Day::of(at).to_string();
         for some in stored.chunks(BATCH_MAX) {
             let (some, day) = (some.to_vec(), day.clone());
-            self.write_row_by_row(async move |tx: &mut Tx| {
+            self.write_read_committed(async move |tx: &mut Tx| {
                 for (workspace, bytes) in &some {
                     let values = values![*workspace, day.as_str(), count(*bytes), at];
                     tx.session.execute(SET_STORED, values).await?;
@@ -191,13 +191,13 @@ impl Store {
         Ok(())
     }
 
-    /// The workspace whose objects those of a source are; `None` where no row names it.
+    /// The workspace that owns the objects of a source; `None` if no row references it.
     pub async fn workspace_of_source(&self, source: SourceId) -> Result<Option<WorkspaceId>, Error> {
         let row = self.reader().await?.first(WORKSPACE_OF_SOURCE, values![source]).await?;
         row.map(|row| row.id("workspace_id")).transpose()
     }
 
-    /// The workspace whose objects those of a presentation are; `None` where no row names it.
+    /// The workspace that owns the objects of a presentation; `None` if no row references it.
     pub async fn workspace_of_presentation(
         &self,
         presentation: PresentationId,
@@ -205,7 +205,7 @@ impl Store {
         self.workspace_of_source(presentation.whole_source()).await
     }
 
-    /// What is kept of a workspace's uploads under way that is no object yet.
+    /// Stored bytes of the running uploads of a workspace that are no object yet.
     pub async fn growing_bytes(&self, workspace: WorkspaceId) -> Result<u64, Error> {
         let row = self.reader().await?.first(GROWING, values![workspace]).await?;
         row.map_or(Ok(0), |row| row.number("bytes"))
@@ -213,13 +213,13 @@ impl Store {
 }
 
 impl Tx {
-    /// The workspace whose objects those of a source are; `None` where no row names it.
+    /// The workspace that owns the objects of a source; `None` if no row references it.
     pub async fn workspace_of_source(&mut self, source: SourceId) -> Result<Option<WorkspaceId>, Error> {
         let row = self.session.first(WORKSPACE_OF_SOURCE, values![source]).await?;
         row.map(|row| row.id("workspace_id")).transpose()
     }
 
-    /// The workspace whose objects those of a presentation are; `None` where no row names it.
+    /// The workspace that owns the objects of a presentation; `None` if no row references it.
     pub async fn workspace_of_presentation(
         &mut self,
         presentation: PresentationId,
@@ -228,15 +228,15 @@ impl Tx {
     }
 }
 
-/// A number as the database has it.
+/// A number as the database stores it.
 fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn read(row: &Row) -> Result<UsageOfDay, Error> {
-    Ok(UsageOfDay {
+fn read(row: &Row) -> Result<DailyUsage, Error> {
+    Ok(DailyUsage {
         day: row.word("day", Day::from_text)?,
-        used: Used {
+        used: UsageCounts {
             encoded_us: row.number("encoded_us")?,
             delivered_us: row.number("delivered_us")?,
             delivered_bytes: row.number("delivered_bytes")?,
@@ -245,6 +245,6 @@ fn read(row: &Row) -> Result<UsageOfDay, Error> {
     })
 }
 
-fn read_stored(row: &Row) -> Result<Stored, Error> {
-    Ok(Stored { bytes: row.number("stored_bytes")?, at: row.time("stored_at")? })
+fn read_stored(row: &Row) -> Result<StoredBytes, Error> {
+    Ok(StoredBytes { bytes: row.number("stored_bytes")?, at: row.time("stored_at")? })
 }

@@ -1,11 +1,11 @@
-//! The thread that writes, and what both ways of writing share.
+//! The writer thread, and the parts that both engines share.
 //!
-//! It is a thread with a runtime of its own: there the futures of closures need not be `Send`, and a busy
-//! server does not hold up a transaction that holds rows or the database. SQLite has one writer, so closures
-//! [share commits](group); PostgreSQL has many, so closures run [beside each other](beside).
+//! It is a thread with its own runtime: there the futures of closures need not be `Send`, and a busy server
+//! does not delay a transaction that locks rows or the database. SQLite has one writer, so closures [share
+//! commits](group_commit); PostgreSQL has many, so closures run [concurrently](concurrent).
 
-mod beside;
-mod group;
+mod concurrent;
+mod group_commit;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -16,35 +16,36 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::LocalSet;
 
 #[cfg(test)]
-pub(crate) use group::STATEMENTS as GROUP;
+pub(crate) use group_commit::STATEMENTS as GROUP;
 
-use crate::sql::postgres::{Place, Writers};
+use crate::sql::postgres::{PgAddress, Writers};
 use crate::sql::{EngineError, Session};
 use crate::store::Common;
 use crate::tx::Effects;
-use crate::write::{Outcome, Work};
-use crate::{Error, Tx, notify};
+use crate::write::{Outcome, WriteRequest};
+use crate::{Error, Tx, pg_notify};
 
-/// How often a closure runs when the rows it saves keep moving.
-const RUNS_MAX: usize = 5;
-/// A closure awaits nothing but the database, so it cannot take this long unless it breaks that rule.
+/// The most runs of a closure whose saved rows keep changing.
+const ATTEMPTS_MAX: usize = 5;
+/// The timeout of a closure. It awaits only the database, so only a closure that breaks this rule takes so
+/// long.
 const CLOSURE_TIME_MAX: Duration = Duration::from_secs(30);
-/// Closures that wait before callers have to wait for a place.
+/// Closures in the queue before callers must wait for a slot.
 const QUEUE_MAX: usize = 1024;
 
-/// What the thread writes to.
+/// The target of the writes.
 pub(crate) enum Target {
-    /// The only connection of this process that writes.
+    /// The only write connection of this process.
     Sqlite(Session),
-    /// The thread makes its own connections.
-    Postgres(Place),
+    /// The address; the thread opens its own connections.
+    Postgres(PgAddress),
 }
 
-/// Where closures are sent.
-pub(crate) type Requests = mpsc::Sender<Box<dyn Work>>;
+/// The queue of closures.
+pub(crate) type Requests = mpsc::Sender<Box<dyn WriteRequest>>;
 
-/// Starts the thread. It ends, and the receiver hears of it, when all senders are gone and everything sent
-/// was answered.
+/// Starts the thread. When all senders are dropped and all closures have results, it ends and the receiver
+/// is notified.
 pub(crate) fn start(target: Target, common: Arc<Common>) -> Result<(Requests, oneshot::Receiver<()>), Error> {
     let (requests, waiting) = mpsc::channel(QUEUE_MAX);
     // Dropped unsent at the end.
@@ -61,46 +62,47 @@ pub(crate) fn start(target: Target, common: Arc<Common>) -> Result<(Requests, on
     Ok((requests, ended))
 }
 
-async fn run(target: Target, common: Arc<Common>, waiting: mpsc::Receiver<Box<dyn Work>>) {
+async fn run(target: Target, common: Arc<Common>, waiting: mpsc::Receiver<Box<dyn WriteRequest>>) {
     match target {
-        Target::Sqlite(session) => group::run(session, common, waiting).await,
-        Target::Postgres(place) => {
-            let telling = tokio::task::spawn_local(notify::tell(place.clone(), Arc::clone(&common)));
-            beside::run(Writers::new(&place), common, waiting).await;
-            telling.abort();
+        Target::Sqlite(session) => group_commit::run(session, common, waiting).await,
+        Target::Postgres(address) => {
+            let notifier =
+                tokio::task::spawn_local(pg_notify::send_notifications(address.clone(), Arc::clone(&common)));
+            concurrent::run(Writers::new(&address), common, waiting).await;
+            notifier.abort();
         }
     }
 }
 
-/// What a closure did.
+/// The result of a closure's run.
 #[derive(Clone, Copy, Default)]
-struct Done {
+struct WriteOutcome {
     effects: Effects,
     changed: bool,
 }
 
-/// Why a closure's transaction is to be undone.
-enum Refusal {
-    /// The database, or the store, refused something.
+/// Why a closure's transaction must be rolled back.
+enum WriteError {
+    /// The database, or the store, returned an error.
     Engine(EngineError),
-    /// The closure itself refused.
+    /// The closure returned an error.
     Closure,
     /// The closure did not end.
     Broken(Error),
 }
 
-impl Refusal {
+impl WriteError {
     fn outcome(self) -> Outcome {
         match self {
-            Self::Engine(EngineError { error, .. }) => Outcome::Undone(error),
-            Self::Closure => Outcome::Undone(Error::internal("the closure of a write refused")),
+            Self::Engine(EngineError { error, .. }) => Outcome::RolledBack(error),
+            Self::Closure => Outcome::RolledBack(Error::internal("the closure of a write refused")),
             Self::Broken(error) => Outcome::Failed(error),
         }
     }
 }
 
-/// Runs a closure once. Neither panics nor takes for ever, whatever the closure does.
-async fn run_once(tx: &mut Tx, work: &mut dyn Work) -> Result<Done, Refusal> {
+/// Runs a closure once. Catches its panics and limits its time.
+async fn run_once(tx: &mut Tx, work: &mut dyn WriteRequest) -> Result<WriteOutcome, WriteError> {
     tx.effects = Effects::default();
     tx.session.take_changed();
     let run = AssertUnwindSafe(work.run(tx)).catch_unwind();
@@ -111,9 +113,9 @@ async fn run_once(tx: &mut Tx, work: &mut dyn Work) -> Result<Done, Refusal> {
     };
     let error = tx.session.take_error();
     match (content, error) {
-        (Err(sentence), _) => Err(Refusal::Broken(Error::internal(sentence))),
-        (Ok(_), Some(error)) => Err(Refusal::Engine(error)),
-        (Ok(false), None) => Err(Refusal::Closure),
-        (Ok(true), None) => Ok(Done { effects: tx.effects, changed: tx.session.take_changed() }),
+        (Err(sentence), _) => Err(WriteError::Broken(Error::internal(sentence))),
+        (Ok(_), Some(error)) => Err(WriteError::Engine(error)),
+        (Ok(false), None) => Err(WriteError::Closure),
+        (Ok(true), None) => Ok(WriteOutcome { effects: tx.effects, changed: tx.session.take_changed() }),
     }
 }

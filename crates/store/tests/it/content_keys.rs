@@ -1,20 +1,20 @@
-//! Keys of encrypted playback IDs: made with them, sealed, never another, and gone with them.
+//! Keys of encrypted playback IDs: created with the IDs, sealed, never changed, and deleted with them.
 
 use kinora_domain::{AccessPolicy, ContentKey, Encryption, Media, NewPlayback, PlaybackHandle, PlaybackId};
 use kinora_store::{Error, Store, StoreOptions};
 
-use crate::support::{SECRET_KEY, World, insert, workspace, write};
+use crate::support::{SECRET_KEY, TestStore, insert, workspace, write};
 
-suite!(a_key_is_made_with_its_playback_id_and_goes_with_it, a_key_lies_sealed_and_is_opened_after_a_new_key,);
+suite!(content_key_is_created_and_deleted_with_playback_id, content_key_opens_after_key_rotation,);
 
-fn handle(world: &World, encryption: Encryption) -> PlaybackHandle {
+fn handle(world: &TestStore, encryption: Encryption) -> PlaybackHandle {
     let restrictions = kinora_domain::AccessRestrictions::default();
     let new = NewPlayback { policy: AccessPolicy::Public, restrictions, resolution: None, encryption };
     PlaybackHandle::new(new, world.now(), world.random.as_ref())
 }
 
 /// A media with a playback ID that is not encrypted, and two that are.
-async fn encrypted(world: &World, store: &Store) -> (Media, [PlaybackId; 2]) {
+async fn encrypted(world: &TestStore, store: &Store) -> (Media, [PlaybackId; 2]) {
     let (mut media, event) = world.media(workspace(store).await);
     media.playback.push(handle(world, Encryption::Aes128));
     insert(store, &media, &event).await;
@@ -34,7 +34,7 @@ async fn keys(store: &Store, ids: [PlaybackId; 2]) -> [Option<ContentKey>; 2] {
     [store.content_key(ids[0]).await.unwrap(), store.content_key(ids[1]).await.unwrap()]
 }
 
-async fn a_key_is_made_with_its_playback_id_and_goes_with_it(world: World) {
+async fn content_key_is_created_and_deleted_with_playback_id(world: TestStore) {
     let store = world.open().await;
     let (mut media, ids) = encrypted(&world, &store).await;
     assert_eq!(store.content_key(media.playback[0].id).await.unwrap(), None, "it is not encrypted");
@@ -52,7 +52,7 @@ async fn a_key_is_made_with_its_playback_id_and_goes_with_it(world: World) {
     assert_eq!(world.edit_many("DELETE FROM content_key").await, 0, "no row is left");
 }
 
-async fn a_key_lies_sealed_and_is_opened_after_a_new_key(world: World) {
+async fn content_key_opens_after_key_rotation(world: TestStore) {
     let secret_keys = |keys: &str| StoreOptions { secret_keys: Some(keys.to_owned()), ..world.options() };
     let store = Store::open(secret_keys(SECRET_KEY)).await.unwrap();
     let (_, ids) = encrypted(&world, &store).await;
@@ -64,7 +64,7 @@ async fn a_key_lies_sealed_and_is_opened_after_a_new_key(world: World) {
     Store::open(secret_keys(&format!("{new_key},{SECRET_KEY}"))).await.unwrap().close().await;
     let store = Store::open(secret_keys(new_key)).await.unwrap();
     assert_eq!(keys(&store, ids).await, made);
-    // A key that is put in the place of another opens for nobody.
+    // A key that was copied to the row of another cannot be opened.
     let other = "(SELECT secret FROM content_key WHERE playback_id <> kept.playback_id)";
     assert_eq!(world.edit_many(&format!("UPDATE content_key AS kept SET secret = {other}")).await, 2);
     assert!(matches!(store.content_key(ids[0]).await, Err(Error::WrongKey)));

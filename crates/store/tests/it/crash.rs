@@ -1,18 +1,18 @@
-//! A change, its event and its job are kept together or not at all, whenever the process dies.
+//! A change, its event and its job are stored together or not at all, at every point of a crash.
 
 use kinora_domain::{Event, Media};
 use kinora_store::{Error, FaultAction, FaultPoint, JobKind, JobQueue, NewJob, Page, Store};
 
-use crate::support::{World, claim_jobs, workspace, write};
+use crate::support::{TestStore, claim_jobs, workspace, write};
 
 suite!(
-    a_failed_commit_keeps_neither_state_nor_event_nor_job,
-    a_crash_before_the_commit_keeps_nothing_and_one_after_it_keeps_all,
-    a_lost_answer_is_no_lost_change,
-    a_full_disk_is_told_until_a_write_finds_room,
+    failed_commit_stores_no_media_event_or_job,
+    crash_before_commit_loses_all_after_commit_nothing,
+    commit_survives_lost_response,
+    disk_full_is_reported_until_a_write_succeeds,
 );
 
-async fn a_failed_commit_keeps_neither_state_nor_event_nor_job(world: World) {
+async fn failed_commit_stores_no_media_event_or_job(world: TestStore) {
     let store = world.open().await;
     let (media, event) = world.media(workspace(&store).await);
     let webhook = world.webhook(&store, media.workspace).await;
@@ -23,12 +23,12 @@ async fn a_failed_commit_keeps_neither_state_nor_event_nor_job(world: World) {
     assert!(world.claim(&store, &webhook).await.is_empty());
     assert_eq!(store.generation(), generation);
 
-    // The disk has room again: the same call does all of it.
+    // The disk has free space again: the same call succeeds completely.
     create(&store, &media, &event).await.unwrap();
     assert_eq!(seen(&world, &store, &media).await, (1, 1, 1));
 }
 
-async fn a_crash_before_the_commit_keeps_nothing_and_one_after_it_keeps_all(world: World) {
+async fn crash_before_commit_loses_all_after_commit_nothing(world: TestStore) {
     let mut total = 0;
     for point in [FaultPoint::BeforeCommit, FaultPoint::AfterCommit] {
         let store = world.open().await;
@@ -49,7 +49,7 @@ async fn a_crash_before_the_commit_keeps_nothing_and_one_after_it_keeps_all(worl
     assert_eq!(total, 1);
 }
 
-async fn a_lost_answer_is_no_lost_change(world: World) {
+async fn commit_survives_lost_response(world: TestStore) {
     let store = world.open().await;
     let (media, event) = world.media(workspace(&store).await);
     world.webhook(&store, media.workspace).await;
@@ -60,7 +60,7 @@ async fn a_lost_answer_is_no_lost_change(world: World) {
     assert_eq!(seen(&world, &store, &media).await, (1, 1, 1));
 }
 
-async fn a_full_disk_is_told_until_a_write_finds_room(world: World) {
+async fn disk_full_is_reported_until_a_write_succeeds(world: TestStore) {
     let store = world.open().await;
     let (media, event) = world.media(workspace(&store).await);
     store.ping().await.unwrap();
@@ -78,7 +78,7 @@ async fn a_full_disk_is_told_until_a_write_finds_room(world: World) {
     assert_eq!(world.faults.commits(), before + 1);
 }
 
-/// A media with its event and its job.
+/// Stores a media with its event and its job.
 async fn create(store: &Store, media: &Media, event: &Event) -> Result<(), Error> {
     let (media, event) = (media.clone(), event.clone());
     write(store, async move |tx| {
@@ -90,8 +90,8 @@ async fn create(store: &Store, media: &Media, event: &Event) -> Result<(), Error
     .await
 }
 
-/// How many media, deliveries and jobs there are. Takes the leases and gives them back.
-async fn seen(world: &World, store: &Store, media: &Media) -> (usize, usize, usize) {
+/// The numbers of media, deliveries and jobs. Claims them and releases the leases.
+async fn seen(world: &TestStore, store: &Store, media: &Media) -> (usize, usize, usize) {
     let page = Page { limit: 10, number: 1, newest_first: true };
     let page = store.media_page(media.workspace, page).await.unwrap();
     assert_eq!(page.total, u64::try_from(page.items.len()).unwrap());

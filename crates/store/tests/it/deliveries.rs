@@ -1,25 +1,25 @@
-//! Which deliveries go out, and in what order (C-9).
+//! Which deliveries are claimed, and in what order (C-9).
 
 use kinora_domain::{DisabledReason, Event, EventKind, Timestamp, Webhook, WebhookState};
 use kinora_store::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, DueWebhook, Error, Store};
 
-use crate::support::{SECOND, World, insert, push, workspace, write};
+use crate::support::{SECOND, TestStore, insert, push, workspace, write};
 
 suite!(
-    an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_moment,
-    events_of_a_media_are_told_in_the_order_of_their_commits_whatever_clocks_say,
-    first_attempts_of_one_subject_go_one_after_the_other,
-    a_first_attempt_that_takes_long_holds_the_next_for_a_second_only,
-    retries_hold_nothing_back_and_wait_for_nobody,
-    a_disabled_webhook_gets_nothing_until_it_is_enabled_and_then_the_oldest_first,
-    a_delivery_tells_of_the_last_ten_attempts,
-    a_delivery_whose_lease_was_lost_is_not_recorded,
-    what_is_finished_never_goes_out_again,
-    the_next_delivery_falls_due_when_it_can_be_claimed,
+    event_snapshot_is_delivered_to_every_webhook_of_workspace,
+    events_of_a_media_follow_commit_order_despite_clock_skew,
+    first_attempts_of_one_subject_are_sequential,
+    slow_first_attempt_delays_next_event_one_second,
+    retry_does_not_delay_later_events,
+    pending_deliveries_resume_oldest_first_when_webhook_is_enabled,
+    delivery_lists_last_ten_attempts,
+    delivery_with_lost_lease_is_not_recorded,
+    finished_delivery_is_not_claimed_again,
+    next_delivery_due_matches_claimable_time,
     two_workers_never_get_the_same_delivery,
 );
 
-async fn an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_moment(world: World) {
+async fn event_snapshot_is_delivered_to_every_webhook_of_workspace(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
     let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
@@ -30,7 +30,7 @@ async fn an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_m
     );
     let (media, created) = world.media(here);
     insert(&store, &media, &created).await;
-    // The media moves on; what happened stays as it was.
+    // The media changes; its event does not.
     let source = world.source();
     let (ready, became_ready) = media
         .start_download(source, world.now())
@@ -56,14 +56,14 @@ async fn an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_m
     assert_eq!(Some(&first[0].event.workspace), store.workspace(here).await.unwrap().as_ref());
     assert_eq!((first[0].webhook, first[0].attempt_count, first[0].attempts.len()), (one.id, 0, 0));
     finish(&world, &store, &first[0], DeliveryNext::Delivered).await.unwrap();
-    // Its clock stands still.
-    let told = Event { at: became_ready.at.plus_micros(1), ..became_ready };
-    assert_eq!(world.claim(&store, &one).await[0].event.event, told);
+    // The clock has not moved.
+    let expected = Event { at: became_ready.at.plus_micros(1), ..became_ready };
+    assert_eq!(world.claim(&store, &one).await[0].event.event, expected);
     assert!(world.claim(&store, &other).await.is_empty());
 }
 
-/// Who changes something looks at the clock before its turn comes, and clocks of several machines differ.
-async fn events_of_a_media_are_told_in_the_order_of_their_commits_whatever_clocks_say(world: World) {
+/// A change reads the clock before its position in the writer queue, and clocks of several machines differ.
+async fn events_of_a_media_follow_commit_order_despite_clock_skew(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -72,29 +72,29 @@ async fn events_of_a_media_are_told_in_the_order_of_their_commits_whatever_clock
     insert(&store, &media, &created).await;
     insert(&store, &other, &created_other).await;
     let at = |micros: i64| created.at.plus_micros(micros);
-    // Earlier than its media, at the same time as the event before, ahead, behind that; and another media
-    // goes by itself.
+    // Earlier than its media, at the same time as the event before, ahead, before that; and another media
+    // has its own order.
     for (media, micros) in [(&media, -1_000), (&media, 1), (&media, 5_000_000), (&media, 30), (&other, 40)] {
         push(&store, media, at(micros)).await;
     }
-    // The last event of all, in one commit with the rows.
-    let (gone, moment) = (media.clone(), at(50));
-    write(&store, async move |tx| tx.remove_media(gone.clone(), moment).await).await.unwrap();
+    // The last event, in one commit with the rows.
+    let (gone, removed_at) = (media.clone(), at(50));
+    write(&store, async move |tx| tx.remove_media(gone.clone(), removed_at).await).await.unwrap();
 
-    let mut told = Vec::new();
+    let mut times = Vec::new();
     while let [delivery, ..] = &world.claim(&store, &webhook).await[..] {
         let event = &delivery.event.event;
         if event.kind.subject() == created.kind.subject() {
-            told.push(event.at.micros_since(created.at));
+            times.push(event.at.micros_since(created.at));
         } else {
             assert!([created_other.at, at(40)].contains(&event.at), "{event:?}");
         }
         finish(&world, &store, delivery, DeliveryNext::Delivered).await.unwrap();
     }
-    assert_eq!(told, [0, 1, 2, 5_000_000, 5_000_001, 5_000_002]);
+    assert_eq!(times, [0, 1, 2, 5_000_000, 5_000_001, 5_000_002]);
 }
 
-async fn first_attempts_of_one_subject_go_one_after_the_other(world: World) {
+async fn first_attempts_of_one_subject_are_sequential(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -111,7 +111,7 @@ async fn first_attempts_of_one_subject_go_one_after_the_other(world: World) {
     assert!(world.claim(&store, &webhook).await.is_empty());
     assert_eq!(store.webhooks_due(world.now()).await.unwrap(), []);
 
-    // A failed first attempt has ended as well.
+    // A failed first attempt has ended too.
     let later = world.now().plus_seconds(5);
     finish(&world, &store, &first[1], DeliveryNext::RetryAt(later)).await.unwrap();
     let second = world.claim(&store, &webhook).await;
@@ -120,7 +120,7 @@ async fn first_attempts_of_one_subject_go_one_after_the_other(world: World) {
     assert!(world.claim(&store, &webhook).await.is_empty());
 }
 
-async fn a_first_attempt_that_takes_long_holds_the_next_for_a_second_only(world: World) {
+async fn slow_first_attempt_delays_next_event_one_second(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -136,12 +136,12 @@ async fn a_first_attempt_that_takes_long_holds_the_next_for_a_second_only(world:
     assert_eq!(store.next_delivery_due().await.unwrap(), Some(started.plus_seconds(1)));
     world.clock.advance(1);
     assert_eq!(store.webhooks_due(world.now()).await.unwrap(), [DueWebhook { id: webhook.id, workspace }]);
-    // The third waits for the second in turn.
+    // The third one waits for the second one.
     assert_eq!(names(&world.claim(&store, &webhook).await), ["video.media.deleted"]);
     assert!(world.claim(&store, &webhook).await.is_empty());
 }
 
-async fn retries_hold_nothing_back_and_wait_for_nobody(world: World) {
+async fn retry_does_not_delay_later_events(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -155,7 +155,7 @@ async fn retries_hold_nothing_back_and_wait_for_nobody(world: World) {
     assert_eq!(both[0].attempts.len(), 1);
 }
 
-async fn a_disabled_webhook_gets_nothing_until_it_is_enabled_and_then_the_oldest_first(world: World) {
+async fn pending_deliveries_resume_oldest_first_when_webhook_is_enabled(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -166,11 +166,15 @@ async fn a_disabled_webhook_gets_nothing_until_it_is_enabled_and_then_the_oldest
         subjects.push(created.kind.subject());
         world.clock.advance(SECOND);
     }
-    let taken = world.claim(&store, &webhook).await.remove(0);
-    // The receiver asks for no more, and this one stays.
-    finish(&world, &store, &taken, DeliveryNext::Pending).await.unwrap();
-    set_state(&store, &webhook, WebhookState::Disabled { since: world.now(), reason: DisabledReason::Asked })
-        .await;
+    let first_claim = world.claim(&store, &webhook).await.remove(0);
+    // The receiver rejects further events, and this one stays pending.
+    finish(&world, &store, &first_claim, DeliveryNext::Pending).await.unwrap();
+    set_state(
+        &store,
+        &webhook,
+        WebhookState::Disabled { since: world.now(), reason: DisabledReason::ByReceiver },
+    )
+    .await;
     world.clock.advance(60 * SECOND);
     assert!(world.claim(&store, &webhook).await.is_empty());
     assert_eq!(store.webhooks_due(world.now()).await.unwrap(), []);
@@ -179,7 +183,7 @@ async fn a_disabled_webhook_gets_nothing_until_it_is_enabled_and_then_the_oldest
     insert(&store, &late, &created).await;
     subjects.push(created.kind.subject());
 
-    let mut woken = store.deliveries_woken();
+    let mut woken = store.delivery_wake();
     set_state(&store, &webhook, WebhookState::Enabled).await;
     woken.notified().await;
     let claimed = world.claim(&store, &webhook).await;
@@ -188,7 +192,7 @@ async fn a_disabled_webhook_gets_nothing_until_it_is_enabled_and_then_the_oldest
     assert_eq!(claimed[0].attempt_count, 1);
 }
 
-async fn a_delivery_tells_of_the_last_ten_attempts(world: World) {
+async fn delivery_lists_last_ten_attempts(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -211,7 +215,7 @@ async fn a_delivery_tells_of_the_last_ten_attempts(world: World) {
     assert_eq!((delivery.attempt_count, delivery.attempts.as_slice()), (12, &made[2..]));
 }
 
-async fn a_delivery_whose_lease_was_lost_is_not_recorded(world: World) {
+async fn delivery_with_lost_lease_is_not_recorded(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -219,17 +223,17 @@ async fn a_delivery_whose_lease_was_lost_is_not_recorded(world: World) {
     insert(&store, &media, &created).await;
     let lost = world.claim(&store, &webhook).await.remove(0);
     world.clock.advance(30 * SECOND);
-    let held = world.claim(&store, &webhook).await.remove(0);
-    assert_eq!((lost.id, lost.event.id), (held.id, held.event.id));
+    let reclaimed = world.claim(&store, &webhook).await.remove(0);
+    assert_eq!((lost.id, lost.event.id), (reclaimed.id, reclaimed.event.id));
 
     let refused = finish(&world, &store, &lost, DeliveryNext::Delivered).await;
     assert!(matches!(refused, Err(Error::LeaseLost)));
-    finish(&world, &store, &held, DeliveryNext::RetryAt(world.now())).await.unwrap();
+    finish(&world, &store, &reclaimed, DeliveryNext::RetryAt(world.now())).await.unwrap();
     let again = world.claim(&store, &webhook).await.remove(0);
     assert_eq!((again.attempt_count, again.attempts.len()), (1, 1));
 }
 
-async fn what_is_finished_never_goes_out_again(world: World) {
+async fn finished_delivery_is_not_claimed_again(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -246,7 +250,7 @@ async fn what_is_finished_never_goes_out_again(world: World) {
     }
 }
 
-async fn the_next_delivery_falls_due_when_it_can_be_claimed(world: World) {
+async fn next_delivery_due_matches_claimable_time(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -265,7 +269,7 @@ async fn the_next_delivery_falls_due_when_it_can_be_claimed(world: World) {
 }
 
 async fn finish(
-    world: &World,
+    world: &TestStore,
     store: &Store,
     delivery: &ClaimedDelivery,
     next: DeliveryNext,
@@ -289,7 +293,7 @@ fn names(deliveries: &[ClaimedDelivery]) -> Vec<&'static str> {
     deliveries.iter().map(|delivery| delivery.event.event.kind.name()).collect()
 }
 
-async fn two_workers_never_get_the_same_delivery(world: World) {
+async fn two_workers_never_get_the_same_delivery(world: TestStore) {
     const EVENTS: usize = 40;
     let (store, other) = (world.open().await, world.open().await);
     let workspace = workspace(&store).await;
@@ -297,7 +301,7 @@ async fn two_workers_never_get_the_same_delivery(world: World) {
     for _ in 0..EVENTS {
         let (media, created) = world.media(workspace);
         insert(&store, &media, &created).await;
-        // Of one subject, only this first one can go now.
+        // Of one subject, only this first one is claimable now.
         push(&store, &media, world.now()).await;
     }
     let now = world.now();

@@ -1,36 +1,33 @@
-//! Who gets which job, and for how long.
+//! Claims and leases of jobs.
 
 use std::collections::HashSet;
 
 use kinora_domain::{JobId, Timestamp, WorkspaceId};
 use kinora_store::{
-    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, Error, JobKind, JobQueue, JobShare, NewJob,
-    Priority, Store, Tx, WorkerId,
+    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, Error, JobKind, JobQueue, NewJob, Priority, Store,
+    Tx, WorkerId, WorkspaceLimit,
 };
 
-use crate::support::{SECOND, World, insert, workspace, write};
+use crate::support::{SECOND, TestStore, insert, workspace, write};
 
 suite!(
     jobs_come_by_priority_then_time_and_only_when_due,
     two_workers_never_get_the_same_job,
-    a_lease_that_ran_out_is_somebody_elses,
-    a_lost_lease_changes_nothing,
-    a_renewed_lease_lasts_longer_and_a_lost_one_is_not_renewed,
-    a_job_that_is_given_back_comes_again_and_a_finished_one_does_not,
-    the_next_job_falls_due_when_it_can_be_claimed,
-    a_job_wakes_those_who_wait,
-    each_workspace_gives_as_many_jobs_as_its_share,
-    a_download_goes_on_later_with_what_it_left,
+    expired_lease_can_be_claimed_by_another_worker,
+    lost_lease_rejects_completion,
+    lease_renewal_extends_active_leases_only,
+    retried_job_is_claimed_again_finished_job_is_not,
+    next_job_due_matches_claimable_time,
+    new_job_wakes_waiting_workers,
+    claim_takes_at_most_the_limit_per_workspace,
+    rescheduled_download_keeps_its_progress,
 );
 
-sqlite_only!(all_leases_are_free_after_a_restart);
+sqlite_only!(restart_releases_all_leases);
 
-postgres_only!(
-    a_restart_leaves_the_leases_of_others_alone,
-    workers_that_claim_at_once_do_not_wait_for_each_other
-);
+postgres_only!(restart_keeps_leases_of_other_processes, concurrent_claims_do_not_block_each_other);
 
-async fn jobs_come_by_priority_then_time_and_only_when_due(world: World) {
+async fn jobs_come_by_priority_then_time_and_only_when_due(world: TestStore) {
     let store = world.open().await;
     let now = world.now();
     let late = enqueue(&store, now.plus_seconds(-1), Priority::Normal).await;
@@ -41,11 +38,11 @@ async fn jobs_come_by_priority_then_time_and_only_when_due(world: World) {
 
     let owner = world.worker();
     assert!(claim(&world, &store, owner, JobQueue::Download, 9).await.is_empty());
-    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Upkeep, 0).await), []);
-    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Upkeep, 2).await), [high, early]);
-    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Upkeep, 9).await), [late, low]);
+    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Maintenance, 0).await), []);
+    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Maintenance, 2).await), [high, early]);
+    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Maintenance, 9).await), [late, low]);
     world.clock.advance(1);
-    let claimed = claim(&world, &store, owner, JobQueue::Upkeep, 9).await;
+    let claimed = claim(&world, &store, owner, JobQueue::Maintenance, 9).await;
     assert_eq!(
         claimed,
         [ClaimedJob {
@@ -62,7 +59,7 @@ async fn jobs_come_by_priority_then_time_and_only_when_due(world: World) {
     );
 }
 
-async fn two_workers_never_get_the_same_job(world: World) {
+async fn two_workers_never_get_the_same_job(world: TestStore) {
     const JOBS: usize = 60;
     let store = world.open().await;
     // A second process.
@@ -73,7 +70,7 @@ async fn two_workers_never_get_the_same_job(world: World) {
     let work = async |store: &Store| {
         let mut all = Vec::new();
         loop {
-            let claimed = claim(&world, store, world.worker(), JobQueue::Upkeep, 3).await;
+            let claimed = claim(&world, store, world.worker(), JobQueue::Maintenance, 3).await;
             if claimed.is_empty() {
                 return all;
             }
@@ -86,27 +83,27 @@ async fn two_workers_never_get_the_same_job(world: World) {
     assert_eq!(all.iter().collect::<HashSet<_>>().len(), JOBS);
 }
 
-async fn a_lease_that_ran_out_is_somebody_elses(world: World) {
+async fn expired_lease_can_be_claimed_by_another_worker(world: TestStore) {
     let store = world.open().await;
     enqueue(&store, world.now(), Priority::Normal).await;
-    let first = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await;
+    let first = claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await;
     world.clock.advance(30 * SECOND - 1);
-    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.is_empty());
+    assert!(claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await.is_empty());
     world.clock.advance(1);
-    let second = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await;
+    let second = claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await;
     assert_eq!(ids(&second), ids(&first));
     assert_eq!((first[0].attempt, second[0].attempt), (1, 2));
 }
 
-async fn a_lost_lease_changes_nothing(world: World) {
+async fn lost_lease_rejects_completion(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     enqueue(&store, world.now(), Priority::Normal).await;
     let owner = world.worker();
-    let lost = claim(&world, &store, owner, JobQueue::Upkeep, 1).await.remove(0);
+    let lost = claim(&world, &store, owner, JobQueue::Maintenance, 1).await.remove(0);
     world.clock.advance(30 * SECOND);
-    // The same worker, which does not make the old lease good.
-    let held = claim(&world, &store, owner, JobQueue::Upkeep, 1).await.remove(0);
+    // The same worker, whose new claim does not renew the old lease.
+    let current = claim(&world, &store, owner, JobQueue::Maintenance, 1).await.remove(0);
 
     let now = world.now();
     for end in 0..4 {
@@ -117,45 +114,45 @@ async fn a_lost_lease_changes_nothing(world: World) {
             let ended = match end {
                 0 => tx.complete_job(&job).await,
                 1 => tx.retry_job(&job, now, "again").await,
-                2 => tx.hold_job(&job).await,
+                2 => tx.lock_job(&job).await,
                 _ => tx.fail_job(&job, "no").await,
             };
-            // Even if it is not passed on.
+            // Even if the closure ignores it.
             assert!(matches!(ended, Err(Error::LeaseLost)));
             Ok(())
         });
         assert!(matches!(result.await, Err(Error::LeaseLost)));
         assert_eq!(store.media_by_id(id).await.unwrap(), None);
     }
-    let job = held.clone();
-    write(&store, async move |tx| tx.hold_job(&job).await).await.unwrap();
-    complete(&store, &held).await.unwrap();
-    assert!(matches!(complete(&store, &held).await, Err(Error::LeaseLost)));
+    let job = current.clone();
+    write(&store, async move |tx| tx.lock_job(&job).await).await.unwrap();
+    complete(&store, &current).await.unwrap();
+    assert!(matches!(complete(&store, &current).await, Err(Error::LeaseLost)));
 }
 
-async fn a_renewed_lease_lasts_longer_and_a_lost_one_is_not_renewed(world: World) {
+async fn lease_renewal_extends_active_leases_only(world: TestStore) {
     let store = world.open().await;
     enqueue(&store, world.now(), Priority::Normal).await;
     enqueue(&store, world.now(), Priority::Normal).await;
-    let jobs = claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await;
+    let jobs = claim(&world, &store, world.worker(), JobQueue::Maintenance, 2).await;
     complete(&store, &jobs[1]).await.unwrap();
     world.clock.advance(20 * SECOND);
     let until = world.now().plus_seconds(30);
     let leases = jobs.iter().map(ClaimedJob::lease).collect();
     assert_eq!(store.renew_jobs(leases, until).await.unwrap(), [jobs[0].lease()]);
     world.clock.advance(20 * SECOND);
-    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await.is_empty());
+    assert!(claim(&world, &store, world.worker(), JobQueue::Maintenance, 2).await.is_empty());
     world.clock.advance(10 * SECOND);
-    assert_eq!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await.len(), 1);
+    assert_eq!(claim(&world, &store, world.worker(), JobQueue::Maintenance, 2).await.len(), 1);
     assert_eq!(store.renew_jobs(vec![jobs[0].lease()], until).await.unwrap(), []);
 }
 
-async fn a_job_that_is_given_back_comes_again_and_a_finished_one_does_not(world: World) {
+async fn retried_job_is_claimed_again_finished_job_is_not(world: TestStore) {
     let store = world.open().await;
     for _ in 0..3 {
         enqueue(&store, world.now(), Priority::Normal).await;
     }
-    let jobs = claim(&world, &store, world.worker(), JobQueue::Upkeep, 3).await;
+    let jobs = claim(&world, &store, world.worker(), JobQueue::Maintenance, 3).await;
     let at = world.now().plus_seconds(5);
     let ended = jobs.clone();
     write(&store, async move |tx| {
@@ -165,86 +162,86 @@ async fn a_job_that_is_given_back_comes_again_and_a_finished_one_does_not(world:
     })
     .await
     .unwrap();
-    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 3).await.is_empty());
+    assert!(claim(&world, &store, world.worker(), JobQueue::Maintenance, 3).await.is_empty());
     world.clock.advance(60 * SECOND);
-    let again = claim(&world, &store, world.worker(), JobQueue::Upkeep, 3).await;
+    let again = claim(&world, &store, world.worker(), JobQueue::Maintenance, 3).await;
     assert_eq!((ids(&again), again[0].attempt, again[0].run_at), (vec![jobs[1].id], 2, at));
 }
 
-async fn all_leases_are_free_after_a_restart(world: World) {
+async fn restart_releases_all_leases(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
     let (media, event) = world.media(workspace);
     insert(&store, &media, &event).await;
     enqueue(&store, world.now(), Priority::Normal).await;
-    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    let job = claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await.remove(0);
     let delivery = world.claim(&store, &webhook).await.remove(0);
     assert!(world.claim(&store, &webhook).await.is_empty());
     drop(store);
 
     let store = world.open().await;
-    store.take_back_leases().await.unwrap();
+    store.release_leases().await.unwrap();
     assert!(matches!(complete(&store, &job).await, Err(Error::LeaseLost)));
-    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await), [job.id]);
+    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await), [job.id]);
     assert_eq!(world.claim(&store, &webhook).await[0].id, delivery.id);
 }
 
-async fn a_restart_leaves_the_leases_of_others_alone(world: World) {
+async fn restart_keeps_leases_of_other_processes(world: TestStore) {
     let (store, other) = (world.open().await, world.open().await);
     enqueue(&store, world.now(), Priority::Normal).await;
-    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
-    other.take_back_leases().await.unwrap();
-    assert!(claim(&world, &other, world.worker(), JobQueue::Upkeep, 1).await.is_empty());
+    let job = claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await.remove(0);
+    other.release_leases().await.unwrap();
+    assert!(claim(&world, &other, world.worker(), JobQueue::Maintenance, 1).await.is_empty());
     complete(&store, &job).await.unwrap();
 }
 
-async fn workers_that_claim_at_once_do_not_wait_for_each_other(world: World) {
+async fn concurrent_claims_do_not_block_each_other(world: TestStore) {
     let store = world.open().await;
     let (locked, free) = (
         enqueue(&store, world.now(), Priority::Normal).await,
         enqueue(&store, world.now(), Priority::Normal).await,
     );
-    // A worker that is in the middle of taking the first one.
+    // A worker that is just claiming the first one.
     let mut connection = world.server().connect().await;
     let mut taking = sqlx::Connection::begin(&mut connection).await.unwrap();
     let lock = sqlx::AssertSqlSafe(format!("SELECT id FROM job WHERE id = '{locked}' FOR UPDATE"));
     sqlx::query(lock).execute(&mut *taking).await.unwrap();
-    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await), [free]);
+    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Maintenance, 2).await), [free]);
     taking.rollback().await.unwrap();
-    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await), [locked]);
+    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Maintenance, 2).await), [locked]);
 }
 
-async fn the_next_job_falls_due_when_it_can_be_claimed(world: World) {
+async fn next_job_due_matches_claimable_time(world: TestStore) {
     let store = world.open().await;
     let now = world.now();
     let check = async |expected: Option<Timestamp>| {
-        assert_eq!(store.next_job_due(JobQueue::Upkeep).await.unwrap(), expected);
+        assert_eq!(store.next_job_due(JobQueue::Maintenance).await.unwrap(), expected);
     };
     check(None).await;
     enqueue(&store, now.plus_seconds(60), Priority::High).await;
     check(Some(now.plus_seconds(60))).await;
     enqueue(&store, now.plus_seconds(-60), Priority::Low).await;
     check(Some(now)).await;
-    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 9).await.remove(0);
+    let job = claim(&world, &store, world.worker(), JobQueue::Maintenance, 9).await.remove(0);
     check(Some(now.plus_seconds(30))).await;
     complete(&store, &job).await.unwrap();
     check(Some(now.plus_seconds(60))).await;
     assert_eq!(store.next_job_due(JobQueue::Download).await.unwrap(), None);
 }
 
-async fn a_job_wakes_those_who_wait(world: World) {
+async fn new_job_wakes_waiting_workers(world: TestStore) {
     let store = world.open().await;
-    let (mut one, mut two) = (store.jobs_woken(), store.jobs_woken());
+    let (mut one, mut two) = (store.job_wake(), store.job_wake());
     enqueue(&store, world.now(), Priority::Normal).await;
     tokio::join!(one.notified(), two.notified());
-    // Woken once, not for ever.
+    // Woken once only.
     assert!(futures_util::poll!(Box::pin(one.notified())).is_pending());
     store.wake_jobs();
     one.notified().await;
 }
 
-async fn each_workspace_gives_as_many_jobs_as_its_share(world: World) {
+async fn claim_takes_at_most_the_limit_per_workspace(world: TestStore) {
     let store = world.open().await;
     let now = world.now();
     let mut workspaces: Vec<_> = (0..3).map(|_| WorkspaceId::new(now, world.random.as_ref())).collect();
@@ -263,7 +260,7 @@ async fn each_workspace_gives_as_many_jobs_as_its_share(world: World) {
         }
         made.push(of_workspace);
     }
-    // One that waits for its time makes no workspace due; the highest priority of those that are due is told.
+    // A job that is not due makes no workspace due; the highest priority of the due jobs is returned.
     for (workspace, run_at, priority) in [
         (workspaces[2], now.plus_seconds(1), Priority::Normal),
         (workspaces[1], now.plus_seconds(1), Priority::High),
@@ -274,7 +271,7 @@ async fn each_workspace_gives_as_many_jobs_as_its_share(world: World) {
     }
     let due = |workspace, priority| DueWorkspace { workspace, priority };
     assert_eq!(
-        store.job_workspaces_due(JobQueue::Upkeep, now).await.unwrap(),
+        store.job_workspaces_due(JobQueue::Maintenance, now).await.unwrap(),
         [
             due(None, Priority::Low),
             due(Some(workspaces[0]), Priority::Low),
@@ -284,38 +281,38 @@ async fn each_workspace_gives_as_many_jobs_as_its_share(world: World) {
     assert_eq!(store.job_workspaces_due(JobQueue::Download, now).await.unwrap(), []);
 
     let shares = [(Some(workspaces[0]), 2), (None, 5), (Some(workspaces[2]), 5)];
-    let shares = shares.map(|(workspace, limit)| JobShare { workspace, limit }).to_vec();
-    let (owner, queue, lease_until) = (world.worker(), JobQueue::Upkeep, now.plus_seconds(30));
+    let shares = shares.map(|(workspace, limit)| WorkspaceLimit { workspace, limit }).to_vec();
+    let (owner, queue, lease_until) = (world.worker(), JobQueue::Maintenance, now.plus_seconds(30));
     let claimed = store.claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until }).await.unwrap();
     assert_eq!(ids(&claimed), [made[1][0], made[1][1], made[0][0]]);
     assert_eq!(claimed[0].workspace, Some(workspaces[0]));
     assert_eq!(
-        store.job_workspaces_due(JobQueue::Upkeep, now).await.unwrap(),
+        store.job_workspaces_due(JobQueue::Maintenance, now).await.unwrap(),
         [due(Some(workspaces[0]), Priority::Low), due(Some(workspaces[1]), Priority::Normal)]
     );
 }
 
-async fn a_download_goes_on_later_with_what_it_left(world: World) {
+async fn rescheduled_download_keeps_its_progress(world: TestStore) {
     let store = world.open().await;
     let now = world.now();
     enqueue(&store, now, Priority::Normal).await;
-    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
-    let progress = DownloadProgress { failures: 3, left: std::time::Duration::from_secs(3600) };
+    let job = claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await.remove(0);
+    let progress = DownloadProgress { failures: 3, time_left: std::time::Duration::from_secs(3600) };
     let later = now.plus_seconds(9);
     let put_back = job.clone();
-    let go_on = async move |tx: &mut Tx| tx.continue_job_later(&put_back, later, progress).await;
+    let go_on = async move |tx: &mut Tx| tx.reschedule_download(&put_back, later, progress).await;
     write(&store, go_on).await.unwrap();
-    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.is_empty());
+    assert!(claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await.is_empty());
     world.clock.advance(9 * SECOND);
-    let again = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    let again = claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await.remove(0);
     assert_eq!((again.id, again.attempt, again.progress), (job.id, 1, Some(progress)));
-    let lost = async move |tx: &mut Tx| tx.continue_job_later(&job, later, progress).await;
+    let lost = async move |tx: &mut Tx| tx.reschedule_download(&job, later, progress).await;
     assert!(matches!(write(&store, lost).await, Err(Error::LeaseLost)));
-    // After an attempt that our own parts let down the download has all its tries again: an outage may last
-    // longer than these.
+    // After an attempt that failed by a fault of our own, the download has all its tries again: an outage
+    // may last longer than these.
     let failed = again.clone();
     write(&store, async move |tx| tx.retry_job(&failed, later, "no").await).await.unwrap();
-    let again = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    let again = claim(&world, &store, world.worker(), JobQueue::Maintenance, 1).await.remove(0);
     assert_eq!((again.attempt, again.progress), (2, None));
 }
 
@@ -325,13 +322,13 @@ async fn enqueue(store: &Store, run_at: Timestamp, priority: Priority) -> JobId 
 }
 
 async fn claim(
-    world: &World,
+    world: &TestStore,
     store: &Store,
     owner: WorkerId,
     queue: JobQueue,
     limit: u32,
 ) -> Vec<ClaimedJob> {
-    let (now, shares) = (world.now(), vec![JobShare { workspace: None, limit }]);
+    let (now, shares) = (world.now(), vec![WorkspaceLimit { workspace: None, limit }]);
     store
         .claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until: now.plus_seconds(30) })
         .await

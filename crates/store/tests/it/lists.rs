@@ -1,40 +1,40 @@
-//! Lists of media: walked by cursor and by number, filtered, and counted.
+//! Lists of media: paged by cursor and by number, filtered, and counted.
 
 use std::collections::BTreeMap;
 
 use kinora_domain::{Media, MediaId, MediaSettings, WorkspaceId};
-use kinora_store::{Error, MediaFilter, Page, Position, Slice, SliceStart, Store};
+use kinora_store::{Error, ListPage, MediaFilter, Page, Position, SliceStart, Store};
 
-use crate::support::{SECOND, World, insert, workspace, write};
+use crate::support::{SECOND, TestStore, insert, workspace, write};
 
 suite!(
-    a_walk_by_cursor_meets_every_media_once_in_either_direction,
-    a_walk_goes_on_where_media_came_and_went,
-    every_filter_lets_its_media_through_and_no_others,
-    several_filters_let_through_what_meets_all_of_them,
-    what_is_looked_for_follows_what_is_changed_and_deleted,
+    cursor_pagination_returns_each_media_once_both_ways,
+    cursor_pagination_survives_inserts_and_deletes,
+    each_filter_matches_exactly_its_media,
+    filters_combine_with_and,
+    filters_follow_updates_and_deletions,
     filtered_totals_are_exact_up_to_their_bound,
-    few_among_many_are_found_step_by_step,
+    sparse_filter_matches_are_found_across_pages,
 );
 
-fn after(limit: u32, newest_first: bool, position: Position) -> Slice {
-    Slice { limit, newest_first, start: SliceStart::After(position) }
+fn after(limit: u32, newest_first: bool, position: Position) -> ListPage {
+    ListPage { limit, newest_first, start: SliceStart::After(position) }
 }
 
-fn before(limit: u32, newest_first: bool, position: Position) -> Slice {
-    Slice { limit, newest_first, start: SliceStart::Before(position) }
+fn before(limit: u32, newest_first: bool, position: Position) -> ListPage {
+    ListPage { limit, newest_first, start: SliceStart::Before(position) }
 }
 
-fn first(limit: u32, newest_first: bool) -> Slice {
-    Slice { limit, newest_first, start: SliceStart::Number(1) }
+fn first(limit: u32, newest_first: bool) -> ListPage {
+    ListPage { limit, newest_first, start: SliceStart::Number(1) }
 }
 
 fn ids(media: &[Media]) -> Vec<MediaId> {
     media.iter().map(|media| media.id).collect()
 }
 
-/// A media with these settings, a second younger than the one before.
-async fn made(world: &World, store: &Store, workspace: WorkspaceId, settings: MediaSettings) -> Media {
+/// A media with these settings, one second after the one before.
+async fn made(world: &TestStore, store: &Store, workspace: WorkspaceId, settings: MediaSettings) -> Media {
     world.clock.advance(SECOND);
     let (mut media, event) = world.media(workspace);
     media.settings = settings;
@@ -54,12 +54,12 @@ fn settings(title: &str, creator: &str, metadata: &[(&str, &str)]) -> MediaSetti
     }
 }
 
-async fn seven(world: &World, store: &Store) -> (WorkspaceId, Vec<MediaId>) {
+async fn seven(world: &TestStore, store: &Store) -> (WorkspaceId, Vec<MediaId>) {
     let (here, elsewhere) =
         (workspace(store).await, store.workspace_by_name("Production").await.unwrap().unwrap().id);
     let mut oldest_first = Vec::new();
     for at in 0..7 {
-        // Two of them in one instant: then the id decides.
+        // Two of them at one instant: then the id decides.
         let (media, event) = world.media(here);
         if at != 3 {
             world.clock.advance(SECOND);
@@ -72,7 +72,7 @@ async fn seven(world: &World, store: &Store) -> (WorkspaceId, Vec<MediaId>) {
     (here, oldest_first.into_iter().map(|(_, _, id)| id).collect())
 }
 
-async fn a_walk_by_cursor_meets_every_media_once_in_either_direction(world: World) {
+async fn cursor_pagination_returns_each_media_once_both_ways(world: TestStore) {
     let store = world.open().await;
     let (here, oldest_first) = seven(&world, &store).await;
     for newest_first in [true, false] {
@@ -98,7 +98,7 @@ async fn a_walk_by_cursor_meets_every_media_once_in_either_direction(world: Worl
         }
         assert_eq!(back, all[..6], "newest first: {newest_first}");
 
-        // By number from either side of the middle, with the same neighbours as by cursor.
+        // By number from both sides of the middle, with the same neighbours as by cursor.
         for number in 1..=3 {
             let page = store.media_page(here, Page { limit: 3, number, newest_first }).await.unwrap();
             let at = 3 * usize::try_from(number - 1).unwrap();
@@ -116,7 +116,7 @@ async fn a_walk_by_cursor_meets_every_media_once_in_either_direction(world: Worl
     }
 }
 
-async fn a_walk_goes_on_where_media_came_and_went(world: World) {
+async fn cursor_pagination_survives_inserts_and_deletes(world: TestStore) {
     let store = world.open().await;
     let (here, oldest_first) = seven(&world, &store).await;
     let list = async |slice| store.media_list(here, &MediaFilter::default(), slice).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_walk_goes_on_where_media_came_and_went(world: World) {
     assert_eq!(part.total, 7);
 }
 
-async fn every_filter_lets_its_media_through_and_no_others(world: World) {
+async fn each_filter_matches_exactly_its_media(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
     let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
@@ -192,7 +192,7 @@ async fn every_filter_lets_its_media_through_and_no_others(world: World) {
     check(MediaFilter { created_from: at(4).map(|at| at.plus_micros(1)), ..none() }, &[]).await;
 }
 
-async fn several_filters_let_through_what_meets_all_of_them(world: World) {
+async fn filters_combine_with_and(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
     let mut all = Vec::new();
@@ -238,7 +238,7 @@ async fn several_filters_let_through_what_meets_all_of_them(world: World) {
     assert_eq!(ids(&list.items), [all[8].id, all[10].id]);
 }
 
-async fn what_is_looked_for_follows_what_is_changed_and_deleted(world: World) {
+async fn filters_follow_updates_and_deletions(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
     let media = made(&world, &store, here, settings("Before", "ann", &[("a", "1"), ("b", "2")])).await;
@@ -264,8 +264,8 @@ async fn what_is_looked_for_follows_what_is_changed_and_deleted(world: World) {
     assert_eq!(counts("after", ("a", "9"), "a").await, [0, 0, 0]);
 }
 
-/// Many media with an index alone beside them, made behind the store's back.
-async fn many(world: &World, here: WorkspaceId, count: u32) {
+/// Many media with only an index row, created with direct SQL.
+async fn many(world: &TestStore, here: WorkspaceId, count: u32) {
     let numbers = format!(
         "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < {count}) \
          INSERT INTO media (id, workspace_id, creator_id, title, title_key, max_resolution, quality, source_access, optimize_audio, \
@@ -273,7 +273,7 @@ async fn many(world: &World, here: WorkspaceId, count: u32) {
          SELECT '019a0000-0000-7000-8000-' || substr('00000000' || CAST(n AS TEXT), -8) || '0000', '{here}', \
          CASE WHEN n % 2 = 0 THEN 'ann' ELSE 'ben' END, 'Clip', 'clip', '1080p', 'standard', 0, 0, 'Created', n, n, 0 FROM number"
     );
-    // PostgreSQL counts the places of a text from its start alone.
+    // PostgreSQL counts the positions of a text from its start only.
     let numbers = if world.database.is_some() {
         numbers.replace("substr('00000000' || CAST(n AS TEXT), -8)", "lpad(CAST(n AS TEXT), 8, '0')")
     } else {
@@ -283,14 +283,14 @@ async fn many(world: &World, here: WorkspaceId, count: u32) {
     world.edit(&format!("UPDATE workspace SET media_count = {count} WHERE id = '{here}'")).await;
 }
 
-async fn filtered_totals_are_exact_up_to_their_bound(world: World) {
+async fn filtered_totals_are_exact_up_to_their_bound(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
-    let max = MediaFilter::LOOKED_AT_MAX;
+    let max = MediaFilter::SCAN_MAX;
     many(&world, here, 2 * max).await;
     let ann = MediaFilter { creator_id: Some("ann".into()), ..MediaFilter::default() };
     let list =
-        async |filter: &MediaFilter, slice: Slice| store.media_list(here, filter, slice).await.unwrap();
+        async |filter: &MediaFilter, slice: ListPage| store.media_list(here, filter, slice).await.unwrap();
     let all = list(&ann, first(3, false)).await;
     assert_eq!((all.total, all.is_lower_bound), (u64::from(max), false), "exactly so many");
     let last = Page { limit: 10, number: max / 10, newest_first: true };
@@ -309,12 +309,12 @@ async fn filtered_totals_are_exact_up_to_their_bound(world: World) {
     assert_eq!((behind.items.len(), behind.next), (0, None));
 }
 
-async fn few_among_many_are_found_step_by_step(world: World) {
+async fn sparse_filter_matches_are_found_across_pages(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
-    let max = MediaFilter::LOOKED_AT_MAX;
+    let max = MediaFilter::SCAN_MAX;
     many(&world, here, 3 * max).await;
-    // The oldest one of Ann's alone has another title; both filters are met by more than are looked at.
+    // Only Ann's oldest one has another title; both filters match more than the limit.
     world
         .edit(&format!(
             "UPDATE media SET title_key = 'other' WHERE workspace_id = '{here}' AND created_at = 2"
@@ -352,5 +352,5 @@ async fn few_among_many_are_found_step_by_step(world: World) {
         ..MediaFilter::default()
     };
     let far = store.media_list(here, &filter, Page { limit: 10, number: 2, newest_first: true }.into()).await;
-    assert!(matches!(far, Err(Error::TooFar { counted: 0 })), "{far:?}");
+    assert!(matches!(far, Err(Error::PageOutOfRange { counted: 0 })), "{far:?}");
 }

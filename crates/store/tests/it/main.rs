@@ -1,5 +1,5 @@
-//! The store, seen from outside. The tests in `suite!` are written once for every engine; those in
-//! `sqlite_only!` and `postgres_only!`, `start` and `postgres` are about what one of them does differently.
+//! The store from outside. The tests in `suite!` are written once for every engine. Those in `sqlite_only!`
+//! and `postgres_only!`, `start` and `postgres` cover the differences of one engine.
 
 #![allow(clippy::unwrap_used, reason = "tests; the lint sees only functions marked as one")]
 
@@ -18,7 +18,7 @@ macro_rules! on_engine {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $test() {
-                    super::$test(crate::support::World::$engine()).await;
+                    super::$test(crate::support::TestStore::$engine()).await;
                 }
             )*
         }
@@ -45,12 +45,14 @@ macro_rules! postgres_only {
     };
 }
 
+mod change_poll;
 mod content_keys;
 mod crash;
 mod deliveries;
+mod idempotency;
 mod jobs;
-mod kept_answers;
-mod late;
+mod key_rotation;
+mod late_commit;
 mod lists;
 mod media;
 mod outage;
@@ -59,14 +61,12 @@ mod postgres;
 mod proxy;
 mod prune;
 mod renditions;
-mod rotation;
 mod signing_keys;
 mod start;
-mod strange;
 mod support;
-mod tenants;
+mod unknown_rows;
 mod upload;
 mod usage;
-mod watch;
 mod webhooks;
+mod workspaces;
 mod write;

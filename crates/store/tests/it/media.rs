@@ -1,42 +1,42 @@
-//! Media and their parts come back as they were saved.
+//! Media and their parts are read as they were saved.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, DefaultPolicy, Encryption, Failure,
-    FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackHandle, PlaybackId,
-    PresentationId, Resolution, Restriction, SoundEdit, SoundOverlay, TrackEvents, TrackKind, TrackUpdate,
+    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, AudioEdit, AudioOverlay, DefaultPolicy,
+    Encryption, Failure, FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack,
+    PlaybackHandle, PlaybackId, PresentationId, Resolution, Restriction, TrackEvents, TrackKind, TrackUpdate,
 };
 use kinora_store::{JobKind, JobQueue, Page};
 
-use crate::support::{SECOND, World, claim_jobs, insert, push, workspace, write};
+use crate::support::{SECOND, TestStore, claim_jobs, insert, push, workspace, write};
 
 suite!(
-    every_state_comes_back_as_it_was_saved,
-    parts_that_left_the_media_leave_their_rows,
-    a_media_is_found_by_workspace_playback_id_and_source_and_not_by_others,
-    a_page_has_its_media_in_order_and_the_number_of_all,
-    a_deleted_media_is_gone_with_its_parts_and_its_events_stay,
-    a_text_with_a_nul_is_kept_without_it,
-    added_tracks_come_back_in_every_state_and_hold_their_sources,
-    a_deleted_media_lets_go_of_its_tracks,
-    added_sound_is_fetched_when_its_media_is_settled,
+    every_media_state_round_trips,
+    removed_parts_delete_their_rows,
+    media_lookup_by_workspace_playback_id_and_source,
+    page_is_ordered_and_has_total,
+    deleting_media_removes_its_rows_but_not_its_events,
+    nul_is_removed_from_text,
+    added_tracks_round_trip_and_own_their_sources,
+    deleted_media_discards_its_added_tracks,
+    added_audio_is_fetched_once_its_media_is_ready,
 );
 
-fn sound_edit() -> SoundEdit {
-    let overlay = SoundOverlay {
+fn audio_edit() -> AudioEdit {
+    let overlay = AudioOverlay {
         url: "https://example.com/b.mp3".into(),
         start: Duration::from_millis(1_500),
         end: Some(Duration::from_secs(9)),
         fade_in: Duration::from_secs(1),
         fade_out: Duration::from_millis(1),
     };
-    let whole = SoundOverlay { end: None, ..overlay.clone() };
-    SoundEdit { swap_url: Some("https://example.com/a.m4a".into()), overlays: vec![overlay, whole] }
+    let open_ended = AudioOverlay { end: None, ..overlay.clone() };
+    AudioEdit { swap_url: Some("https://example.com/a.m4a".into()), overlays: vec![overlay, open_ended] }
 }
 
-async fn every_state_comes_back_as_it_was_saved(world: World) {
+async fn every_media_state_round_trips(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let full = MediaSettings {
@@ -51,7 +51,7 @@ async fn every_state_comes_back_as_it_was_saved(world: World) {
         source_access: true,
         optimize_audio: true,
         mp4_support: kinora_domain::Mp4Support { capped_4k: true, audio_only: false },
-        sound: Some(sound_edit()),
+        audio_edit: Some(audio_edit()),
     };
     let empty = MediaSettings { metadata: Some(BTreeMap::new()), ..MediaSettings::default() };
     for settings in [MediaSettings::default(), empty, full] {
@@ -88,7 +88,7 @@ async fn every_state_comes_back_as_it_was_saved(world: World) {
     }
 }
 
-async fn parts_that_left_the_media_leave_their_rows(world: World) {
+async fn removed_parts_delete_their_rows(world: TestStore) {
     let store = world.open().await;
     let (mut media, event) = world.media(workspace(&store).await);
     insert(&store, &media, &event).await;
@@ -129,7 +129,7 @@ async fn parts_that_left_the_media_leave_their_rows(world: World) {
     assert_eq!(store.media_of_playback(second.id).await.unwrap().unwrap(), media);
 }
 
-async fn a_media_is_found_by_workspace_playback_id_and_source_and_not_by_others(world: World) {
+async fn media_lookup_by_workspace_playback_id_and_source(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
     let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
@@ -158,7 +158,7 @@ async fn a_media_is_found_by_workspace_playback_id_and_source_and_not_by_others(
     assert_eq!(found, [Some(media.clone()), None, Some(media.clone()), Some(media)]);
 }
 
-async fn a_page_has_its_media_in_order_and_the_number_of_all(world: World) {
+async fn page_is_ordered_and_has_total(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
     let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
@@ -186,7 +186,7 @@ async fn a_page_has_its_media_in_order_and_the_number_of_all(world: World) {
     check(u32::MAX, u32::MAX, true, &[]).await;
 }
 
-async fn a_deleted_media_is_gone_with_its_parts_and_its_events_stay(world: World) {
+async fn deleting_media_removes_its_rows_but_not_its_events(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -207,7 +207,7 @@ async fn a_deleted_media_is_gone_with_its_parts_and_its_events_stay(world: World
     assert_eq!(claimed[0].event.event, event);
 }
 
-async fn a_text_with_a_nul_is_kept_without_it(world: World) {
+async fn nul_is_removed_from_text(world: TestStore) {
     let store = world.open().await;
     let (mut media, event) = world.media(workspace(&store).await);
     media.settings.title = Some("a\0b".into());
@@ -219,10 +219,10 @@ async fn a_text_with_a_nul_is_kept_without_it(world: World) {
 }
 
 fn subtitles(name: &str) -> NewTrack {
-    wanted(AddedTrackKind::Subtitle, name)
+    new_track(AddedTrackKind::Subtitle, name)
 }
 
-fn wanted(kind: AddedTrackKind, name: &str) -> NewTrack {
+fn new_track(kind: AddedTrackKind, name: &str) -> NewTrack {
     NewTrack {
         kind,
         url: "https://example.com/a".into(),
@@ -231,13 +231,13 @@ fn wanted(kind: AddedTrackKind, name: &str) -> NewTrack {
     }
 }
 
-async fn added_tracks_come_back_in_every_state_and_hold_their_sources(world: World) {
+async fn added_tracks_round_trip_and_own_their_sources(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let (mut media, event) = world.media(workspace);
     let track = |name| AddedTrack::new(subtitles(name), world.now(), world.random.as_ref());
     media.added = vec![track("a"), track("b"), track("c")];
-    media.added[1].wanted.kind = AddedTrackKind::Audio;
+    media.added[1].spec.kind = AddedTrackKind::Audio;
     insert(&store, &media, &event).await;
     assert_eq!(store.media(workspace, media.id).await.unwrap().unwrap(), media);
     let sources: Vec<_> = media.added.iter().map(|track| track.source().unwrap()).collect();
@@ -268,13 +268,13 @@ async fn added_tracks_come_back_in_every_state_and_hold_their_sources(world: Wor
         assert_eq!(store.media_by_id(media.id).await.unwrap().unwrap(), media);
     }
     assert_eq!(media.added.iter().map(|track| track.id).take(2).collect::<Vec<_>>(), ids[1..]);
-    let mut held = Vec::new();
+    let mut in_use = Vec::new();
     for source in &sources {
-        held.push(store.workspace_of_source(*source).await.unwrap().is_some());
+        in_use.push(store.workspace_of_source(*source).await.unwrap().is_some());
     }
-    assert_eq!(held, [false, false, true]);
+    assert_eq!(in_use, [false, false, true]);
 
-    // Another save of the media leaves its tracks alone.
+    // Another save of the media does not change its tracks.
     media.settings.title = Some("A title".into());
     let saved = media.clone();
     write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
@@ -282,7 +282,7 @@ async fn added_tracks_come_back_in_every_state_and_hold_their_sources(world: Wor
     assert_eq!(store.media_by_id(media.id).await.unwrap().unwrap(), media);
 }
 
-async fn a_deleted_media_lets_go_of_its_tracks(world: World) {
+async fn deleted_media_discards_its_added_tracks(world: TestStore) {
     let store = world.open().await;
     let (mut media, created) = world.media(workspace(&store).await);
     media.added = vec![AddedTrack::new(subtitles("a"), world.now(), world.random.as_ref())];
@@ -300,12 +300,12 @@ async fn a_deleted_media_lets_go_of_its_tracks(world: World) {
     write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
     assert!(store.media_by_id(id).await.unwrap().is_none());
     assert_eq!(store.workspace_of_source(source).await.unwrap(), None);
-    assert_eq!(claim(JobQueue::Upkeep).await, [JobKind::DeleteObjects { source }]);
+    assert_eq!(claim(JobQueue::Maintenance).await, [JobKind::DeleteObjects { source }]);
     world.clock.advance(31 * SECOND);
     assert_eq!(claim(JobQueue::Tracks).await, [], "whoever fetched it has lost it");
 }
 
-async fn added_sound_is_fetched_when_its_media_is_settled(world: World) {
+async fn added_audio_is_fetched_once_its_media_is_ready(world: TestStore) {
     let claim = async |store: &kinora_store::Store, queue| {
         let jobs = claim_jobs(&world, store, queue, 99).await;
         jobs.into_iter()
@@ -318,13 +318,13 @@ async fn added_sound_is_fetched_when_its_media_is_settled(world: World) {
     let now = world.now();
     for is_ready in [true, false] {
         let (mut media, created) = world.media(workspace);
-        let sound = AddedTrack::new(wanted(AddedTrackKind::Audio, "a"), now, world.random.as_ref());
+        let audio = AddedTrack::new(new_track(AddedTrackKind::Audio, "a"), now, world.random.as_ref());
         let text = AddedTrack::new(subtitles("a"), now, world.random.as_ref());
-        media.added = vec![sound.clone(), text.clone()];
+        media.added = vec![audio.clone(), text.clone()];
         let id = media.id;
         let registered = media.clone();
         write(&store, async move |tx| tx.register_media(&registered, &created, now).await).await.unwrap();
-        let fetch = JobKind::FetchSound { media: id, track: sound.id };
+        let fetch = JobKind::FetchAudio { media: id, track: audio.id };
         let early = claim(&store, JobQueue::Download).await;
         assert!(early.contains(&JobKind::Download { media: id }) && !early.contains(&fetch), "{early:?}");
         let fetch_text = JobKind::FetchTrack { media: id, track: text.id, source: text.source().unwrap() };
@@ -351,34 +351,34 @@ async fn added_sound_is_fetched_when_its_media_is_settled(world: World) {
         assert_eq!(claim(&store, JobQueue::Download).await, [fetch], "{is_ready}");
         assert_eq!(claim(&store, JobQueue::Tracks).await, [], "subtitles are not fetched again");
 
-        // An attempt has a source of its own, which holds what is made of it.
-        let (before, attempt) = (sound.source().unwrap(), world.source());
+        // An attempt has its own source, for its objects.
+        let (before, attempt) = (audio.source().unwrap(), world.source());
         let media = store.media_by_id(id).await.unwrap().unwrap();
-        let track = sound.id;
+        let track = audio.id;
         let began = media.track_attempt(track, before, attempt).unwrap();
         write(&store, async move |tx| tx.save_track_attempt(&began, track).await).await.unwrap();
         let named = async |source| store.workspace_of_source(source).await.unwrap().is_some();
         assert_eq!((named(before).await, named(attempt).await), (false, true));
         let rendition = kinora_domain::RenditionId::of_hash(attempt.as_uuid().into_bytes());
         let begin = |source| {
-            async move |tx: &mut kinora_store::Tx| tx.begin_rendition(rendition, source, "aac", now).await
+            async move |tx: &mut kinora_store::Tx| tx.insert_rendition(rendition, source, "aac", now).await
         };
         assert!(!write(&store, begin(PresentationId::of(before))).await.unwrap());
         assert!(write(&store, begin(PresentationId::of(attempt))).await.unwrap());
         assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), []);
 
-        // With the track its jobs go, and what there is of it is removed.
+        // The removal of a track drops its jobs and queues the removal of its objects.
         let media = store.media_by_id(id).await.unwrap().unwrap();
         let (media, gone, events) = media.remove_track(track, now).unwrap();
         write(&store, async move |tx| {
             tx.save_tracks(&media, &events).await?;
-            tx.let_go_of_track(&media, &gone, now).await
+            tx.discard_track(&media, &gone, now).await
         })
         .await
         .unwrap();
         assert_eq!(store.renditions_without_media(None, 9).await.unwrap().len(), 1);
         let delete = JobKind::DeleteObjects { source: attempt };
-        assert!(claim(&store, JobQueue::Upkeep).await.contains(&delete));
+        assert!(claim(&store, JobQueue::Maintenance).await.contains(&delete));
         world.clock.advance(31 * SECOND);
         assert!(!claim(&store, JobQueue::Download).await.contains(&fetch), "whoever fetched it has lost it");
         let forget = async move |tx: &mut kinora_store::Tx| tx.delete_rendition(rendition).await;

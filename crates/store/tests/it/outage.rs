@@ -1,37 +1,39 @@
-//! A database that goes away and comes back: every call ends, and nothing is lost.
+//! A database outage: every call ends, and nothing is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use kinora_store::{ClaimJobs, Error, JobKind, JobQueue, JobShare, NewJob, Page, Store, StoreOptions, Tx};
+use kinora_store::{
+    ClaimJobs, Error, JobKind, JobQueue, NewJob, Page, Store, StoreOptions, Tx, WorkspaceLimit,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::proxy::Proxy;
-use crate::support::{World, insert, until, workspace, write};
+use crate::support::{TestStore, insert, until, workspace, write};
 
 postgres_only!(
-    connections_that_were_ended_are_replaced,
-    a_transaction_whose_connection_is_ended_runs_again,
-    silent_connections_are_given_up,
-    a_store_ends_though_a_write_never_does,
+    terminated_connections_are_replaced,
+    transaction_is_retried_after_connection_loss,
+    unresponsive_connections_time_out,
+    store_closes_despite_hanging_write,
     calls_are_unavailable_during_an_outage_and_succeed_after_it,
-    those_who_watch_go_on_after_an_outage,
-    a_change_by_another_process_is_seen_at_once,
+    change_poll_continues_after_outage,
+    change_by_another_process_is_visible_immediately,
 );
 
-/// A limit against hangs. What has fallen silent stays so for ever: a call that ends was ended by a limit of
-/// the store.
+/// A limit against hangs. A silent connection stays silent forever, so a call that ends was ended by a
+/// timeout of the store.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
-async fn connections_that_were_ended_are_replaced(world: World) {
+async fn terminated_connections_are_replaced(world: TestStore) {
     let store = world.open().await;
     let (media, event) = world.media(workspace(&store).await);
     insert(&store, &media, &event).await;
     store.version().await.unwrap();
     assert!(world.server().end_connections().await >= 3);
-    // The pools find out one connection at a time.
+    // The pools detect it one connection at a time.
     until(async || available(store.media_by_id(media.id).await)).await;
     until(async || available(store.version().await)).await;
     let (other, event) = world.media(media.workspace);
@@ -39,7 +41,7 @@ async fn connections_that_were_ended_are_replaced(world: World) {
     assert_eq!(store.media_by_id(other.id).await.unwrap(), Some(other));
 }
 
-async fn a_transaction_whose_connection_is_ended_runs_again(world: World) {
+async fn transaction_is_retried_after_connection_loss(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let media = world.media(workspace).0;
@@ -70,11 +72,11 @@ async fn a_transaction_whose_connection_is_ended_runs_again(world: World) {
     assert_eq!((page.items, page.total), (vec![media], 1));
 }
 
-async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: World) {
+async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: TestStore) {
     let store = world.open().await;
     let (media, event) = world.media(workspace(&store).await);
     insert(&store, &media, &event).await;
-    world.server().go_away().await;
+    world.server().stop().await;
 
     let (other, other_event) = world.media(media.workspace);
     let enqueue = async |store: &Store| {
@@ -90,18 +92,18 @@ async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: Worl
     assert!(matches!(version, Err(Error::Unavailable { .. })), "{version:?}");
     assert!(matches!(pinged, Err(Error::Unavailable { .. })), "{pinged:?}");
 
-    world.server().come_back().await;
+    world.server().resume().await;
     until(async || available(store.media_by_id(media.id).await)).await;
-    assert_eq!(store.next_job_due(JobQueue::Upkeep).await.unwrap(), None);
+    assert_eq!(store.next_job_due(JobQueue::Maintenance).await.unwrap(), None);
     enqueue(&store).await.unwrap();
     insert(&store, &other, &other_event).await;
     assert_eq!(store.media_by_id(other.id).await.unwrap(), Some(other));
     store.version().await.unwrap();
 }
 
-async fn silent_connections_are_given_up(world: World) {
+async fn unresponsive_connections_time_out(world: TestStore) {
     let proxy = Proxy::start(&world.server().url()).await;
-    let store = Store::open(StoreOptions { database: proxy.place(), ..world.options() }).await.unwrap();
+    let store = Store::open(StoreOptions { database: proxy.location(), ..world.options() }).await.unwrap();
     let workspace = workspace(&store).await;
     let page = Page { limit: 9, number: 1, newest_first: true };
     let read = async || store.media_by_id(world.media(workspace).0.id).await.map(drop);
@@ -109,8 +111,8 @@ async fn silent_connections_are_given_up(world: World) {
     let mark = async || store.version().await.map(drop);
     let claim = async || {
         let now = world.now();
-        let (owner, queue) = (world.worker(), JobQueue::Upkeep);
-        let shares = vec![JobShare { workspace: None, limit: 1 }];
+        let (owner, queue) = (world.worker(), JobQueue::Maintenance);
+        let shares = vec![WorkspaceLimit { workspace: None, limit: 1 }];
         let claim = ClaimJobs { owner, queue, shares, now, lease_until: now.plus_seconds(30) };
         store.claim_jobs(claim).await.map(drop)
     };
@@ -122,7 +124,7 @@ async fn silent_connections_are_given_up(world: World) {
         };
         write(&store, inserted).await
     };
-    // Several connections of each kind, in use a moment ago: these are not asked whether they live.
+    // Several connections of each kind, in use until just now: these get no liveness check.
     let all = || {
         Box::pin(async {
             let reads = async { <[_; 5]>::from(tokio::join!(read(), read(), list(), list(), mark())) };
@@ -135,27 +137,27 @@ async fn silent_connections_are_given_up(world: World) {
     reads.into_iter().chain(writes).for_each(Result::unwrap);
     assert_eq!(saved().await.unwrap(), 4);
 
-    assert!(proxy.fall_silent() >= 4);
+    assert!(proxy.stall() >= 4);
     let (reads, [claim, saves @ ..]) =
         tokio::time::timeout(ENDS_WITHIN, all()).await.expect("every call ends");
     for answer in reads.into_iter().chain([claim]) {
         available(answer);
     }
-    let kept = saves.into_iter().filter_map(available).count();
+    let saved_count = saves.into_iter().filter_map(available).count();
     let later = until(async || available(saved().await)).await;
-    assert_eq!(later, 4 + kept as u64);
+    assert_eq!(later, 4 + saved_count as u64);
 
     // No silent connection is left in a pool.
     let (reads, writes) = all().await;
     reads.into_iter().chain(writes).for_each(Result::unwrap);
 
-    proxy.fall_silent();
+    proxy.stall();
     let ends = async { tokio::join!(save(), store.close()) };
     let (answer, ()) = tokio::time::timeout(ENDS_WITHIN, ends).await.expect("the store ends");
     assert!(matches!(answer, Ok(()) | Err(Error::Unavailable { .. } | Error::Stopped)), "{answer:?}");
 }
 
-async fn a_store_ends_though_a_write_never_does(world: World) {
+async fn store_closes_despite_hanging_write(world: TestStore) {
     let store = world.open().await;
     let media = world.media(workspace(&store).await).0;
     let begun = Arc::new(Notify::new());
@@ -177,23 +179,23 @@ async fn a_store_ends_though_a_write_never_does(world: World) {
     assert_eq!(world.open().await.media_by_id(media.id).await.unwrap(), None);
 }
 
-async fn those_who_watch_go_on_after_an_outage(world: World) {
+async fn change_poll_continues_after_outage(world: TestStore) {
     let (server, command) = (world.open().await, world.open().await);
     let cancel = CancellationToken::new();
     let watching = {
         let (server, cancel) = (server.clone(), cancel.clone());
-        tokio::spawn(async move { server.watch_others(cancel).await })
+        tokio::spawn(async move { server.poll_changes(cancel).await })
     };
-    let mut jobs = server.jobs_woken();
+    let mut jobs = server.job_wake();
     jobs.notified().await;
-    world.server().go_away().await;
+    world.server().stop().await;
     until(async || server.version().await.is_err().then_some(())).await;
-    world.server().come_back().await;
+    world.server().resume().await;
     until(async || available(server.version().await)).await;
 
     let (media, event) = world.media(until(async || available(command.workspaces().await)).await[0].id);
     insert(&command, &media, &event).await;
-    let mut jobs = server.jobs_woken();
+    let mut jobs = server.job_wake();
     let generation = server.generation();
     until(async || (server.generation() != generation).then_some(())).await;
     tokio::time::timeout(ENDS_WITHIN, jobs.notified()).await.unwrap();
@@ -201,7 +203,7 @@ async fn those_who_watch_go_on_after_an_outage(world: World) {
     watching.await.unwrap();
 }
 
-async fn a_change_by_another_process_is_seen_at_once(world: World) {
+async fn change_by_another_process_is_visible_immediately(world: TestStore) {
     let (reader, writer) = (world.open().await, world.open().await);
     let workspace = workspace(&writer).await;
     for _ in 0..20 {
@@ -210,13 +212,13 @@ async fn a_change_by_another_process_is_seen_at_once(world: World) {
         insert(&writer, &media, &event).await;
         assert_ne!(reader.version().await.unwrap(), before);
     }
-    // Other databases of the server commit too, so it may take some looks to find two that nothing came
+    // Other databases of the server commit too, so it may take several looks to find two without a commit
     // between.
     until(async || (reader.version().await.unwrap() == reader.version().await.unwrap()).then_some(())).await;
     assert_eq!(writer.workspaces().await.unwrap().len(), 2);
 }
 
-/// What a call answered, `None` while the database is not available. Any other error is wrong.
+/// The result of a call, `None` while the database is not available. Any other error fails the test.
 fn available<T>(result: Result<T, Error>) -> Option<T> {
     match result {
         Ok(found) => Some(found),

@@ -1,18 +1,18 @@
-//! Playlists: those of one workspace, what is in them, and what leaves them with its row.
+//! Playlists: those of one workspace, their media, and the removal of media from them.
 
 use kinora_domain::{
     Day, DayRange, Media, MediaId, NewPlaylist, PlayOrder, Playlist, SmartRules, Timestamp, WorkspaceId,
 };
 use kinora_store::{Error, Page, Store};
 
-use crate::support::{DAY, SECOND, World, workspace, write};
+use crate::support::{DAY, SECOND, TestStore, workspace, write};
 
 suite!(
-    a_playlist_is_read_back_in_its_workspace_only,
-    a_reference_is_had_once,
+    playlist_is_read_in_its_workspace_only,
+    reference_id_is_unique_in_workspace,
     items_keep_their_order_and_leave_with_their_media,
-    a_playlist_that_moved_is_not_saved_over,
-    dates_choose_ready_media_by_whole_days,
+    concurrent_playlist_save_is_conflict,
+    smart_playlist_dates_match_whole_days,
     playlists_are_paged_from_either_end_and_counted,
 );
 
@@ -27,13 +27,13 @@ fn new(workspace: WorkspaceId, reference: &str, smart: Option<SmartRules>) -> Ne
     }
 }
 
-async fn insert(world: &World, store: &Store, new: NewPlaylist) -> Result<Playlist, Error> {
+async fn insert(world: &TestStore, store: &Store, new: NewPlaylist) -> Result<Playlist, Error> {
     world.clock.advance(SECOND);
     let playlist = Playlist::create(new, world.now(), world.random.as_ref());
     write(store, async move |tx| tx.insert_playlist(&playlist).await.map(|()| playlist.clone())).await
 }
 
-async fn saved(world: &World, store: &Store, workspace: WorkspaceId, reference: &str) -> Playlist {
+async fn saved(world: &TestStore, store: &Store, workspace: WorkspaceId, reference: &str) -> Playlist {
     insert(world, store, new(workspace, reference, None)).await.unwrap()
 }
 
@@ -41,7 +41,7 @@ async fn other_workspace(store: &Store) -> WorkspaceId {
     store.workspace_by_name("Production").await.unwrap().unwrap().id
 }
 
-async fn ready(world: &World, store: &Store, workspace: WorkspaceId) -> Media {
+async fn ready(world: &TestStore, store: &Store, workspace: WorkspaceId) -> Media {
     world.clock.advance(SECOND);
     let source = world.source();
     let (media, _) = world.media(workspace);
@@ -52,12 +52,12 @@ async fn ready(world: &World, store: &Store, workspace: WorkspaceId) -> Media {
     media
 }
 
-async fn held(store: &Store, playlist: &Playlist) -> Vec<MediaId> {
+async fn media_ids(store: &Store, playlist: &Playlist) -> Vec<MediaId> {
     let (_, media) = store.playlist(playlist.workspace, playlist.id).await.unwrap().unwrap();
     media.iter().map(|media| media.id).collect()
 }
 
-/// Changes a playlist as it is in the database.
+/// Changes a playlist in the database.
 async fn change(
     store: &Store,
     playlist: &Playlist,
@@ -73,7 +73,7 @@ async fn change(
     .unwrap()
 }
 
-async fn a_playlist_is_read_back_in_its_workspace_only(world: World) {
+async fn playlist_is_read_in_its_workspace_only(world: TestStore) {
     let store = world.open().await;
     let (mine, theirs) = (workspace(&store).await, other_workspace(&store).await);
     let day = |text| Some(Day::from_text(text).unwrap());
@@ -102,12 +102,12 @@ async fn a_playlist_is_read_back_in_its_workspace_only(world: World) {
     assert!(store.playlist(mine, manual.id).await.unwrap().is_some());
 }
 
-async fn a_reference_is_had_once(world: World) {
+async fn reference_id_is_unique_in_workspace(world: TestStore) {
     let store = world.open().await;
     let (mine, theirs) = (workspace(&store).await, other_workspace(&store).await);
     let first = saved(&world, &store, mine, "a").await;
     let again = insert(&world, &store, new(mine, "a", None)).await.unwrap_err();
-    assert!(matches!(again, Error::Taken { .. }), "{again:?}");
+    assert!(matches!(again, Error::AlreadyExists { .. }), "{again:?}");
     saved(&world, &store, mine, "A").await;
     saved(&world, &store, theirs, "a").await;
     let page = Page { limit: 10, number: 1, newest_first: false };
@@ -115,16 +115,16 @@ async fn a_reference_is_had_once(world: World) {
     write(&store, async move |tx| tx.delete_playlist(mine, first.id).await).await.unwrap();
     saved(&world, &store, mine, "a").await;
 
-    // As many as there may be.
+    // The maximum number of playlists.
     let count = i64::try_from(Playlist::PER_WORKSPACE_MAX).unwrap();
     world.edit(&format!("UPDATE workspace SET playlist_count = {count} WHERE id = '{mine}'")).await;
     let refused = insert(&world, &store, new(mine, "b", None)).await.unwrap_err();
-    assert!(matches!(refused, Error::TooMany { .. }), "{refused:?}");
+    assert!(matches!(refused, Error::LimitReached { .. }), "{refused:?}");
     world.edit(&format!("UPDATE workspace SET playlist_count = {} WHERE id = '{mine}'", count - 1)).await;
     saved(&world, &store, mine, "b").await;
 }
 
-async fn items_keep_their_order_and_leave_with_their_media(world: World) {
+async fn items_keep_their_order_and_leave_with_their_media(world: TestStore) {
     let store = world.open().await;
     let mine = workspace(&store).await;
     let playlist = saved(&world, &store, mine, "a").await;
@@ -135,9 +135,9 @@ async fn items_keep_their_order_and_leave_with_their_media(world: World) {
     let [a, b, c] = ids[..] else { unreachable!("three were made") };
     let now = world.now();
     change(&store, &playlist, move |before| before.append(&[c, a, b], now).unwrap()).await;
-    assert_eq!(held(&store, &playlist).await, [c, a, b]);
+    assert_eq!(media_ids(&store, &playlist).await, [c, a, b]);
     change(&store, &playlist, move |before| before.reorder(&[b, a, c], now).unwrap()).await;
-    assert_eq!(held(&store, &playlist).await, [b, a, c]);
+    assert_eq!(media_ids(&store, &playlist).await, [b, a, c]);
 
     let other = saved(&world, &store, mine, "b").await;
     change(&store, &other, move |before| before.append(&[a], now).unwrap()).await;
@@ -148,17 +148,17 @@ async fn items_keep_their_order_and_leave_with_their_media(world: World) {
     let states = states.await.unwrap();
     assert_eq!((states.len(), states[&a].as_str(), states[&b].as_str()), (2, "Ready", "Ready"));
     assert!(write(&store, async move |tx| tx.delete_media(a).await).await.unwrap());
-    assert_eq!(held(&store, &playlist).await, [b, c]);
-    assert_eq!(held(&store, &other).await, []);
+    assert_eq!(media_ids(&store, &playlist).await, [b, c]);
+    assert_eq!(media_ids(&store, &other).await, []);
     let found = store.playlist(mine, playlist.id).await.unwrap().unwrap().0;
     assert_eq!(found.items().len(), 2);
     change(&store, &playlist, move |before| before.remove(&[b], now).unwrap()).await;
-    assert_eq!(held(&store, &playlist).await, [c]);
+    assert_eq!(media_ids(&store, &playlist).await, [c]);
     write(&store, async move |tx| tx.delete_playlist(mine, playlist.id).await).await.unwrap();
     assert!(store.media(mine, c).await.unwrap().is_some(), "its media stay");
 }
 
-async fn a_playlist_that_moved_is_not_saved_over(world: World) {
+async fn concurrent_playlist_save_is_conflict(world: TestStore) {
     let store = world.open().await;
     let mine = workspace(&store).await;
     let before = saved(&world, &store, mine, "a").await;
@@ -172,20 +172,20 @@ async fn a_playlist_that_moved_is_not_saved_over(world: World) {
     assert!(matches!(late, Error::Conflict | Error::Busy), "{late:?}");
 }
 
-async fn dates_choose_ready_media_by_whole_days(world: World) {
+async fn smart_playlist_dates_match_whole_days(world: TestStore) {
     let store = world.open().await;
     let mine = workspace(&store).await;
     let midnight = world.now().as_micros().div_euclid(DAY) * DAY;
     let mut by_creation = Vec::new();
-    // The last instant of a day, the first and the last of the next, the first of the one behind it; updated
-    // two days later each.
+    // The last instant of a day, the first and the last of the next, the first of the day after; each is
+    // updated two days later.
     for at in [DAY - 1, DAY, 2 * DAY - 1, 2 * DAY] {
         let id = ready(&world, &store, mine).await.id;
         let dates = format!("created_at = {}, updated_at = {}", midnight + at, midnight + at + 2 * DAY);
         world.edit(&format!("UPDATE media SET {dates} WHERE id = '{id}'")).await;
         by_creation.push(id);
     }
-    // Of another workspace, and of one that is not ready: never chosen.
+    // A media of another workspace, and one that is not ready: never selected.
     let foreign = ready(&world, &store, other_workspace(&store).await).await;
     let (waiting, _) = world.media(mine);
     let (row, at) = (waiting.clone(), midnight + DAY);
@@ -209,19 +209,19 @@ async fn dates_choose_ready_media_by_whole_days(world: World) {
         for order in PlayOrder::ALL {
             number += 1;
             let rules = SmartRules { order, created, updated };
-            let mut wanted = new(mine, &number.to_string(), Some(rules));
-            wanted.limit = 1000;
-            let all = insert(&world, &store, wanted).await.unwrap();
+            let mut new_playlist = new(mine, &number.to_string(), Some(rules));
+            new_playlist.limit = 1000;
+            let all = insert(&world, &store, new_playlist).await.unwrap();
             let mut expected: Vec<_> = expected.iter().map(|at| by_creation[*at]).collect();
             if order == PlayOrder::NewestFirst {
                 expected.reverse();
             }
-            assert_eq!(held(&store, &all).await, expected, "{rules:?}");
+            assert_eq!(media_ids(&store, &all).await, expected, "{rules:?}");
             number += 1;
             let mut wanted = new(mine, &number.to_string(), Some(rules));
             wanted.limit = 1;
             let one = insert(&world, &store, wanted).await.unwrap();
-            assert_eq!(held(&store, &one).await, expected[..expected.len().min(1)], "{rules:?}");
+            assert_eq!(media_ids(&store, &one).await, expected[..expected.len().min(1)], "{rules:?}");
             let page =
                 store.playlist_page(mine, Page { limit: 2, number: 1, newest_first: true }).await.unwrap();
             let counts: Vec<_> = page.items.iter().map(|listed| listed.media_count).collect();
@@ -237,7 +237,7 @@ async fn dates_choose_ready_media_by_whole_days(world: World) {
     check(range(Some(7), None), none, &[]).await;
 }
 
-async fn playlists_are_paged_from_either_end_and_counted(world: World) {
+async fn playlists_are_paged_from_either_end_and_counted(world: TestStore) {
     let store = world.open().await;
     let mine = workspace(&store).await;
     let mut oldest_first = Vec::new();

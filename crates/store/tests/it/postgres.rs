@@ -1,29 +1,31 @@
-//! How a database on PostgreSQL is opened, refused, shared and served.
+//! A database on PostgreSQL: opening, errors, sharing and serving.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::FutureExt as _;
 use kinora_domain::Webhook;
-use kinora_store::{DatabasePlace, Error, ObjectsPlace, Opener, Page, ServeLock, Store, StoreOptions};
+use kinora_store::{
+    DatabaseLocation, Error, ObjectStorageKind, Opener, Page, ServeLock, Store, StoreOptions,
+};
 use tokio::sync::Barrier;
 
-use crate::support::{World, insert, until, workspace, write};
+use crate::support::{TestStore, insert, until, workspace, write};
 
 postgres_only!(
-    eight_processes_at_once_on_an_empty_database_find_one_schema,
-    a_key_is_required_and_must_fit,
-    a_newer_schema_is_refused_and_left_alone,
-    a_database_that_cannot_be_opened_is_named_with_the_remedy,
-    a_user_who_may_not_make_tables_is_told_what_to_do,
-    a_server_without_a_connection_left_is_named_with_the_remedy,
-    two_closures_that_would_contradict_each_other_run_one_after_the_other,
-    writers_of_one_workspace_all_get_through,
-    a_serve_with_a_folder_is_alone,
-    a_serve_that_lost_its_lock_hears_of_it,
+    concurrent_first_starts_create_one_schema,
+    encryption_key_is_required_and_checked,
+    newer_schema_is_rejected_unchanged,
+    unopenable_database_error_has_url_and_remedy,
+    user_without_create_right_gets_remedy,
+    connection_limit_error_has_server_and_remedy,
+    conflicting_writes_are_serialized,
+    contending_writers_all_commit,
+    second_serve_on_folder_objects_is_rejected,
+    lost_serve_lock_is_reported,
 );
 
-async fn eight_processes_at_once_on_an_empty_database_find_one_schema(world: World) {
+async fn concurrent_first_starts_create_one_schema(world: TestStore) {
     let world = Arc::new(world);
     let opening: Vec<_> = (0..8)
         .map(|index| {
@@ -40,7 +42,7 @@ async fn eight_processes_at_once_on_an_empty_database_find_one_schema(world: Wor
     assert!(seen.iter().all(|workspaces| *workspaces == seen[0]), "{seen:?}");
 }
 
-async fn a_key_is_required_and_must_fit(world: World) {
+async fn encryption_key_is_required_and_checked(world: TestStore) {
     let open = async |secret_keys: Option<&str>| {
         let secret_keys = secret_keys.map(str::to_owned);
         Store::open(StoreOptions { secret_keys, ..world.options() }).await.map(drop)
@@ -56,7 +58,7 @@ async fn a_key_is_required_and_must_fit(world: World) {
     open(Some(crate::support::SECRET_KEY)).await.unwrap();
 }
 
-async fn a_newer_schema_is_refused_and_left_alone(world: World) {
+async fn newer_schema_is_rejected_unchanged(world: TestStore) {
     world.open().await.close().await;
     world.edit("UPDATE schema_version SET version = 999").await;
     for opener in [Opener::Server, Opener::Command] {
@@ -66,28 +68,28 @@ async fn a_newer_schema_is_refused_and_left_alone(world: World) {
     world.edit("UPDATE schema_version SET version = 999 WHERE version = 999").await;
 }
 
-async fn a_database_that_cannot_be_opened_is_named_with_the_remedy(world: World) {
+async fn unopenable_database_error_has_url_and_remedy(world: TestStore) {
     let good = world.server().url();
-    let (_, place) = good.split_once('@').unwrap();
+    let (_, address) = good.split_once('@').unwrap();
     let check = async |url: String, remedy: &str, is_so: fn(&Error) -> bool| {
-        let database = DatabasePlace::Postgres { url: url.clone() };
-        let given = url.split_once('@').and_then(|(credentials, _)| credentials.rsplit_once(':'));
-        let password = given.map_or("hidden", |(_, password)| password).to_owned();
+        let database = DatabaseLocation::Postgres { url: url.clone() };
+        let login = url.split_once('@').and_then(|(credentials, _)| credentials.rsplit_once(':'));
+        let password = login.map_or("hidden", |(_, password)| password).to_owned();
         assert!(!format!("{database:?}").contains(&password), "{database:?}");
         let error = Store::open(StoreOptions { database, ..world.options() }).await.map(drop).unwrap_err();
         let random = world.random.as_ref();
         let same =
-            ServeLock::acquire_postgres(&url, ObjectsPlace::Folder, random).await.map(drop).unwrap_err();
+            ServeLock::acquire_postgres(&url, ObjectStorageKind::Folder, random).await.map(drop).unwrap_err();
         for error in [error, same] {
             assert!(is_so(&error), "{url}: {error:?}");
             assert!(error.to_string().contains(remedy), "{error}");
-            let mut told = format!("{error:?}");
+            let mut messages = format!("{error:?}");
             let mut cause: Option<&dyn std::error::Error> = Some(&error);
             while let Some(error) = cause {
-                told = format!("{told} {error} {error:?}");
+                messages = format!("{messages} {error} {error:?}");
                 cause = error.source();
             }
-            assert!(!told.contains(&password), "{told}");
+            assert!(!messages.contains(&password), "{messages}");
         }
     };
     check(
@@ -97,12 +99,12 @@ async fn a_database_that_cannot_be_opened_is_named_with_the_remedy(world: World)
     )
     .await;
     check(
-        format!("postgres://no_such_user:hidden@{place}"),
+        format!("postgres://no_such_user:hidden@{address}"),
         "check user and password",
         |error| matches!(error, Error::DatabaseLogin { user, .. } if user == "no_such_user"),
     )
     .await;
-    // Nobody listens on port 1.
+    // No server listens on port 1.
     check("postgres://postgres:hidden@127.0.0.1:1/kinora".into(), "127.0.0.1:1", |error| {
         matches!(error, Error::DatabaseUnreachable { .. })
     })
@@ -115,12 +117,12 @@ async fn a_database_that_cannot_be_opened_is_named_with_the_remedy(world: World)
     }
 }
 
-async fn a_user_who_may_not_make_tables_is_told_what_to_do(world: World) {
+async fn user_without_create_right_gets_remedy(world: TestStore) {
     let (name, url) = (world.server().name().to_owned(), world.server().url());
     let user = format!("{name}_guest");
     world.server().execute(&format!("CREATE ROLE {user} LOGIN PASSWORD 'hidden'")).await;
-    let (_, place) = url.split_once('@').unwrap();
-    let database = DatabasePlace::Postgres { url: format!("postgres://{user}:hidden@{place}") };
+    let (_, address) = url.split_once('@').unwrap();
+    let database = DatabaseLocation::Postgres { url: format!("postgres://{user}:hidden@{address}") };
     let refused = Store::open(StoreOptions { database, ..world.options() }).await.map(drop);
     world.server().execute(&format!("DROP ROLE {user}")).await;
     let error = refused.unwrap_err();
@@ -133,7 +135,7 @@ async fn a_user_who_may_not_make_tables_is_told_what_to_do(world: World) {
     );
 }
 
-async fn a_server_without_a_connection_left_is_named_with_the_remedy(world: World) {
+async fn connection_limit_error_has_server_and_remedy(world: TestStore) {
     let mut server = world.server().connect().await;
     let role = format!("{}_crowded", world.server().name());
     let run = async |server: &mut sqlx::PgConnection, statement: String| {
@@ -141,20 +143,20 @@ async fn a_server_without_a_connection_left_is_named_with_the_remedy(world: Worl
     };
     run(&mut server, format!("CREATE ROLE {role} LOGIN PASSWORD 'secret' CONNECTION LIMIT 0")).await;
     let url = world.server().url();
-    let (_, place) = url.split_once('@').unwrap();
-    let database = DatabasePlace::Postgres { url: format!("postgres://{role}:secret@{place}") };
+    let (_, address) = url.split_once('@').unwrap();
+    let database = DatabaseLocation::Postgres { url: format!("postgres://{role}:secret@{address}") };
     let refused = Store::open(StoreOptions { database, ..world.options() }).await.map(drop);
     run(&mut server, format!("DROP ROLE {role}")).await;
     let error = refused.unwrap_err();
-    assert!(matches!(error, Error::DatabaseCrowded { .. }), "{error:?}");
+    assert!(matches!(error, Error::DatabaseConnectionLimit { .. }), "{error:?}");
     assert!(error.to_string().contains("raise its max_connections"), "{error}");
 }
 
-async fn two_closures_that_would_contradict_each_other_run_one_after_the_other(world: World) {
+async fn conflicting_writes_are_serialized(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let (runs, both_have_read) = (Arc::new(AtomicU32::new(0)), Arc::new(Barrier::new(2)));
-    // Each adds a webhook if there is none: both at once would make two.
+    // Each adds a webhook if there is none: both at once would add two.
     let add = async || {
         let url = "https://example.com/only".to_owned();
         let webhook = Webhook::create(workspace, url, world.now(), world.random.as_ref());
@@ -180,7 +182,7 @@ async fn two_closures_that_would_contradict_each_other_run_one_after_the_other(w
     assert!(runs.load(Ordering::SeqCst) >= 3);
 }
 
-async fn writers_of_one_workspace_all_get_through(world: World) {
+async fn contending_writers_all_commit(world: TestStore) {
     const WRITERS: usize = 64;
     let (store, other) = (world.open().await, world.open().await);
     let workspace = workspace(&store).await;
@@ -194,52 +196,53 @@ async fn writers_of_one_workspace_all_get_through(world: World) {
     assert_eq!(page.total, WRITERS as u64);
 }
 
-async fn a_serve_with_a_folder_is_alone(world: World) {
+async fn second_serve_on_folder_objects_is_rejected(world: TestStore) {
     let url = world.server().url();
     let take = async |objects| ServeLock::acquire_postgres(&url, objects, world.random.as_ref()).await;
-    let (folder, shared) = (ObjectsPlace::Folder, ObjectsPlace::Shared);
+    let (folder, shared) = (ObjectStorageKind::Folder, ObjectStorageKind::Shared);
     let freed = async |objects| {
         until(async || match take(objects).await {
             Ok(lock) => Some(lock),
-            Err(Error::DatabaseServed) => None,
+            Err(Error::DatabaseLocked) => None,
             Err(error) => panic!("{error:?}"),
         })
         .await
     };
     let alone = take(folder).await.unwrap();
-    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseServed)));
-    assert!(matches!(take(shared).await.map(drop), Err(Error::DatabaseServed)));
+    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseLocked)));
+    assert!(matches!(take(shared).await.map(drop), Err(Error::DatabaseLocked)));
     // Commands need no lock.
     world.open().await.close().await;
     drop(alone);
     let one = freed(shared).await;
     let two = take(shared).await.unwrap();
-    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseServed)));
+    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseLocked)));
     drop(one);
-    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseServed)));
+    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseLocked)));
     drop(two);
     freed(folder).await;
 }
 
-async fn a_serve_that_lost_its_lock_hears_of_it(world: World) {
+async fn lost_serve_lock_is_reported(world: TestStore) {
     let url = world.server().url();
-    let take = async || ServeLock::acquire_postgres(&url, ObjectsPlace::Folder, world.random.as_ref()).await;
+    let take =
+        async || ServeLock::acquire_postgres(&url, ObjectStorageKind::Folder, world.random.as_ref()).await;
     let first = take().await.unwrap();
-    // It takes the lock again when nobody else has it.
+    // It takes the lock again when no other process has it.
     world.server().end_connections().await;
     let in_between = async || match take().await {
         Ok(lock) => {
             drop(lock);
             None
         }
-        Err(Error::DatabaseServed) => Some(()),
+        Err(Error::DatabaseLocked) => Some(()),
         Err(_) => None,
     };
     until(in_between).await;
-    assert!(first.lost().now_or_never().is_none());
+    assert!(first.wait_lost().now_or_never().is_none());
 
     world.server().end_connections().await;
     let second = until(async || take().await.ok()).await;
-    first.lost().await;
+    first.wait_lost().await;
     drop(second);
 }

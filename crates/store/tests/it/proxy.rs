@@ -1,12 +1,12 @@
-//! Stands between a store and its PostgreSQL, and lets what is connected fall silent: as after a failover or
-//! behind a router that forgot, where no packet comes through any more and nobody says so.
+//! A proxy between a store and its PostgreSQL that makes connections silent. That is like a failover, or a
+//! router that lost its state: no packet arrives any more, and no error does.
 
 use std::net::SocketAddr;
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kinora_store::DatabasePlace;
+use kinora_store::DatabaseLocation;
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
 use tokio::io::copy_bidirectional;
@@ -42,12 +42,12 @@ impl Proxy {
         Self { url, silence, forwarding, _accepting: AbortOnDropHandle::new(accepting) }
     }
 
-    pub(crate) fn place(&self) -> DatabasePlace {
-        DatabasePlace::Postgres { url: self.url.clone() }
+    pub(crate) fn location(&self) -> DatabaseLocation {
+        DatabaseLocation::Postgres { url: self.url.clone() }
     }
 
-    /// Connections stay open and forward nothing from now on; new ones do. Returns how many there were.
-    pub(crate) fn fall_silent(&self) -> usize {
+    /// Open connections stay open and forward nothing from now on; new ones do. Returns their number.
+    pub(crate) fn stall(&self) -> usize {
         let count = self.forwarding.load(Ordering::SeqCst);
         self.silence.send_replace(());
         count
@@ -60,7 +60,7 @@ async fn forward(
     mut silent: watch::Receiver<()>,
     forwarding: Arc<AtomicUsize>,
 ) {
-    // What was said before this connection is not about it.
+    // Ignores changes before this connection.
     silent.mark_unchanged();
     forwarding.fetch_add(1, Ordering::SeqCst);
     let fell_silent = tokio::select! {

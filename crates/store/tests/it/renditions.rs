@@ -1,21 +1,21 @@
 //! Rows of encoded renditions.
 
 use kinora_domain::{MediaState, PresentationId, RenditionId, SourceId};
-use kinora_store::{RenditionPlace, RenditionRow, RenditionUse, Store, Tx};
+use kinora_store::{RenditionCursor, RenditionRow, RenditionUsage, Store, Tx};
 
-use crate::support::{World, insert, workspace, write};
+use crate::support::{TestStore, insert, workspace, write};
 
 suite!(
-    a_rendition_has_a_row_only_while_a_media_names_its_source,
-    a_name_of_a_source_has_one_row_until_that_is_broken,
-    counters_add_up_and_the_last_watch_only_moves_forward,
-    renditions_are_walked_from_those_that_nobody_watched,
-    a_rendition_is_reset_broken_once_and_forgotten,
-    a_ready_media_knows_which_of_its_renditions_are_broken,
+    rendition_row_requires_a_media_with_its_source,
+    rendition_name_is_unique_until_broken,
+    rendition_counters_add_and_watched_at_never_decreases,
+    renditions_list_least_recently_watched_first,
+    rendition_is_reset_marked_broken_and_deleted,
+    ready_media_lists_its_broken_renditions,
 );
 
-/// A media that is being fetched, and its source.
-async fn fetched(world: &World, store: &Store) -> SourceId {
+/// A media that is being downloaded, and its source.
+async fn fetched(world: &TestStore, store: &Store) -> SourceId {
     let (media, created) = world.media(workspace(store).await);
     insert(store, &media, &created).await;
     let source = world.source();
@@ -24,25 +24,30 @@ async fn fetched(world: &World, store: &Store) -> SourceId {
     source
 }
 
-fn id(world: &World) -> RenditionId {
+fn id(world: &TestStore) -> RenditionId {
     RenditionId::of_hash(world.source().as_uuid().into_bytes())
 }
 
-async fn begin(world: &World, store: &Store, source: SourceId, name: &'static str) -> (RenditionId, bool) {
+async fn begin(
+    world: &TestStore,
+    store: &Store,
+    source: SourceId,
+    name: &'static str,
+) -> (RenditionId, bool) {
     let (id, now) = (id(world), world.now());
     (
         id,
-        write(store, async move |tx| tx.begin_rendition(id, PresentationId::of(source), name, now).await)
+        write(store, async move |tx| tx.insert_rendition(id, PresentationId::of(source), name, now).await)
             .await
             .unwrap(),
     )
 }
 
-async fn note(store: &Store, uses: Vec<RenditionUse>) {
-    write(store, async move |tx| tx.note_renditions(&uses).await).await.unwrap();
+async fn note(store: &Store, uses: Vec<RenditionUsage>) {
+    write(store, async move |tx| tx.add_rendition_usage(&uses).await).await.unwrap();
 }
 
-async fn a_rendition_has_a_row_only_while_a_media_names_its_source(world: World) {
+async fn rendition_row_requires_a_media_with_its_source(world: TestStore) {
     let store = world.open().await;
     let source = fetched(&world, &store).await;
     let (unknown, was_begun) = begin(&world, &store, world.source(), "720p").await;
@@ -63,7 +68,7 @@ async fn a_rendition_has_a_row_only_while_a_media_names_its_source(world: World)
     };
     let now = world.now().plus_seconds(5);
     let again =
-        write(&store, async move |tx| tx.begin_rendition(id, PresentationId::of(source), "720p", now).await)
+        write(&store, async move |tx| tx.insert_rendition(id, PresentationId::of(source), "720p", now).await)
             .await;
     assert!(again.unwrap(), "it may run twice");
     assert_eq!(store.renditions_of(PresentationId::of(source)).await.unwrap(), std::slice::from_ref(&row));
@@ -74,12 +79,12 @@ async fn a_rendition_has_a_row_only_while_a_media_names_its_source(world: World)
     assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), [row]);
     assert_eq!(store.renditions_without_media(Some(id), 9).await.unwrap(), []);
     let again =
-        write(&store, async move |tx| tx.begin_rendition(id, PresentationId::of(source), "720p", now).await)
+        write(&store, async move |tx| tx.insert_rendition(id, PresentationId::of(source), "720p", now).await)
             .await;
     assert!(again.unwrap(), "until it is swept the row is there");
 }
 
-async fn a_name_of_a_source_has_one_row_until_that_is_broken(world: World) {
+async fn rendition_name_is_unique_until_broken(world: TestStore) {
     let store = world.open().await;
     let (source, unknown, now) = (fetched(&world, &store).await, world.source(), world.now());
     let begin = async |source| {
@@ -103,15 +108,16 @@ async fn a_name_of_a_source_has_one_row_until_that_is_broken(world: World) {
     assert_eq!(ids, [second]);
 }
 
-async fn counters_add_up_and_the_last_watch_only_moves_forward(world: World) {
+async fn rendition_counters_add_and_watched_at_never_decreases(world: TestStore) {
     let store = world.open().await;
     let source = fetched(&world, &store).await;
     let (id, _) = begin(&world, &store, source, "360p").await;
     let (early, late) = (world.now(), world.now().plus_seconds(9));
-    note(&store, vec![RenditionUse { id, bytes: 1000, segments: 2, watched_at: Some(late) }]).await;
-    note(&store, vec![RenditionUse { id, bytes: 1, segments: 1, watched_at: Some(early) }]).await;
-    note(&store, vec![RenditionUse { id, bytes: 0, segments: 0, watched_at: None }]).await;
-    note(&store, vec![RenditionUse { id: self::id(&world), bytes: 7, segments: 7, watched_at: None }]).await;
+    note(&store, vec![RenditionUsage { id, bytes: 1000, segments: 2, watched_at: Some(late) }]).await;
+    note(&store, vec![RenditionUsage { id, bytes: 1, segments: 1, watched_at: Some(early) }]).await;
+    note(&store, vec![RenditionUsage { id, bytes: 0, segments: 0, watched_at: None }]).await;
+    note(&store, vec![RenditionUsage { id: self::id(&world), bytes: 7, segments: 7, watched_at: None }])
+        .await;
     let row = store.rendition(id).await.unwrap().unwrap();
     assert_eq!((row.bytes, row.segments, row.watched_at), (1001, 3, Some(late)));
     assert_eq!(
@@ -120,41 +126,41 @@ async fn counters_add_up_and_the_last_watch_only_moves_forward(world: World) {
         "a note makes no row"
     );
 
-    write(&store, async move |tx| tx.set_rendition_counted(id, u64::MAX, 4).await).await.unwrap();
+    write(&store, async move |tx| tx.correct_rendition_counts(id, u64::MAX, 4).await).await.unwrap();
     let row = store.rendition(id).await.unwrap().unwrap();
     assert_eq!((row.bytes, row.segments, row.watched_at), (i64::MAX as u64, 4, Some(late)));
 }
 
-async fn renditions_are_walked_from_those_that_nobody_watched(world: World) {
+async fn renditions_list_least_recently_watched_first(world: TestStore) {
     let store = world.open().await;
     let source = fetched(&world, &store).await;
     for (name, watched) in [("1080p", Some(30)), ("720p", None), ("480p", Some(10)), ("360p", Some(30))] {
         let (id, _) = begin(&world, &store, source, name).await;
         let watched_at = watched.map(|seconds| world.now().plus_seconds(seconds));
-        note(&store, vec![RenditionUse { id, bytes: 1, segments: 1, watched_at }]).await;
+        note(&store, vec![RenditionUsage { id, bytes: 1, segments: 1, watched_at }]).await;
     }
     let mut seen = Vec::new();
-    let mut place = RenditionPlace::START;
+    let mut cursor = RenditionCursor::START;
     loop {
-        let page = store.renditions_by_watch(place, 3).await.unwrap();
+        let page = store.renditions_by_watched_at(cursor, 3).await.unwrap();
         let Some(last) = page.last() else { break };
-        place = last.place();
+        cursor = last.cursor();
         seen.extend(page.into_iter().map(|row| row.name));
     }
     assert_eq!(seen[..2], ["720p", "480p"]);
     assert_eq!(seen.len(), 4);
-    let since = RenditionPlace::watched_since(world.now().plus_seconds(11));
-    assert_eq!(store.renditions_by_watch(since, 9).await.unwrap().len(), 2);
+    let since = RenditionCursor::before_watched_at(world.now().plus_seconds(11));
+    assert_eq!(store.renditions_by_watched_at(since, 9).await.unwrap().len(), 2);
     assert_eq!(store.rendition_bytes(None).await.unwrap(), 4);
     assert_eq!(store.rendition_bytes(Some(world.now().plus_seconds(11))).await.unwrap(), 2);
 }
 
-async fn a_rendition_is_reset_broken_once_and_forgotten(world: World) {
+async fn rendition_is_reset_marked_broken_and_deleted(world: TestStore) {
     let store = world.open().await;
     let source = fetched(&world, &store).await;
     let (id, _) = begin(&world, &store, source, "360p").await;
     let at = world.now().plus_seconds(1);
-    note(&store, vec![RenditionUse { id, bytes: 5, segments: 1, watched_at: Some(at) }]).await;
+    note(&store, vec![RenditionUsage { id, bytes: 5, segments: 1, watched_at: Some(at) }]).await;
     write(&store, async move |tx| tx.reset_rendition(id).await).await.unwrap();
     for seconds in [2, 3] {
         let now = world.now().plus_seconds(seconds);
@@ -167,7 +173,7 @@ async fn a_rendition_is_reset_broken_once_and_forgotten(world: World) {
     assert_eq!(store.rendition(id).await.unwrap(), None);
 }
 
-async fn a_ready_media_knows_which_of_its_renditions_are_broken(world: World) {
+async fn ready_media_lists_its_broken_renditions(world: TestStore) {
     let store = world.open().await;
     let (media, created) = world.media(workspace(&store).await);
     insert(&store, &media, &created).await;
@@ -183,11 +189,11 @@ async fn a_ready_media_knows_which_of_its_renditions_are_broken(world: World) {
         other => panic!("not ready: {other:?}"),
     };
     let (rung, _) = begin(&world, &store, source, "360p").await;
-    let (sound, _) = begin(&world, &store, source, "aac").await;
+    let (audio, _) = begin(&world, &store, source, "aac").await;
     begin(&world, &store, source, "240p").await;
     assert_eq!(broken().await, [""; 0]);
     let now = world.now();
-    for id in [rung, sound] {
+    for id in [rung, audio] {
         write(&store, async move |tx| tx.set_rendition_broken(id, now).await).await.unwrap();
     }
     assert_eq!(broken().await, ["360p", "aac"]);

@@ -1,18 +1,18 @@
-//! Signing keys: those of one workspace, counted, paged and forgotten.
+//! Signing keys: those of one workspace, counted, paged and deleted.
 
 use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
 use kinora_store::{Page, Store};
 
-use crate::support::{SECOND, World, workspace, write};
+use crate::support::{SECOND, TestStore, workspace, write};
 
 suite!(
-    a_key_is_read_back_in_its_workspace_only,
-    an_id_is_its_workspaces_own,
-    a_deleted_key_is_gone_and_a_foreign_one_stays,
+    signing_key_is_read_in_its_workspace_only,
+    key_id_is_unique_per_workspace,
+    signing_key_is_deleted_in_its_workspace_only,
     keys_are_paged_from_either_end,
 );
 
-async fn saved(world: &World, store: &Store, workspace: WorkspaceId) -> SigningKey {
+async fn saved(world: &TestStore, store: &Store, workspace: WorkspaceId) -> SigningKey {
     world.clock.advance(SECOND);
     let id = SigningKeyId::new(world.now(), world.random.as_ref());
     let public_key = format!("-----BEGIN PUBLIC KEY-----\n{id}\n-----END PUBLIC KEY-----\n");
@@ -26,7 +26,7 @@ async fn other_workspace(store: &Store) -> WorkspaceId {
     store.workspace_by_name("Production").await.unwrap().unwrap().id
 }
 
-async fn a_key_is_read_back_in_its_workspace_only(world: World) {
+async fn signing_key_is_read_in_its_workspace_only(world: TestStore) {
     let store = world.open().await;
     let (mine, theirs) = (workspace(&store).await, other_workspace(&store).await);
     let key = saved(&world, &store, mine).await;
@@ -39,7 +39,7 @@ async fn a_key_is_read_back_in_its_workspace_only(world: World) {
     assert_eq!(world.open().await.signing_key(mine, key.id).await.unwrap(), Some(key));
 }
 
-async fn an_id_is_its_workspaces_own(world: World) {
+async fn key_id_is_unique_per_workspace(world: TestStore) {
     let store = world.open().await;
     let (mine, theirs) = (workspace(&store).await, other_workspace(&store).await);
     let key = saved(&world, &store, mine).await;
@@ -57,10 +57,10 @@ async fn an_id_is_its_workspaces_own(world: World) {
     assert_eq!(store.signing_key(mine, id).await.unwrap(), Some(key));
 }
 
-async fn a_deleted_key_is_gone_and_a_foreign_one_stays(world: World) {
+async fn signing_key_is_deleted_in_its_workspace_only(world: TestStore) {
     let store = world.open().await;
     let (mine, theirs) = (workspace(&store).await, other_workspace(&store).await);
-    let (key, kept) = (saved(&world, &store, mine).await, saved(&world, &store, mine).await);
+    let (key, remaining) = (saved(&world, &store, mine).await, saved(&world, &store, mine).await);
     let delete = async |workspace, id| {
         write(&store, async move |tx| tx.delete_signing_key(workspace, id).await).await.unwrap()
     };
@@ -74,10 +74,10 @@ async fn a_deleted_key_is_gone_and_a_foreign_one_stays(world: World) {
     assert!(!delete(mine, key.id).await, "once");
     let count = write(&store, async move |tx| tx.signing_key_count(mine).await).await.unwrap();
     assert_eq!(count, 1);
-    assert_eq!(store.signing_key(mine, kept.id).await.unwrap(), Some(kept));
+    assert_eq!(store.signing_key(mine, remaining.id).await.unwrap(), Some(remaining));
 }
 
-async fn keys_are_paged_from_either_end(world: World) {
+async fn keys_are_paged_from_either_end(world: TestStore) {
     let store = world.open().await;
     let mine = workspace(&store).await;
     let mut oldest_first = Vec::new();

@@ -1,4 +1,4 @@
-//! How a folder is opened: files, keys, schemas, and who comes second. SQLite only.
+//! Opening a folder: files, keys, schemas, and concurrent openers. SQLite only.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kinora_domain::{AccessToken, AccessTokenId, Permission, Secret};
-use kinora_store::{DatabasePlace, Error, Opener, ServeLock, Store, StoreOptions};
+use kinora_store::{DatabaseLocation, Error, Opener, ServeLock, Store, StoreOptions};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::support::{World, workspace, write};
+use crate::support::{TestStore, workspace, write};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn eight_commands_at_once_on_an_empty_folder_find_one_database() {
-    let world = Arc::new(World::sqlite());
+async fn concurrent_commands_create_one_database() {
+    let world = Arc::new(TestStore::sqlite());
     let commands: Vec<_> = (0..8)
         .map(|index| {
             let mut options = world.options();
@@ -37,8 +37,8 @@ async fn eight_commands_at_once_on_an_empty_folder_find_one_database() {
 }
 
 #[tokio::test]
-async fn folder_database_and_key_are_their_owners_alone() {
-    let world = World::sqlite();
+async fn folder_database_and_key_are_owner_only() {
+    let world = TestStore::sqlite();
     let store = world.open().await;
     let _lock = ServeLock::acquire(&world.data_dir()).unwrap();
     world.webhook(&store, workspace(&store).await).await;
@@ -53,11 +53,11 @@ async fn folder_database_and_key_are_their_owners_alone() {
 }
 
 #[tokio::test]
-async fn one_serve_holds_the_folder() {
-    let world = World::sqlite();
+async fn second_serve_on_a_folder_is_rejected() {
+    let world = TestStore::sqlite();
     let data = world.data_dir();
     let lock = ServeLock::acquire(&data).unwrap();
-    assert!(matches!(ServeLock::acquire(&data), Err(Error::AlreadyServed { .. })));
+    assert!(matches!(ServeLock::acquire(&data), Err(Error::FolderLocked { .. })));
     // Commands need no lock.
     world.open().await;
     drop(lock);
@@ -65,8 +65,8 @@ async fn one_serve_holds_the_folder() {
 }
 
 #[tokio::test]
-async fn no_secret_lies_in_the_folder_in_clear() {
-    let world = World::sqlite();
+async fn secrets_are_never_stored_in_plaintext() {
+    let world = TestStore::sqlite();
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
@@ -98,7 +98,7 @@ async fn no_secret_lies_in_the_folder_in_clear() {
     ];
     for when in ["open", "closed"] {
         let bytes = database(&world.data_dir());
-        // What is there is found, so what is not found is not there.
+        // The search finds values that are stored, so a value that it does not find is not stored.
         assert!(holds(&bytes, b"https://example.com/hook") && holds(&bytes, &hash), "{when}");
         for (index, secret) in hidden.iter().enumerate() {
             assert!(!holds(&bytes, secret), "{when}: secret {index}");
@@ -108,8 +108,8 @@ async fn no_secret_lies_in_the_folder_in_clear() {
 }
 
 #[tokio::test]
-async fn a_key_that_does_not_fit_is_refused() {
-    let world = World::sqlite();
+async fn wrong_or_missing_secret_key_is_rejected() {
+    let world = TestStore::sqlite();
     world.open().await.close().await;
     let key = world.data_dir().join("secret.key");
     let good = std::fs::read_to_string(&key).unwrap();
@@ -129,13 +129,13 @@ async fn a_key_that_does_not_fit_is_refused() {
     std::fs::remove_file(&key).unwrap();
     assert!(matches!(open(None).await, Err(Error::KeyMissing { path }) if path == key));
     assert!(!key.exists());
-    // The same key by another way.
+    // The same key from the options.
     open(Some(&good)).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_new_first_key_seals_everything_so_that_the_old_one_can_go() {
-    let world = World::sqlite();
+async fn key_rotation_reseals_all_secrets() {
+    let world = TestStore::sqlite();
     let store = world.open().await;
     let webhook = world.webhook(&store, workspace(&store).await).await;
     let rotated = webhook.clone().rotate(60, world.now(), world.random.as_ref());
@@ -150,7 +150,7 @@ async fn a_new_first_key_seals_everything_so_that_the_old_one_can_go() {
     };
     let both = format!("{new},{}", old.trim());
 
-    // A command opens with either, and leaves it to the server.
+    // A command accepts both, and leaves the rotation to the server.
     drop(open(&both, Opener::Command).await.unwrap());
     assert!(matches!(open(&new, Opener::Command).await, Err(Error::WrongKey)));
     drop(open(&both, Opener::Server).await.unwrap());
@@ -160,8 +160,8 @@ async fn a_new_first_key_seals_everything_so_that_the_old_one_can_go() {
 }
 
 #[tokio::test]
-async fn a_first_start_that_broke_off_goes_on_with_the_key_it_had_made() {
-    let world = World::sqlite();
+async fn interrupted_first_start_reuses_its_key() {
+    let world = TestStore::sqlite();
     let data = world.data_dir();
     drop(ServeLock::acquire(&data).unwrap());
     let key = STANDARD.encode([7; 32]);
@@ -173,8 +173,8 @@ async fn a_first_start_that_broke_off_goes_on_with_the_key_it_had_made() {
 }
 
 #[tokio::test]
-async fn another_schema_is_refused() {
-    let world = World::sqlite();
+async fn unsupported_schema_is_rejected() {
+    let world = TestStore::sqlite();
     world.open().await.close().await;
     let check = async |version: &'static str, opener, refusal: fn(&Error) -> bool| {
         let file = world.data_dir().join("kinora.db");
@@ -192,19 +192,19 @@ async fn another_schema_is_refused() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_named() {
-    let world = World::sqlite();
+async fn folder_creation_failure_names_the_path() {
+    let world = TestStore::sqlite();
     let file = world.dir.path().join("file");
     std::fs::write(&file, "").unwrap();
     let data_dir = file.join("data");
     let error =
-        Store::open(StoreOptions { database: DatabasePlace::Folder(data_dir.clone()), ..world.options() })
+        Store::open(StoreOptions { database: DatabaseLocation::Folder(data_dir.clone()), ..world.options() })
             .await
             .map(drop);
     assert!(matches!(error, Err(Error::Folder { path, .. }) if path == data_dir));
 }
 
-/// All bytes of the database, the log included.
+/// All bytes of the database, its WAL included.
 fn database(data_dir: &Path) -> Vec<u8> {
     let names = files(data_dir).into_iter().filter(|name| name.starts_with("kinora.db"));
     names.flat_map(|name| std::fs::read(data_dir.join(name)).unwrap()).collect()

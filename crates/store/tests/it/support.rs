@@ -1,4 +1,4 @@
-//! A store of its own for each test, with a clock that moves when told to and faults that come when told to.
+//! A separate store for each test, with a manual clock and planned faults.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -12,8 +12,8 @@ use kinora_domain::{
     WorkspaceId,
 };
 use kinora_store::{
-    ClaimDeliveries, ClaimJobs, ClaimedDelivery, ClaimedJob, DatabasePlace, DueWorkspace, Error, FaultAction,
-    FaultPoint, Faults, JobQueue, JobShare, Opener, Store, StoreOptions, Tx, WorkerId,
+    ClaimDeliveries, ClaimJobs, ClaimedDelivery, ClaimedJob, DatabaseLocation, DueWorkspace, Error,
+    FaultAction, FaultPoint, Faults, JobQueue, Opener, Store, StoreOptions, Tx, WorkerId, WorkspaceLimit,
 };
 use kinora_testkit::postgres::TestDatabase;
 use sqlx::ConnectOptions as _;
@@ -25,7 +25,7 @@ pub(crate) const SECRET_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 pub(crate) const SECOND: i64 = Timestamp::SECOND;
 pub(crate) const DAY: i64 = 24 * 3600 * SECOND;
 
-pub(crate) struct World {
+pub(crate) struct TestStore {
     pub(crate) dir: tempfile::TempDir,
     /// On PostgreSQL.
     pub(crate) database: Option<TestDatabase>,
@@ -34,7 +34,7 @@ pub(crate) struct World {
     pub(crate) faults: Arc<TestFaults>,
 }
 
-impl World {
+impl TestStore {
     pub(crate) fn sqlite() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
@@ -61,8 +61,8 @@ impl World {
 
     pub(crate) fn options(&self) -> StoreOptions {
         let database = match &self.database {
-            Some(database) => DatabasePlace::Postgres { url: database.url() },
-            None => DatabasePlace::Folder(self.data_dir()),
+            Some(database) => DatabaseLocation::Postgres { url: database.url() },
+            None => DatabaseLocation::Folder(self.data_dir()),
         };
         StoreOptions {
             secret_keys: self.database.as_ref().map(|_| SECRET_KEY.to_owned()),
@@ -82,21 +82,21 @@ impl World {
         self.clock.now()
     }
 
-    /// Makes all leases free, as a restart does.
+    /// Releases all leases, as a restart does.
     pub(crate) async fn free_leases(&self, store: &Store) {
-        store.take_back_leases().await.unwrap();
+        store.release_leases().await.unwrap();
         if self.database.is_some() {
-            // Other workers may be alive there, so leases run out.
+            // Other workers may be alive there, so leases expire.
             self.clock.advance(30 * SECOND);
         }
     }
 
-    /// Changes one row behind the store's back.
+    /// Changes one row with direct SQL.
     pub(crate) async fn edit(&self, statement: &str) {
         assert_eq!(self.edit_many(statement).await, 1);
     }
 
-    /// Changes whatever rows or tables behind the store's back, and answers how many rows those are.
+    /// Changes rows or tables with direct SQL, and returns the number of rows.
     pub(crate) async fn edit_many(&self, statement: &str) -> u64 {
         match &self.database {
             Some(database) => database.execute(statement).await,
@@ -164,7 +164,7 @@ impl World {
             aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),
             rungs: vec![Resolution::P360, Resolution::P240],
             is_truncated: true,
-            left_out: vec![LeftOutTrack { is_picture: false, detail: "the sound is encrypted".into() }],
+            left_out: vec![LeftOutTrack { is_video: false, detail: "the sound is encrypted".into() }],
             does_not_decode: true,
             broken: Vec::new(),
         }
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// Takes the deliveries of a webhook for 30 s.
+    /// Claims the deliveries of a webhook for 30 s.
     pub(crate) async fn claim(&self, store: &Store, webhook: &Webhook) -> Vec<ClaimedDelivery> {
         let now = self.now();
         let claim = ClaimDeliveries {
@@ -193,17 +193,22 @@ impl World {
     }
 }
 
-/// Writes with the store's own error, so that closures need no annotation.
-/// Takes jobs of a queue for 30 s, of each workspace at most so many.
-pub(crate) async fn claim_jobs(world: &World, store: &Store, queue: JobQueue, limit: u32) -> Vec<ClaimedJob> {
+/// Claims jobs of a queue for 30 s, at most `limit` of each workspace.
+pub(crate) async fn claim_jobs(
+    world: &TestStore,
+    store: &Store,
+    queue: JobQueue,
+    limit: u32,
+) -> Vec<ClaimedJob> {
     let now = world.now();
     let due = store.job_workspaces_due(queue, now).await.unwrap();
-    let share = |due: &DueWorkspace| JobShare { workspace: due.workspace, limit };
+    let share = |due: &DueWorkspace| WorkspaceLimit { workspace: due.workspace, limit };
     let shares = due.iter().map(share).collect();
     let (owner, lease_until) = (world.worker(), now.plus_seconds(30));
     store.claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until }).await.unwrap()
 }
 
+/// Writes with the store's own error, so that closures need no type annotation.
 pub(crate) async fn write<T: Send + 'static>(
     store: &Store,
     work: impl AsyncFnMut(&mut Tx) -> Result<T, Error> + Send + 'static,
@@ -211,14 +216,14 @@ pub(crate) async fn write<T: Send + 'static>(
     store.write(work).await
 }
 
-/// The workspace every database begins with.
+/// The workspace that every new database has.
 pub(crate) async fn workspace(store: &Store) -> WorkspaceId {
     store.workspace_by_name("Development").await.unwrap().unwrap().id
 }
 
-/// Looks again and again until there is something. Panics after far more time than it takes.
+/// Polls until there is a value. Panics after far more time than it takes.
 pub(crate) async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const WAIT_MAX: Duration = Duration::from_secs(60);
     let mut ticks = tokio::time::interval(Duration::from_millis(5));
     let found = async {
         loop {
@@ -228,7 +233,7 @@ pub(crate) async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
             }
         }
     };
-    tokio::time::timeout(PATIENCE, found).await.expect("what the test waits for happens")
+    tokio::time::timeout(WAIT_MAX, found).await.expect("what the test waits for happens")
 }
 
 /// Adds a media with its event.
@@ -262,7 +267,7 @@ impl Clock for TestClock {
     }
 }
 
-/// Bytes that never come again: SplitMix64 of a counter.
+/// Bytes that never repeat: SplitMix64 of a counter.
 pub(crate) struct TestRandom(AtomicU64);
 
 impl Random for TestRandom {
@@ -277,7 +282,7 @@ impl Random for TestRandom {
     }
 }
 
-/// Does what it was told at the next points, in order; then nothing. Counts the points.
+/// Injects the planned faults at the next points, in order; then none. Counts the points.
 #[derive(Default)]
 pub(crate) struct TestFaults {
     next: Mutex<Vec<(FaultPoint, FaultAction)>>,
@@ -285,12 +290,12 @@ pub(crate) struct TestFaults {
 }
 
 impl TestFaults {
-    /// Lets the next commit fail there.
+    /// Makes the next commit fail at this point.
     pub(crate) fn plan(&self, point: FaultPoint, action: FaultAction) {
         self.next.lock().unwrap().push((point, action));
     }
 
-    /// Commits that changed something so far.
+    /// The number of commits with changes so far.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::SeqCst)
     }

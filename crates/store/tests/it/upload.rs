@@ -1,34 +1,36 @@
-//! Uploads: who may write of them, and what is written together.
+//! Uploads: their leases, and their common writes.
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, AddedTrackKind, CorsOrigin, DefaultPolicy, Encryption, Failure,
-    FailureCode, MediaSettings, NewTrack, NewUpload, Restriction, SoundEdit, Upload, UploadState,
-    WorkspaceId,
+    AccessPolicy, AccessRestrictions, AddedTrackKind, AudioEdit, CorsOrigin, DefaultPolicy, Encryption,
+    Failure, FailureCode, MediaSettings, NewTrack, NewUpload, Restriction, Upload, UploadState, WorkspaceId,
 };
-use kinora_store::{Error, JobQueue, Page, Store, UploadCancelled, UploadGrown, UploadPart, WorkerId};
+use kinora_store::{Error, JobQueue, Page, Store, UploadCancelled, UploadMultipart, UploadPart, WorkerId};
 
-use crate::support::{DAY, SECOND, World, workspace, write};
+use crate::support::{DAY, SECOND, TestStore, workspace, write};
 
 suite!(
-    an_upload_is_read_back_as_it_was_saved,
-    whoever_takes_an_upload_over_is_the_only_one_who_writes,
-    a_settled_upload_has_no_lease_to_lose,
-    parts_are_kept_in_order_and_forgotten_when_asked,
-    progress_renews_and_never_goes_back,
-    a_cancelled_upload_takes_its_media_along,
-    an_upload_that_is_too_late_fails_its_media,
-    a_removed_media_cancels_its_upload_first,
-    only_uploads_without_a_file_are_listed,
-    what_has_ended_leaves_with_its_address,
+    upload_is_read_as_saved,
+    upload_lease_fences_older_writer,
+    settled_upload_cannot_be_leased,
+    multipart_parts_are_stored_in_order_and_deleted,
+    upload_offset_renews_timeout_and_never_decreases,
+    cancelled_upload_deletes_its_media,
+    timed_out_upload_fails_its_media,
+    deleting_media_cancels_its_upload,
+    list_has_uploads_without_file_only,
+    ended_upload_is_pruned_after_url_expiry,
     addresses_are_signed_and_bound,
 );
 
-fn upload(world: &World, workspace: WorkspaceId) -> Upload {
+fn upload(world: &TestStore, workspace: WorkspaceId) -> Upload {
     let new = NewUpload {
         workspace,
         settings: MediaSettings {
             title: Some("A title".into()),
-            sound: Some(SoundEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
+            audio_edit: Some(AudioEdit {
+                swap_url: Some("https://example.com/a.mp3".into()),
+                overlays: vec![],
+            }),
             ..MediaSettings::default()
         },
         tracks: vec![NewTrack {
@@ -54,7 +56,7 @@ fn upload(world: &World, workspace: WorkspaceId) -> Upload {
     Upload::create(new, world.now(), world.random.as_ref()).0
 }
 
-async fn registered(world: &World, store: &Store) -> Upload {
+async fn registered(world: &TestStore, store: &Store) -> Upload {
     let upload = upload(world, workspace(store).await);
     let (_, event) = Upload::create(
         NewUpload {
@@ -76,8 +78,8 @@ async fn registered(world: &World, store: &Store) -> Upload {
     upload
 }
 
-/// An upload whose first byte is kept, under its first lease.
-async fn begun(world: &World, store: &Store, owner: WorkerId) -> (Upload, kinora_store::UploadLease) {
+/// An upload whose first byte is stored, under its first lease.
+async fn begun(world: &TestStore, store: &Store, owner: WorkerId) -> (Upload, kinora_store::UploadLease) {
     let upload = registered(world, store).await;
     let (now, random) = (world.now(), world.random.clone());
     let id = upload.id;
@@ -95,14 +97,14 @@ async fn begun(world: &World, store: &Store, owner: WorkerId) -> (Upload, kinora
     (store.upload_by_id(id).await.unwrap().unwrap(), lease)
 }
 
-async fn an_upload_is_read_back_as_it_was_saved(world: World) {
+async fn upload_is_read_as_saved(world: TestStore) {
     let store = world.open().await;
     let upload = registered(&world, &store).await;
     assert_eq!(store.upload_by_id(upload.id).await.unwrap(), Some(upload.clone()));
     assert_eq!(store.upload(upload.workspace, upload.id).await.unwrap(), Some(upload.clone()));
     let elsewhere = WorkspaceId::new(world.now(), world.random.as_ref());
     assert_eq!(store.upload(elsewhere, upload.id).await.unwrap(), None);
-    assert!(store.is_held_by_upload(upload.source).await.unwrap());
+    assert!(store.is_source_of_upload(upload.source).await.unwrap());
 
     let failure = Failure::new(FailureCode::NotMedia, "a text");
     let (failed, now) = (upload.clone(), world.now());
@@ -110,39 +112,39 @@ async fn an_upload_is_read_back_as_it_was_saved(world: World) {
     let failed = store.upload_by_id(upload.id).await.unwrap().unwrap();
     let UploadState::Failed { failure, .. } = failed.state else { panic!("{failed:?}") };
     assert_eq!((failure.code, failure.message.as_str()), (FailureCode::NotMedia, "a text"));
-    assert!(!store.is_held_by_upload(upload.source).await.unwrap());
+    assert!(!store.is_source_of_upload(upload.source).await.unwrap());
 }
 
-async fn whoever_takes_an_upload_over_is_the_only_one_who_writes(world: World) {
+async fn upload_lease_fences_older_writer(world: TestStore) {
     let store = world.open().await;
     let (first, second) = (world.worker(), world.worker());
     let (upload, lease) = begun(&world, &store, first).await;
     let id = upload.id;
-    let take = async |owner, known| {
-        write(&store, async move |tx| tx.lease_upload(id, owner, known).await).await.unwrap().unwrap().1
+    let take = async |owner, number| {
+        write(&store, async move |tx| tx.lease_upload(id, owner, number).await).await.unwrap().unwrap().1
     };
     assert_eq!(take(first, Some(lease.number)).await, lease);
-    store.note_upload_kept(lease, 10, world.now()).await.unwrap();
+    store.save_upload_offset(lease, 10, world.now()).await.unwrap();
 
-    let taken = take(second, None).await;
-    assert_eq!(taken.number, lease.number + 1);
-    let lost = store.note_upload_kept(lease, 11, world.now()).await;
+    let second_lease = take(second, None).await;
+    assert_eq!(second_lease.number, lease.number + 1);
+    let lost = store.save_upload_offset(lease, 11, world.now()).await;
     assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
     let part = UploadPart { len: 5, id: "a".into() };
     let lost = write(&store, async move |tx| tx.add_upload_part(lease, 0, &part).await).await;
     assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
-    let lost = write(&store, async move |tx| tx.note_upload_begun(lease, "m").await).await;
+    let lost = write(&store, async move |tx| tx.save_upload_multipart(lease, "m").await).await;
     assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
     let lost = write(&store, async move |tx| tx.leased_upload(lease).await).await;
     assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
-    let held = write(&store, async move |tx| tx.leased_upload(taken).await).await.unwrap();
-    assert_eq!(held.kept(), 10);
+    let leased = write(&store, async move |tx| tx.leased_upload(second_lease).await).await.unwrap();
+    assert_eq!(leased.offset(), 10);
 
-    // The first one comes back: what it remembers is old, so it takes the upload over as anybody else would.
-    assert_eq!(take(first, Some(lease.number)).await.number, taken.number + 1);
+    // The first one comes back: its lease is old, so it takes over the upload like any other process.
+    assert_eq!(take(first, Some(lease.number)).await.number, second_lease.number + 1);
 }
 
-async fn a_settled_upload_has_no_lease_to_lose(world: World) {
+async fn settled_upload_cannot_be_leased(world: TestStore) {
     let store = world.open().await;
     let owner = world.worker();
     let (upload, lease) = begun(&world, &store, owner).await;
@@ -150,7 +152,7 @@ async fn a_settled_upload_has_no_lease_to_lose(world: World) {
     let cancelled = upload.clone();
     let ended = write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap();
     assert!(matches!(ended, UploadCancelled::Now(_)), "{ended:?}");
-    let lost = store.note_upload_kept(lease, 11, now).await;
+    let lost = store.save_upload_offset(lease, 11, now).await;
     assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
     let other = world.worker();
     let (seen, at) =
@@ -161,13 +163,13 @@ async fn a_settled_upload_has_no_lease_to_lose(world: World) {
     assert_eq!(wrong.to_string(), "cannot cancel an upload that is cancelled");
 }
 
-async fn parts_are_kept_in_order_and_forgotten_when_asked(world: World) {
+async fn multipart_parts_are_stored_in_order_and_deleted(world: TestStore) {
     let store = world.open().await;
     let (upload, lease) = begun(&world, &store, world.worker()).await;
-    assert_eq!(store.upload_grown(upload.id).await.unwrap(), UploadGrown::default());
+    assert_eq!(store.upload_multipart(upload.id).await.unwrap(), UploadMultipart::default());
     let part = |n: u64| UploadPart { len: 100 + n, id: format!("part {n}") };
     write(&store, async move |tx| {
-        tx.note_upload_begun(lease, "multipart 1").await?;
+        tx.save_upload_multipart(lease, "multipart 1").await?;
         for number in 0..11_u32 {
             tx.add_upload_part(lease, number, &part(u64::from(number))).await?;
         }
@@ -175,33 +177,33 @@ async fn parts_are_kept_in_order_and_forgotten_when_asked(world: World) {
     })
     .await
     .unwrap();
-    let grown = UploadGrown { multipart: Some("multipart 1".into()), parts: (0..11).map(part).collect() };
-    assert_eq!(store.upload_grown(upload.id).await.unwrap(), grown);
+    let grown = UploadMultipart { multipart: Some("multipart 1".into()), parts: (0..11).map(part).collect() };
+    assert_eq!(store.upload_multipart(upload.id).await.unwrap(), grown);
     assert_eq!(store.growing_bytes(upload.workspace).await.unwrap(), 1155);
     assert_eq!(store.workspace_of_source(upload.source).await.unwrap(), Some(upload.workspace));
     for _ in 0..2 {
         let id = upload.id;
-        write(&store, async move |tx| tx.forget_upload_grown(id).await).await.unwrap();
-        assert_eq!(store.upload_grown(upload.id).await.unwrap(), UploadGrown::default());
+        write(&store, async move |tx| tx.delete_upload_multipart(id).await).await.unwrap();
+        assert_eq!(store.upload_multipart(upload.id).await.unwrap(), UploadMultipart::default());
     }
     assert_eq!(store.growing_bytes(upload.workspace).await.unwrap(), 0);
 }
 
-async fn progress_renews_and_never_goes_back(world: World) {
+async fn upload_offset_renews_timeout_and_never_decreases(world: TestStore) {
     let store = world.open().await;
     let (upload, lease) = begun(&world, &store, world.worker()).await;
     world.clock.advance(10 * SECOND);
-    store.note_upload_kept(lease, 70, world.now()).await.unwrap();
+    store.save_upload_offset(lease, 70, world.now()).await.unwrap();
     let renewed = store.upload_by_id(upload.id).await.unwrap().unwrap();
-    assert_eq!((renewed.kept(), renewed.deadline()), (70, Some(world.now().plus_seconds(3600))));
-    assert!(matches!(store.note_upload_kept(lease, 69, world.now()).await, Err(Error::LeaseLost)));
+    assert_eq!((renewed.offset(), renewed.deadline()), (70, Some(world.now().plus_seconds(3600))));
+    assert!(matches!(store.save_upload_offset(lease, 69, world.now()).await, Err(Error::LeaseLost)));
     world.clock.advance(10 * SECOND);
-    store.note_upload_alive(lease, world.now()).await.unwrap();
+    store.touch_upload(lease, world.now()).await.unwrap();
     let alive = store.upload_by_id(upload.id).await.unwrap().unwrap();
-    assert_eq!((alive.kept(), alive.deadline()), (70, Some(world.now().plus_seconds(3600))));
+    assert_eq!((alive.offset(), alive.deadline()), (70, Some(world.now().plus_seconds(3600))));
 }
 
-async fn a_cancelled_upload_takes_its_media_along(world: World) {
+async fn cancelled_upload_deletes_its_media(world: TestStore) {
     let store = world.open().await;
     let (upload, _) = begun(&world, &store, world.worker()).await;
     assert!(store.media_by_id(upload.id).await.unwrap().is_some());
@@ -209,10 +211,10 @@ async fn a_cancelled_upload_takes_its_media_along(world: World) {
     let ended = write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap();
     assert!(matches!(ended, UploadCancelled::Now(_)), "{ended:?}");
     assert_eq!(store.media_by_id(upload.id).await.unwrap(), None);
-    assert!(store.next_job_due(JobQueue::Upkeep).await.unwrap().is_some());
+    assert!(store.next_job_due(JobQueue::Maintenance).await.unwrap().is_some());
 }
 
-async fn an_upload_that_is_too_late_fails_its_media(world: World) {
+async fn timed_out_upload_fails_its_media(world: TestStore) {
     let store = world.open().await;
     let (upload, _) = begun(&world, &store, world.worker()).await;
     let (late, now) = (upload.clone(), world.now());
@@ -223,7 +225,7 @@ async fn an_upload_that_is_too_late_fails_its_media(world: World) {
     assert_eq!(store.upload_by_id(upload.id).await.unwrap().unwrap().state.name(), "timedout");
 }
 
-async fn a_removed_media_cancels_its_upload_first(world: World) {
+async fn deleting_media_cancels_its_upload(world: TestStore) {
     let store = world.open().await;
     let webhook = world.webhook(&store, workspace(&store).await).await;
     let (upload, _) = begun(&world, &store, world.worker()).await;
@@ -231,12 +233,12 @@ async fn a_removed_media_cancels_its_upload_first(world: World) {
     let now = world.now();
     write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
     assert_eq!(store.upload_by_id(upload.id).await.unwrap().unwrap().state.name(), "cancelled");
-    let told: Vec<_> =
+    let names: Vec<_> =
         world.claim(&store, &webhook).await.iter().map(|delivery| delivery.event.event.kind.name()).collect();
-    assert_eq!(told[0], "video.media.upload");
+    assert_eq!(names[0], "video.media.upload");
 }
 
-async fn only_uploads_without_a_file_are_listed(world: World) {
+async fn list_has_uploads_without_file_only(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let mut ids = Vec::new();
@@ -262,10 +264,10 @@ async fn only_uploads_without_a_file_are_listed(world: World) {
     assert_eq!(list(1, false).await, [ids[0], ids[1]]);
     assert_eq!(list(2, false).await, [ids[2]]);
     assert_eq!(list(3, false).await, []);
-    assert!(store.is_held_by_upload(done.source).await.unwrap(), "until a media takes it over");
+    assert!(store.is_source_of_upload(done.source).await.unwrap(), "until a media takes it over");
 }
 
-async fn what_has_ended_leaves_with_its_address(world: World) {
+async fn ended_upload_is_pruned_after_url_expiry(world: TestStore) {
     let store = world.open().await;
     let waiting = registered(&world, &store).await;
     let (upload, _) = begun(&world, &store, world.worker()).await;
@@ -284,11 +286,11 @@ async fn what_has_ended_leaves_with_its_address(world: World) {
     assert!(store.upload_by_id(waiting.id).await.unwrap().is_some());
 }
 
-async fn addresses_are_signed_and_bound(world: World) {
+async fn addresses_are_signed_and_bound(world: TestStore) {
     let store = world.open().await;
     let upload = registered(&world, &store).await;
     let address = store.sign_upload(&upload);
-    let (ticket, signature) = kinora_domain::UploadTicket::split(&address).unwrap();
+    let (ticket, signature) = kinora_domain::UploadClaims::split(&address).unwrap();
     assert!(store.has_signed_upload(ticket, &signature));
     let mut forged = ticket.to_vec();
     *forged.last_mut().unwrap() ^= 1;

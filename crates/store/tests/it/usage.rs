@@ -1,51 +1,57 @@
-//! What workspaces use: counted in memory by each process, added up in rows.
+//! Usage of workspaces: counted in memory by each process, added up in rows.
 
 use kinora_domain::{Day, MediaState, WorkspaceId};
 use kinora_store::{
-    Error, FaultAction, FaultPoint, Pruned, Store, Stored, Usage, UsageOfDay, Used, WrittenUsage,
+    DailyUsage, Error, FaultAction, FaultPoint, PrunedCounts, Store, StoredBytes, Usage, UsageCounts,
+    WrittenUsage,
 };
 
-use crate::support::{DAY, World, insert, workspace, write};
+use crate::support::{DAY, TestStore, insert, workspace, write};
 
 suite!(
-    what_processes_counted_adds_up_by_workspace_and_day,
-    a_commit_that_failed_keeps_its_counts_for_the_next,
-    a_commit_whose_answer_was_lost_adds_nothing_twice,
-    what_came_together_while_the_database_was_away_is_written_in_small_commits,
-    a_process_that_died_takes_what_it_had_not_written_with_it,
-    what_is_stored_is_as_it_was_measured_last,
-    a_source_belongs_to_the_workspace_of_whatever_names_it,
-    which_batch_a_process_wrote_last_is_forgotten_after_a_month,
+    usage_of_processes_adds_up_by_workspace_and_day,
+    failed_commit_keeps_usage_for_retry,
+    lost_commit_response_does_not_double_usage,
+    usage_after_outage_is_written_in_batches,
+    killed_process_loses_unwritten_usage,
+    stored_bytes_are_the_last_measurement,
+    source_belongs_to_workspace_of_its_media_upload_or_track,
+    usage_writers_are_pruned_after_a_month,
 );
 
-const SOME: Used = Used { encoded_us: 4_000_000, delivered_us: 60_000_000, delivered_bytes: 1000 };
+const SOME: UsageCounts =
+    UsageCounts { encoded_us: 4_000_000, delivered_us: 60_000_000, delivered_bytes: 1000 };
 
-fn times(n: u64) -> Used {
-    let Used { encoded_us, delivered_us, delivered_bytes } = SOME;
-    Used { encoded_us: n * encoded_us, delivered_us: n * delivered_us, delivered_bytes: n * delivered_bytes }
+fn times(n: u64) -> UsageCounts {
+    let UsageCounts { encoded_us, delivered_us, delivered_bytes } = SOME;
+    UsageCounts {
+        encoded_us: n * encoded_us,
+        delivered_us: n * delivered_us,
+        delivered_bytes: n * delivered_bytes,
+    }
 }
 
-fn today(world: &World) -> Day {
+fn today(world: &TestStore) -> Day {
     Day::of(world.now())
 }
 
-async fn days(world: &World, store: &Store, workspace: WorkspaceId) -> Vec<UsageOfDay> {
+async fn days(world: &TestStore, store: &Store, workspace: WorkspaceId) -> Vec<DailyUsage> {
     let year = Day::from_text("2025-01-01").unwrap();
     let usage = store.usage(workspace, year, today(world)).await.unwrap();
     assert_eq!(usage.stored_before, None);
     usage.days
 }
 
-/// What a workspace used so far, where it did so today.
-async fn used(world: &World, store: &Store, workspace: WorkspaceId) -> Used {
+/// The usage of a workspace so far, all of it today.
+async fn used(world: &TestStore, store: &Store, workspace: WorkspaceId) -> UsageCounts {
     match days(world, store, workspace).await.as_slice() {
-        [] => Used::default(),
-        [UsageOfDay { day, used, stored_bytes: None }] if *day == today(world) => *used,
+        [] => UsageCounts::default(),
+        [DailyUsage { day, used, stored_bytes: None }] if *day == today(world) => *used,
         other => panic!("{other:?}"),
     }
 }
 
-async fn what_processes_counted_adds_up_by_workspace_and_day(world: World) {
+async fn usage_of_processes_adds_up_by_workspace_and_day(world: TestStore) {
     let (store, beside) = (world.open().await, world.open().await);
     let workspace = workspace(&store).await;
     let other = store.workspace_by_name("Production").await.unwrap().unwrap().id;
@@ -56,7 +62,7 @@ async fn what_processes_counted_adds_up_by_workspace_and_day(world: World) {
         store.count_usage(workspace, world.now(), SOME);
         beside.count_usage(workspace, world.now(), SOME);
     }
-    store.count_usage(other, world.now(), Used { delivered_bytes: 7, ..Used::default() });
+    store.count_usage(other, world.now(), UsageCounts { delivered_bytes: 7, ..UsageCounts::default() });
     world.clock.advance(DAY);
     beside.count_usage(workspace, world.now(), SOME);
     assert_eq!(world.faults.commits(), before, "counting writes nothing");
@@ -64,24 +70,24 @@ async fn what_processes_counted_adds_up_by_workspace_and_day(world: World) {
 
     let written = async |store: &Store| store.write_usage(world.now()).await.unwrap();
     let mut sum = times(10);
-    sum.add(Used { delivered_bytes: 7, ..Used::default() });
+    sum.add(UsageCounts { delivered_bytes: 7, ..UsageCounts::default() });
     assert_eq!(written(&store).await, Some(WrittenUsage { used: sum, was_late: false }));
     assert_eq!(written(&beside).await, Some(WrittenUsage { used: times(11), was_late: false }));
     assert_eq!((written(&store).await, written(&beside).await), (None, None));
     assert_eq!(world.faults.commits(), before + 2);
     assert_eq!(store.generation(), generation, "no answer that is kept depends on it");
 
-    let of = |day, used| UsageOfDay { day, used, stored_bytes: None };
+    let of = |day, used| DailyUsage { day, used, stored_bytes: None };
     let expected = [of(first, times(20)), of(today(&world), SOME)];
     assert_eq!(days(&world, &store, workspace).await, expected);
     assert_eq!(days(&world, &beside, workspace).await, expected);
-    let bytes = Used { delivered_bytes: 7, ..Used::default() };
+    let bytes = UsageCounts { delivered_bytes: 7, ..UsageCounts::default() };
     assert_eq!(days(&world, &store, other).await, [of(first, bytes)]);
     let only = store.usage(workspace, today(&world), today(&world)).await.unwrap();
     assert_eq!(only, Usage { days: expected[1..].to_vec(), stored_before: None, stored: None });
 }
 
-async fn a_commit_that_failed_keeps_its_counts_for_the_next(world: World) {
+async fn failed_commit_keeps_usage_for_retry(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     store.count_usage(workspace, world.now(), SOME);
@@ -90,7 +96,7 @@ async fn a_commit_that_failed_keeps_its_counts_for_the_next(world: World) {
         assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
         store.count_usage(workspace, world.now(), SOME);
     }
-    assert_eq!(used(&world, &store, workspace).await, Used::default());
+    assert_eq!(used(&world, &store, workspace).await, UsageCounts::default());
     let written = store.write_usage(world.now()).await.unwrap();
     assert_eq!(written, Some(WrittenUsage { used: SOME, was_late: true }));
     let written = store.write_usage(world.now()).await.unwrap();
@@ -98,7 +104,7 @@ async fn a_commit_that_failed_keeps_its_counts_for_the_next(world: World) {
     assert_eq!(used(&world, &store, workspace).await, times(3));
 }
 
-async fn a_commit_whose_answer_was_lost_adds_nothing_twice(world: World) {
+async fn lost_commit_response_does_not_double_usage(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     for round in 1..=3 {
@@ -112,7 +118,7 @@ async fn a_commit_whose_answer_was_lost_adds_nothing_twice(world: World) {
     }
 }
 
-async fn what_came_together_while_the_database_was_away_is_written_in_small_commits(world: World) {
+async fn usage_after_outage_is_written_in_batches(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let last = today(&world);
@@ -121,13 +127,13 @@ async fn what_came_together_while_the_database_was_away_is_written_in_small_comm
     let sum = async || {
         let first = Day::of(world.now().plus_micros(-1099 * DAY));
         let days = store.usage(workspace, first, last).await.unwrap().days;
-        let mut sum = Used::default();
+        let mut sum = UsageCounts::default();
         days.iter().for_each(|day| sum.add(day.used));
         (days.len(), sum)
     };
     count();
     let before = world.faults.commits();
-    // The second of three fails; then it takes place, and its answer is lost.
+    // The second of three fails; then it succeeds, and its response is lost.
     world.faults.plan(FaultPoint::BeforeCommit, FaultAction::Continue);
     world.faults.plan(FaultPoint::BeforeCommit, FaultAction::Fail);
     assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
@@ -135,7 +141,7 @@ async fn what_came_together_while_the_database_was_away_is_written_in_small_comm
     world.faults.plan(FaultPoint::AfterCommit, FaultAction::Fail);
     assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
     assert_eq!(sum().await, (1000, times(1000)));
-    // What is counted meanwhile waits.
+    // Later counts wait.
     count();
     let written = store.write_usage(world.now()).await.unwrap();
     assert_eq!(written, Some(WrittenUsage { used: times(1100), was_late: true }), "told once, all of it");
@@ -147,8 +153,8 @@ async fn what_came_together_while_the_database_was_away_is_written_in_small_comm
     assert_eq!(store.write_usage(world.now()).await.unwrap(), None);
 }
 
-async fn a_process_that_died_takes_what_it_had_not_written_with_it(world: World) {
-    for (point, kept) in [(FaultPoint::BeforeCommit, 1), (FaultPoint::AfterCommit, 3)] {
+async fn killed_process_loses_unwritten_usage(world: TestStore) {
+    for (point, count) in [(FaultPoint::BeforeCommit, 1), (FaultPoint::AfterCommit, 3)] {
         let store = world.open().await;
         let workspace = workspace(&store).await;
         store.count_usage(workspace, world.now(), SOME);
@@ -160,11 +166,11 @@ async fn a_process_that_died_takes_what_it_had_not_written_with_it(world: World)
         assert!(matches!(store.write_usage(world.now()).await, Err(Error::Stopped)));
         drop(store);
         let store = world.open().await;
-        assert_eq!(used(&world, &store, workspace).await, times(kept), "{point:?}");
+        assert_eq!(used(&world, &store, workspace).await, times(count), "{point:?}");
     }
 }
 
-async fn what_is_stored_is_as_it_was_measured_last(world: World) {
+async fn stored_bytes_are_the_last_measurement(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let other = store.workspace_by_name("Production").await.unwrap().unwrap().id;
@@ -174,8 +180,8 @@ async fn what_is_stored_is_as_it_was_measured_last(world: World) {
     store.set_stored(&[(workspace, 900)], at.plus_seconds(30)).await.unwrap();
     store.count_usage(workspace, at, SOME);
     store.write_usage(at).await.unwrap();
-    let of_first = UsageOfDay { day: first, used: SOME, stored_bytes: Some(300) };
-    let measured = Stored { bytes: 300, at: at.plus_seconds(60) };
+    let of_first = DailyUsage { day: first, used: SOME, stored_bytes: Some(300) };
+    let measured = StoredBytes { bytes: 300, at: at.plus_seconds(60) };
     let usage = store.usage(workspace, first, first).await.unwrap();
     assert_eq!(usage, Usage { days: vec![of_first], stored_before: None, stored: Some(measured) });
 
@@ -183,18 +189,18 @@ async fn what_is_stored_is_as_it_was_measured_last(world: World) {
     let usage = store.usage(workspace, today(&world), today(&world)).await.unwrap();
     assert_eq!(usage, Usage { days: vec![], stored_before: Some(measured), stored: Some(measured) });
     let of_other = store.usage(other, first, first).await.unwrap();
-    assert_eq!(of_other.stored, Some(Stored { bytes: 0, at }));
+    assert_eq!(of_other.stored, Some(StoredBytes { bytes: 0, at }));
 
-    // More workspaces than one transaction takes.
+    // More workspaces than one transaction writes.
     let many = vec![(workspace, 1); 1001];
     store.set_stored(&many, world.now()).await.unwrap();
     let usage = store.usage(workspace, first, today(&world)).await.unwrap();
-    let of_last = UsageOfDay { day: today(&world), used: Used::default(), stored_bytes: Some(1) };
+    let of_last = DailyUsage { day: today(&world), used: UsageCounts::default(), stored_bytes: Some(1) };
     assert_eq!(usage.days, [of_first, of_last]);
-    assert_eq!(usage.stored, Some(Stored { bytes: 1, at: world.now() }));
+    assert_eq!(usage.stored, Some(StoredBytes { bytes: 1, at: world.now() }));
 }
 
-async fn a_source_belongs_to_the_workspace_of_whatever_names_it(world: World) {
+async fn source_belongs_to_workspace_of_its_media_upload_or_track(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     assert_eq!(store.workspace_of_source(world.source()).await.unwrap(), None);
@@ -213,14 +219,14 @@ async fn a_source_belongs_to_the_workspace_of_whatever_names_it(world: World) {
     assert_eq!(store.workspace_of_source(source).await.unwrap(), None);
 }
 
-async fn which_batch_a_process_wrote_last_is_forgotten_after_a_month(world: World) {
+async fn usage_writers_are_pruned_after_a_month(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     store.count_usage(workspace, world.now(), SOME);
     store.write_usage(world.now()).await.unwrap();
     let prune = async |days| store.prune(world.now().plus_micros(days * DAY)).await.unwrap();
-    assert_eq!(prune(29).await, Pruned::default());
-    assert_eq!(prune(30).await, Pruned { usage_writers: 1, ..Pruned::default() });
+    assert_eq!(prune(29).await, PrunedCounts::default());
+    assert_eq!(prune(30).await, PrunedCounts { usage_writers: 1, ..PrunedCounts::default() });
     assert_eq!(used(&world, &store, workspace).await, SOME, "what was used stays");
     store.count_usage(workspace, world.now(), SOME);
     store.write_usage(world.now()).await.unwrap();

@@ -1,13 +1,13 @@
-//! Webhooks come back as they were saved.
+//! Webhooks are read as they were saved.
 
 use kinora_domain::{DisabledReason, Webhook, WebhookState};
 use kinora_store::Error;
 
-use crate::support::{World, workspace, write};
+use crate::support::{TestStore, workspace, write};
 
-suite!(a_webhook_comes_back_with_its_secrets_and_its_state, a_webhook_that_moved_is_not_saved_over);
+suite!(webhook_is_read_with_secrets_and_state, concurrent_webhook_save_is_conflict);
 
-async fn a_webhook_comes_back_with_its_secrets_and_its_state(world: World) {
+async fn webhook_is_read_with_secrets_and_state(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let mut webhook = world.webhook(&store, workspace).await;
@@ -21,16 +21,16 @@ async fn a_webhook_comes_back_with_its_secrets_and_its_state(world: World) {
         let saved = webhook.clone();
         write(&store, async move |tx| tx.save_webhook(&saved).await).await.unwrap();
         webhook.version += 1;
-        assert_eq!(told(&store.webhook(webhook.id).await.unwrap().unwrap()), told(&webhook));
+        assert_eq!(summary(&store.webhook(webhook.id).await.unwrap().unwrap()), summary(&webhook));
     }
     let listed = store.webhooks(Some(workspace)).await.unwrap();
-    assert_eq!(listed.iter().map(told).collect::<Vec<_>>(), [told(&webhook)]);
+    assert_eq!(listed.iter().map(summary).collect::<Vec<_>>(), [summary(&webhook)]);
     assert_eq!(store.webhooks(None).await.unwrap().len(), 1);
     let production = store.workspace_by_name("Production").await.unwrap().unwrap().id;
     assert_eq!(store.webhooks(Some(production)).await.unwrap().len(), 0);
 }
 
-async fn a_webhook_that_moved_is_not_saved_over(world: World) {
+async fn concurrent_webhook_save_is_conflict(world: TestStore) {
     let store = world.open().await;
     let webhook = world.webhook(&store, workspace(&store).await).await;
     let newer = webhook.clone().rotate(0, world.now(), world.random.as_ref());
@@ -42,8 +42,8 @@ async fn a_webhook_that_moved_is_not_saved_over(world: World) {
     assert_eq!(store.webhook(webhook.id).await.unwrap().unwrap().secret, newer.secret);
 }
 
-/// All of a webhook that is kept, secrets revealed.
-fn told(webhook: &Webhook) -> String {
+/// All stored fields of a webhook, with its secrets revealed.
+fn summary(webhook: &Webhook) -> String {
     let previous = webhook.previous.as_ref().map(|(secret, until)| (secret.reveal(), *until));
     format!("{webhook:?} {} {previous:?}", webhook.secret.reveal())
 }

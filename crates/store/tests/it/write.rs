@@ -1,4 +1,4 @@
-//! What a write promises.
+//! The guarantees of a write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,35 +7,35 @@ use kinora_domain::Media;
 use kinora_store::{Error, JobKind, JobQueue, NewJob, Priority, Store, Tx};
 use tokio::sync::Notify;
 
-use crate::support::{SECOND, World, insert, until, workspace, write};
+use crate::support::{SECOND, TestStore, insert, until, workspace, write};
 
 suite!(
-    a_media_that_moved_runs_the_closure_again,
-    a_closure_whose_media_always_moved_is_busy_after_five_runs,
-    a_refusal_takes_back_its_own_work_and_not_that_of_its_neighbours,
-    a_panic_takes_back_its_own_work_and_the_writer_lives_on,
-    an_error_that_the_closure_swallows_still_undoes_it,
-    a_caller_that_goes_away_does_not_stop_its_transaction,
-    only_changes_of_rows_that_answers_show_change_the_generation,
-    a_closed_store_refuses_everything,
+    version_conflict_reruns_closure,
+    five_version_conflicts_return_busy,
+    failed_closure_rolls_back_only_its_savepoint,
+    panicking_closure_rolls_back_and_writer_continues,
+    swallowed_database_error_still_rolls_back,
+    cancelled_caller_does_not_cancel_transaction,
+    generation_changes_only_with_visible_rows,
+    closed_store_rejects_every_call,
 );
 
-sqlite_only!(writers_that_wait_together_share_a_commit);
+sqlite_only!(waiting_writers_share_a_commit);
 
 /// An error of a caller.
 #[derive(Debug)]
-enum Mine {
+enum CallerError {
     Refused(u32),
     Store(Error),
 }
 
-impl From<Error> for Mine {
+impl From<Error> for CallerError {
     fn from(error: Error) -> Self {
         Self::Store(error)
     }
 }
 
-async fn a_media_that_moved_runs_the_closure_again(world: World) {
+async fn version_conflict_reruns_closure(world: TestStore) {
     let store = world.open().await;
     let media = inserted(&world, &store).await;
     let stale = media.clone();
@@ -43,14 +43,14 @@ async fn a_media_that_moved_runs_the_closure_again(world: World) {
     let saved = current.clone();
     write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
 
-    let mut known = Some(stale);
+    let mut cached = Some(stale);
     let runs = Arc::new(AtomicU32::new(0));
     let counted = runs.clone();
     let source = world.source();
     let now = world.now();
     write(&store, async move |tx| {
         counted.fetch_add(1, Ordering::SeqCst);
-        let media = match known.take() {
+        let media = match cached.take() {
             Some(media) => media,
             None => tx.media_by_id(current.id).await?.unwrap(),
         };
@@ -62,7 +62,7 @@ async fn a_media_that_moved_runs_the_closure_again(world: World) {
     assert_eq!((found.version, found.source(), runs.load(Ordering::SeqCst)), (2, Some(source), 2));
 }
 
-async fn a_closure_whose_media_always_moved_is_busy_after_five_runs(world: World) {
+async fn five_version_conflicts_return_busy(world: TestStore) {
     let store = world.open().await;
     let media = inserted(&world, &store).await;
     let stale = Media { version: 7, ..media.clone() };
@@ -73,31 +73,36 @@ async fn a_closure_whose_media_always_moved_is_busy_after_five_runs(world: World
         counted.fetch_add(1, Ordering::SeqCst);
         tx.enqueue(NewJob { kind: JobKind::Sweep, workspace: None, run_at: now, priority: Priority::Low })
             .await?;
-        tx.save_media(&stale).await.map_err(Mine::Store)
+        tx.save_media(&stale).await.map_err(CallerError::Store)
     });
-    assert!(matches!(result.await, Err(Mine::Store(Error::Busy))));
+    assert!(matches!(result.await, Err(CallerError::Store(Error::Busy))));
     assert_eq!(runs.load(Ordering::SeqCst), 5);
     assert_eq!(store.media_by_id(media.id).await.unwrap(), Some(media));
-    assert_eq!(store.next_job_due(JobQueue::Upkeep).await.unwrap(), None);
+    assert_eq!(store.next_job_due(JobQueue::Maintenance).await.unwrap(), None);
 }
 
-async fn a_refusal_takes_back_its_own_work_and_not_that_of_its_neighbours(world: World) {
+async fn failed_closure_rolls_back_only_its_savepoint(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let (first, second, third) =
         (world.media(workspace).0, world.media(workspace).0, world.media(workspace).0);
     let ids = [first.id, second.id, third.id];
-    let keep =
-        |media: Media| store.write(async move |tx: &mut Tx| Ok::<_, Mine>(tx.insert_media(&media).await?));
+    let commit_media = |media: Media| {
+        store.write(async move |tx: &mut Tx| Ok::<_, CallerError>(tx.insert_media(&media).await?))
+    };
     let refuse = store.write(async move |tx: &mut Tx| {
         tx.insert_media(&second).await?;
-        Err::<(), _>(Mine::Refused(42))
+        Err::<(), _>(CallerError::Refused(42))
     });
-    let held = hold(&store).await;
-    let (_, kept, refused, kept_too) =
-        tokio::join!(async { held.notify_one() }, keep(first.clone()), refuse, keep(third.clone()));
-    assert!(kept.is_ok() && kept_too.is_ok());
-    assert!(matches!(refused, Err(Mine::Refused(42))));
+    let release = hold(&store).await;
+    let (_, first_result, refused, third_result) = tokio::join!(
+        async { release.notify_one() },
+        commit_media(first.clone()),
+        refuse,
+        commit_media(third.clone())
+    );
+    assert!(first_result.is_ok() && third_result.is_ok());
+    assert!(matches!(refused, Err(CallerError::Refused(42))));
     let mut found = Vec::new();
     for id in ids {
         found.push(store.media_by_id(id).await.unwrap());
@@ -105,28 +110,28 @@ async fn a_refusal_takes_back_its_own_work_and_not_that_of_its_neighbours(world:
     assert_eq!(found, [Some(first), None, Some(third)]);
 }
 
-async fn a_panic_takes_back_its_own_work_and_the_writer_lives_on(world: World) {
+async fn panicking_closure_rolls_back_and_writer_continues(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
-    let (lost, kept) = (world.media(workspace).0, world.media(workspace).0);
-    let ids = [lost.id, kept.id];
-    let inserted = kept.clone();
-    let held = hold(&store).await;
+    let (lost, stored) = (world.media(workspace).0, world.media(workspace).0);
+    let ids = [lost.id, stored.id];
+    let inserted = stored.clone();
+    let release = hold(&store).await;
     let panics = write(&store, async move |tx| {
         tx.insert_media(&lost).await?;
         let nothing: Option<()> = None;
         nothing.ok_or(Error::Conflict).expect("this panic is part of the test");
         Ok(())
     });
-    let keeps = write(&store, async move |tx| tx.insert_media(&inserted).await);
-    let (_, panicked, result) = tokio::join!(async { held.notify_one() }, panics, keeps);
+    let insertion = write(&store, async move |tx| tx.insert_media(&inserted).await);
+    let (_, panicked, result) = tokio::join!(async { release.notify_one() }, panics, insertion);
     assert!(matches!(panicked, Err(Error::Internal { .. })));
     assert!(result.is_ok());
     assert_eq!(store.media_by_id(ids[0]).await.unwrap(), None);
-    assert_eq!(store.media_by_id(ids[1]).await.unwrap(), Some(kept));
+    assert_eq!(store.media_by_id(ids[1]).await.unwrap(), Some(stored));
 }
 
-async fn an_error_that_the_closure_swallows_still_undoes_it(world: World) {
+async fn swallowed_database_error_still_rolls_back(world: TestStore) {
     let store = world.open().await;
     let media = inserted(&world, &store).await;
     let (twice, other) = (media.clone(), world.media(media.workspace).0);
@@ -141,12 +146,12 @@ async fn an_error_that_the_closure_swallows_still_undoes_it(world: World) {
     assert_eq!(store.media_by_id(id).await.unwrap(), None);
 }
 
-async fn writers_that_wait_together_share_a_commit(world: World) {
+async fn waiting_writers_share_a_commit(world: TestStore) {
     const WRITERS: usize = 100;
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let before = world.faults.commits();
-    let held = hold(&store).await;
+    let release = hold(&store).await;
     let mut writers: Vec<_> = (0..WRITERS)
         .map(|_| {
             let (media, event) = world.media(workspace);
@@ -154,11 +159,11 @@ async fn writers_that_wait_together_share_a_commit(world: World) {
             Box::pin(async move { insert(store, &media, &event).await })
         })
         .collect();
-    // Each has sent its closure when it was polled once.
+    // Each has sent its closure once it was polled.
     for writer in &mut writers {
         assert!(futures_util::poll!(writer).is_pending());
     }
-    held.notify_one();
+    release.notify_one();
     for writer in writers {
         writer.await;
     }
@@ -168,20 +173,20 @@ async fn writers_that_wait_together_share_a_commit(world: World) {
     assert_eq!(store.media_page(workspace, page).await.unwrap().total, 100);
 }
 
-async fn a_caller_that_goes_away_does_not_stop_its_transaction(world: World) {
+async fn cancelled_caller_does_not_cancel_transaction(world: TestStore) {
     let store = world.open().await;
     let media = world.media(workspace(&store).await).0;
     let inserted = media.clone();
-    let held = hold(&store).await;
+    let release = hold(&store).await;
     let mut call = Box::pin(write(&store, async move |tx| tx.insert_media(&inserted).await));
     assert!(futures_util::poll!(&mut call).is_pending());
     drop(call);
-    held.notify_one();
+    release.notify_one();
     let found = until(async || store.media_by_id(media.id).await.unwrap()).await;
     assert_eq!(found, media);
 }
 
-async fn only_changes_of_rows_that_answers_show_change_the_generation(world: World) {
+async fn generation_changes_only_with_visible_rows(world: TestStore) {
     let store = world.open().await;
     let before = store.generation();
     inserted(&world, &store).await;
@@ -199,13 +204,13 @@ async fn only_changes_of_rows_that_answers_show_change_the_generation(world: Wor
     let media = world.media(workspace(&store).await).0;
     let refused = store.write(async move |tx: &mut Tx| {
         tx.insert_media(&media).await?;
-        Err::<(), _>(Mine::Refused(1))
+        Err::<(), _>(CallerError::Refused(1))
     });
     assert!(refused.await.is_err());
     assert_eq!(store.generation(), after);
 }
 
-async fn a_closed_store_refuses_everything(world: World) {
+async fn closed_store_rejects_every_call(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let copy = store.clone();
@@ -221,14 +226,14 @@ async fn a_closed_store_refuses_everything(world: World) {
     assert_eq!(world.open().await.media_by_id(media.id).await.unwrap().as_ref(), Some(&media));
 }
 
-async fn inserted(world: &World, store: &Store) -> Media {
+async fn inserted(world: &TestStore, store: &Store) -> Media {
     world.clock.advance(SECOND);
     let (media, event) = world.media(workspace(store).await);
     insert(store, &media, &event).await;
     media
 }
 
-/// Keeps the writer until notified, so that the next writes wait together. Breaks the rule for closures on
+/// Blocks the writer until notified, so that the next writes wait together. Breaks the rule for closures on
 /// purpose.
 async fn hold(store: &Store) -> Arc<Notify> {
     let (release, began) = (Arc::new(Notify::new()), Arc::new(Notify::new()));

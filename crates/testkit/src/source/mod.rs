@@ -1,4 +1,4 @@
-//! A web server that sources are fetched from, and that misbehaves as told.
+//! A web server for sources, which can misbehave by a script.
 
 mod script;
 
@@ -16,17 +16,17 @@ use tokio::time::Instant;
 
 pub use self::script::Source;
 use self::script::{Framing, Kind};
-use crate::http::{Handler, Request, Server, Then, reason};
-use crate::watched::Watched;
+use crate::http::{ConnectionAction, Handler, Request, Server, reason};
+use crate::waitable::Waitable;
 
-/// How much goes to the socket in one write.
+/// Largest write to a socket, in bytes.
 const PIECE: u64 = 64 << 10;
 
 /// Serves scripted sources on a free port of 127.0.0.1. Paths without a script are 404.
 #[derive(Debug)]
 pub struct SourceServer {
     server: Server,
-    paths: Arc<Watched<HashMap<String, Path>>>,
+    paths: Arc<Waitable<HashMap<String, Path>>>,
 }
 
 #[derive(Debug, Default)]
@@ -35,22 +35,22 @@ struct Path {
     requests: Vec<Request>,
     refused: usize,
     cuts: usize,
-    /// How far the gate has been opened beyond the script's.
+    /// The position up to which [`SourceServer::allow`] has opened the gate.
     allowed: u64,
-    /// How far an answer has come that waits at the gate.
+    /// The position at which a response waits at the gate.
     waiting_at: Option<u64>,
     bytes_sent: u64,
 }
 
 impl SourceServer {
-    /// Starts it. It and its connections end when it is dropped.
+    /// Starts the server. It stops with all its connections when dropped.
     pub async fn start() -> Self {
-        let paths = Arc::new(Watched::default());
+        let paths = Arc::new(Waitable::default());
         let server = Server::start(Arc::new(Serving(Arc::clone(&paths)))).await;
         Self { server, paths }
     }
 
-    /// Serves `source` at `path` from now on, and answers its address. Requests seen before stay on record.
+    /// Serves `source` at `path` from now on, and returns its address. Earlier requests stay recorded.
     pub fn serve(&self, path: &str, source: Source) -> String {
         self.paths.change(|paths| {
             let path = paths.entry(path.to_owned()).or_default();
@@ -68,27 +68,27 @@ impl SourceServer {
         self.server.url(path)
     }
 
-    /// Where it listens.
+    /// The socket address of the server.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
     /// The requests for a path so far, in order of arrival.
     pub fn requests(&self, path: &str) -> Vec<Request> {
-        self.paths.see(|paths| paths.get(path).map(|path| path.requests.clone()).unwrap_or_default())
+        self.paths.read(|paths| paths.get(path).map(|path| path.requests.clone()).unwrap_or_default())
     }
 
-    /// The `Range` headers of the requests for a path so far; `None` for a request of everything.
+    /// The `Range` headers of the requests for a path so far; `None` for a request without one.
     pub fn ranges(&self, path: &str) -> Vec<Option<String>> {
         self.requests(path).iter().map(|request| request.header("range").map(str::to_owned)).collect()
     }
 
-    /// Bytes of bodies that went to the sockets of a path so far.
+    /// Number of body bytes written to the sockets of a path so far.
     pub fn bytes_sent(&self, path: &str) -> u64 {
-        self.paths.see(|paths| paths.get(path).map_or(0, |path| path.bytes_sent))
+        self.paths.read(|paths| paths.get(path).map_or(0, |path| path.bytes_sent))
     }
 
-    /// Opens the gate of a path up to this position in its bytes. A gate never closes again.
+    /// Opens the gate of a path up to this byte position. A gate never closes again.
     pub fn allow(&self, path: &str, position: u64) {
         self.paths.change(|paths| {
             let path = paths.entry(path.to_owned()).or_default();
@@ -96,30 +96,30 @@ impl SourceServer {
         });
     }
 
-    /// Opens the gate of a path for good, and answers the instant at which it did.
+    /// Opens the gate of a path permanently, and returns the time of that.
     pub fn release(&self, path: &str) -> Instant {
         let now = Instant::now();
         self.allow(path, u64::MAX);
         now
     }
 
-    /// Waits until an answer of this path stands at its gate: all bytes before it are sent. Answers the
-    /// position.
+    /// Waits until a response of this path stops at its gate, after all bytes before it are sent. Returns
+    /// the position.
     ///
-    /// Panics when the deadline passes first.
+    /// Panics if the deadline passes first.
     pub async fn wait_until_held(&self, path: &str, deadline: Duration) -> u64 {
-        let held = self.paths.within(deadline, |paths| paths.get(path)?.waiting_at).await;
-        held.unwrap_or_else(|| panic!("after {deadline:?} no answer of {path} waits at its gate"))
+        let position = self.paths.wait_timeout(deadline, |paths| paths.get(path)?.waiting_at).await;
+        position.unwrap_or_else(|| panic!("after {deadline:?} no answer of {path} waits at its gate"))
     }
 
-    /// Waits until so many requests for a path have come, and answers them.
+    /// Waits until `count` requests for a path have arrived, and returns them.
     ///
-    /// Panics when the deadline passes first.
+    /// Panics if the deadline passes first.
     pub async fn wait_for_requests(&self, path: &str, count: usize, deadline: Duration) -> Vec<Request> {
         let enough = |paths: &HashMap<String, Path>| {
             paths.get(path).filter(|path| path.requests.len() >= count).map(|path| path.requests.clone())
         };
-        self.paths.within(deadline, enough).await.unwrap_or_else(|| {
+        self.paths.wait_timeout(deadline, enough).await.unwrap_or_else(|| {
             panic!(
                 "after {deadline:?} {} of {count} requests for {path} have come",
                 self.requests(path).len()
@@ -128,10 +128,10 @@ impl SourceServer {
     }
 }
 
-struct Serving(Arc<Watched<HashMap<String, Path>>>);
+struct Serving(Arc<Waitable<HashMap<String, Path>>>);
 
 impl Handler for Serving {
-    async fn answer(&self, request: Request, socket: &mut TcpStream) -> io::Result<Then> {
+    async fn answer(&self, request: Request, socket: &mut TcpStream) -> io::Result<ConnectionAction> {
         let name = request.path().to_owned();
         let (source, number, refusal) = self.0.change(|paths| {
             let path = paths.entry(name.clone()).or_default();
@@ -157,7 +157,7 @@ impl Handler for Serving {
     }
 }
 
-/// The answer to one request for bytes.
+/// The response to one request for bytes.
 struct Answer<'a> {
     source: &'a Source,
     bytes: &'a Bytes,
@@ -166,18 +166,23 @@ struct Answer<'a> {
 }
 
 impl Serving {
-    async fn send(&self, answer: &Answer<'_>, request: &Request, socket: &mut TcpStream) -> io::Result<Then> {
+    async fn send(
+        &self,
+        answer: &Answer<'_>,
+        request: &Request,
+        socket: &mut TcpStream,
+    ) -> io::Result<ConnectionAction> {
         let len = answer.bytes.len() as u64;
         let (status, range) = match answer.range_of(request) {
-            Asked::Everything => (200, 0..len),
-            Asked::Range(range) => (206, range),
-            Asked::Outside => {
+            RequestedRange::Everything => (200, 0..len),
+            RequestedRange::Range(range) => (206, range),
+            RequestedRange::Outside => {
                 return bodiless(socket, 416, Some(("content-range", format!("bytes */{len}")))).await;
             }
         };
         socket.write_all(answer.head(status, &range).as_bytes()).await?;
         if request.method == "HEAD" {
-            return Ok(Then::Keep);
+            return Ok(ConnectionAction::Keep);
         }
         let cut = answer.source.cut.filter(|cut| {
             self.0.change(|paths| {
@@ -190,15 +195,15 @@ impl Serving {
         let end = cut.map_or(range.end, |cut| range.end.min(range.start.saturating_add(cut.after)));
         self.send_bytes(answer, range.start..end, socket).await?;
         if cut.is_some() {
-            return Ok(Then::Close);
+            return Ok(ConnectionAction::Close);
         }
         match answer.source.framing {
-            Framing::Length => Ok(Then::Keep),
+            Framing::Length => Ok(ConnectionAction::Keep),
             Framing::Chunked => {
                 socket.write_all(b"0\r\n\r\n").await?;
-                Ok(Then::Keep)
+                Ok(ConnectionAction::Keep)
             }
-            Framing::WrongLength(_) | Framing::UntilClose => Ok(Then::Close),
+            Framing::WrongLength(_) | Framing::UntilClose => Ok(ConnectionAction::Close),
         }
     }
 
@@ -232,7 +237,7 @@ impl Serving {
         Ok(())
     }
 
-    /// Waits until the gate is open beyond `position`, and answers how far it is.
+    /// Waits until the gate is open beyond `position`, and returns the position up to which it is open.
     async fn pass_gate(&self, name: &str, gate: u64, position: u64) -> u64 {
         let allowed = |path: &Path| gate.max(path.allowed);
         let is_open = self.0.change(|paths| {
@@ -241,8 +246,10 @@ impl Serving {
             path.waiting_at = (!is_open).then_some(position);
             is_open
         });
-        let open =
-            self.0.until(|paths| paths.get(name).map(allowed).filter(|allowed| *allowed > position)).await;
+        let open = self
+            .0
+            .wait_until(|paths| paths.get(name).map(allowed).filter(|allowed| *allowed > position))
+            .await;
         if !is_open {
             self.0.change(|paths| paths.entry(name.to_owned()).or_default().waiting_at = None);
         }
@@ -250,34 +257,34 @@ impl Serving {
     }
 }
 
-enum Asked {
+enum RequestedRange {
     Everything,
     Range(Range<u64>),
     Outside,
 }
 
 impl Answer<'_> {
-    /// The part a request asks for. RFC 9110, 14.2 and 13.1.5; of several ranges none is known.
-    fn range_of(&self, request: &Request) -> Asked {
+    /// The requested range. RFC 9110, 14.2 and 13.1.5; several ranges in one request are ignored.
+    fn range_of(&self, request: &Request) -> RequestedRange {
         let len = self.bytes.len() as u64;
         let Some(spec) = request.header("range").and_then(|value| value.strip_prefix("bytes=")) else {
-            return Asked::Everything;
+            return RequestedRange::Everything;
         };
-        // Only a strong validator that still holds makes a part worth anything.
-        let is_same = request.header("if-range").is_none_or(|given| {
-            self.etag.as_deref().is_some_and(|etag| etag == given && !etag.starts_with("W/"))
+        // A part is useful only with a strong validator that still matches.
+        let is_same = request.header("if-range").is_none_or(|if_range| {
+            self.etag.as_deref().is_some_and(|etag| etag == if_range && !etag.starts_with("W/"))
         });
         if !self.source.ranges || !is_same {
-            return Asked::Everything;
+            return RequestedRange::Everything;
         }
-        let Some((first, last)) = spec.split_once('-') else { return Asked::Everything };
+        let Some((first, last)) = spec.split_once('-') else { return RequestedRange::Everything };
         let range = match (first.parse::<u64>(), last.parse::<u64>()) {
             (Ok(first), Ok(last)) if first <= last => first..len.min(last.saturating_add(1)),
             (Ok(first), Err(_)) if last.is_empty() => first..len,
             (Err(_), Ok(suffix)) if first.is_empty() => len.saturating_sub(suffix)..len,
-            _ => return Asked::Everything,
+            _ => return RequestedRange::Everything,
         };
-        if range.start < range.end { Asked::Range(range) } else { Asked::Outside }
+        if range.start < range.end { RequestedRange::Range(range) } else { RequestedRange::Outside }
     }
 
     fn head(&self, status: u16, range: &Range<u64>) -> String {
@@ -312,11 +319,15 @@ impl Answer<'_> {
     }
 }
 
-async fn bodiless(socket: &mut TcpStream, status: u16, header: Option<(&str, String)>) -> io::Result<Then> {
+async fn bodiless(
+    socket: &mut TcpStream,
+    status: u16,
+    header: Option<(&str, String)>,
+) -> io::Result<ConnectionAction> {
     let header = header.map(|(name, value)| format!("{name}: {value}\r\n")).unwrap_or_default();
     let answer = format!("HTTP/1.1 {status} {}\r\n{header}content-length: 0\r\n\r\n", reason(status));
     socket.write_all(answer.as_bytes()).await?;
-    Ok(Then::Keep)
+    Ok(ConnectionAction::Keep)
 }
 
 fn index(position: u64) -> usize {

@@ -1,9 +1,9 @@
-//! What a source server does with the requests of one path.
+//! The script of a source server for one path.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-/// The script of one path. Without a word more it behaves: ranges, a strong ETag, `If-Range`, a length.
+/// The script of one path. By default it is correct: ranges, a strong ETag, `If-Range`, a length.
 #[derive(Debug, Clone)]
 pub struct Source {
     pub(super) kind: Kind,
@@ -13,7 +13,7 @@ pub struct Source {
     pub(super) framing: Framing,
     pub(super) content_type: Option<String>,
     pub(super) cut: Option<Cut>,
-    /// Where in the bytes the server stops until it is let on.
+    /// The byte position at which the server pauses until the gate is opened.
     pub(super) gate: Option<u64>,
 }
 
@@ -55,22 +55,22 @@ pub(super) struct Cut {
 }
 
 impl Source {
-    /// These bytes.
+    /// Serves these bytes.
     pub fn of(bytes: impl Into<Bytes>) -> Self {
         Self::new(Kind::Bytes(bytes.into()))
     }
 
-    /// This status for every request, with an empty body.
+    /// Responds to every request with this status and an empty body.
     pub fn refused(status: u16) -> Self {
         Self::new(Kind::Status(status))
     }
 
-    /// 302 to this address, which may be relative.
+    /// Responds with 302 to this address, which may be relative.
     pub fn redirect(url: &str) -> Self {
         Self::new(Kind::Redirect(url.to_owned()))
     }
 
-    /// Takes the request and never answers.
+    /// Accepts requests and never responds.
     pub fn silent() -> Self {
         Self::new(Kind::Silent)
     }
@@ -88,15 +88,15 @@ impl Source {
         }
     }
 
-    /// Answers the first requests with this status, and with `Retry-After` where one is given, the others as
-    /// it would otherwise.
+    /// Responds to the first `times` requests with this status, and with `Retry-After` if set. Later
+    /// requests get the normal response.
     #[must_use]
     pub fn refused_first(mut self, times: usize, status: u16, retry_after_s: Option<u32>) -> Self {
         self.refusals = Some(Refusals { times, status, retry_after_s });
         self
     }
 
-    /// Answers a request for a range with everything.
+    /// Responds to a request for a range with all bytes.
     #[must_use]
     pub fn without_ranges(mut self) -> Self {
         self.ranges = false;
@@ -110,14 +110,14 @@ impl Source {
         self
     }
 
-    /// Sends a weak ETag, which is no ground for a resumption (RFC 9110, 13.1.5).
+    /// Sends a weak ETag, which does not permit a resumption (RFC 9110, 13.1.5).
     #[must_use]
     pub fn with_weak_etag(mut self) -> Self {
         self.validator = Validator::Weak;
         self
     }
 
-    /// Sends another strong ETag with every answer, as if the bytes had been replaced.
+    /// Sends another strong ETag in every response, as if the bytes had been replaced.
     #[must_use]
     pub fn with_changing_etag(mut self) -> Self {
         self.validator = Validator::Changing;
@@ -131,58 +131,57 @@ impl Source {
         self
     }
 
-    /// Sends neither length nor chunks: the end of the connection is the end of the bytes.
+    /// Sends neither a length nor chunks: the end of the connection ends the bytes.
     #[must_use]
     pub fn until_close(mut self) -> Self {
         self.framing = Framing::UntilClose;
         self
     }
 
-    /// Announces this length for the whole, sends what there is, and closes.
+    /// Announces this length for the whole, sends the existing bytes, and closes.
     #[must_use]
     pub fn claiming_length(mut self, len: u64) -> Self {
         self.framing = Framing::WrongLength(len);
         self
     }
 
-    /// Sends this `Content-Type`; none otherwise.
+    /// Sends this `Content-Type`; the default is none.
     #[must_use]
     pub fn content_type(mut self, value: &str) -> Self {
         self.content_type = Some(value.to_owned());
         self
     }
 
-    /// Breaks the first answer with a body after so many bytes of it.
+    /// Breaks the first response with a body after `after` bytes of it.
     #[must_use]
     pub fn cut_once(mut self, after: u64) -> Self {
         self.cut = Some(Cut { after, always: false });
         self
     }
 
-    /// Breaks every answer after so many bytes of it.
+    /// Breaks every response after `after` bytes of it.
     #[must_use]
     pub fn cut_always(mut self, after: u64) -> Self {
         self.cut = Some(Cut { after, always: true });
         self
     }
 
-    /// Sends the bytes before this position and then nothing until [`super::SourceServer::allow`] or
-    /// `release`.
+    /// Pauses at this byte position until [`super::SourceServer::allow`] or `release`.
     #[must_use]
     pub fn gated_at(mut self, position: u64) -> Self {
         self.gate = Some(position);
         self
     }
 
-    /// Keeps the last byte back until [`super::SourceServer::release`].
+    /// Pauses before the last byte until [`super::SourceServer::release`].
     #[must_use]
-    pub fn hold_last_byte(self) -> Self {
+    pub fn gate_last_byte(self) -> Self {
         let Kind::Bytes(bytes) = &self.kind else { panic!("only bytes have a last one") };
         let last = bytes.len().checked_sub(1).expect("no bytes have no last one") as u64;
         self.gated_at(last)
     }
 
-    /// The ETag of the n-th answer of a path.
+    /// The ETag of the n-th response of a path.
     pub(super) fn etag(&self, bytes: &[u8], n: usize) -> Option<String> {
         let hash = Sha256::digest(bytes);
         let hash = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>();

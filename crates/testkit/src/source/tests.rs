@@ -6,7 +6,7 @@ use crate::http::testing::exchange;
 const DEADLINE: Duration = Duration::from_secs(60);
 const ETAG: &str = "\"bef57ec7f53a6d40\""; // the first 8 bytes of the SHA-256 of "abcdef"
 
-/// What comes back for a GET of `/x` with these further header lines.
+/// The response to a GET of `/x` with these additional header lines.
 async fn get(server: &SourceServer, headers: &str) -> String {
     exchange(&server.url("/"), &format!("GET /x HTTP/1.1\r\n{headers}\r\n")).await
 }
@@ -18,7 +18,7 @@ async fn served(source: Source) -> SourceServer {
 }
 
 #[tokio::test]
-async fn a_behaving_source_answers_ranges() {
+async fn default_source_serves_ranges() {
     let server = served(Source::of("abcdef").content_type("video/mp4")).await;
     let check = async |headers: &str, status: &str, more: &str, body: &str| {
         let expected = format!(
@@ -46,7 +46,7 @@ async fn a_behaving_source_answers_ranges() {
 }
 
 #[tokio::test]
-async fn other_answers_are_as_scripted() {
+async fn scripted_responses_are_served() {
     let check = async |source: Source, headers: &str, expected: &str| {
         let server = served(source.clone()).await;
         assert_eq!(get(&server, headers).await, expected, "{source:?}");
@@ -78,7 +78,7 @@ async fn other_answers_are_as_scripted() {
 }
 
 #[tokio::test]
-async fn refusals_and_cuts_happen_as_often_as_told() {
+async fn scripted_errors_and_cuts_occur_the_given_times() {
     let server = served(Source::of("abcdef").refused_first(2, 503, Some(7)).cut_once(3)).await;
     let refusal = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
     assert_eq!(get(&server, "").await, refusal);
@@ -87,14 +87,14 @@ async fn refusals_and_cuts_happen_as_often_as_told() {
     assert!(get(&server, "Range: bytes=3-\r\n").await.ends_with("\r\n\r\ndef"));
     assert!(get(&server, "").await.ends_with("\r\n\r\nabcdef"));
 
-    // Every answer makes progress, so that a patient client arrives.
+    // Every response makes progress, so that a client that retries gets all bytes.
     let server = served(Source::of("abcdef").cut_always(4)).await;
     assert!(get(&server, "").await.ends_with("\r\n\r\nabcd"));
     assert!(get(&server, "Range: bytes=4-\r\n").await.ends_with("\r\n\r\nef"));
 }
 
 #[tokio::test]
-async fn an_etag_that_changes_makes_a_part_worthless() {
+async fn changed_or_weak_etag_in_if_range_sends_whole() {
     let server = served(Source::of("abcdef").with_changing_etag()).await;
     let first = get(&server, "").await;
     let etag = first.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
@@ -107,7 +107,7 @@ async fn an_etag_that_changes_makes_a_part_worthless() {
 }
 
 #[tokio::test]
-async fn a_gate_holds_bytes_back_until_it_is_opened() {
+async fn gated_bytes_are_sent_only_when_allowed() {
     let server = served(Source::of("abcdef").gated_at(2)).await;
     let url = server.url("/");
     let client = tokio::spawn(async move { exchange(&url, "GET /x HTTP/1.1\r\n\r\n").await });
@@ -115,7 +115,7 @@ async fn a_gate_holds_bytes_back_until_it_is_opened() {
     assert_eq!(server.bytes_sent("/x"), 2);
     for position in 3..6 {
         server.allow("/x", position);
-        server.paths.until(|paths| (paths["/x"].waiting_at == Some(position)).then_some(())).await;
+        server.paths.wait_until(|paths| (paths["/x"].waiting_at == Some(position)).then_some(())).await;
         assert_eq!(server.bytes_sent("/x"), position);
     }
     assert!(!client.is_finished());
@@ -124,8 +124,8 @@ async fn a_gate_holds_bytes_back_until_it_is_opened() {
 }
 
 #[tokio::test]
-async fn the_last_byte_can_be_held_back() {
-    let server = served(Source::of("abcdef").hold_last_byte()).await;
+async fn hold_last_byte_waits_for_release() {
+    let server = served(Source::of("abcdef").gate_last_byte()).await;
     let url = server.url("/");
     let client = tokio::spawn(async move { exchange(&url, "GET /x HTTP/1.1\r\n\r\n").await });
     assert_eq!(server.wait_until_held("/x", DEADLINE).await, 5);
@@ -134,7 +134,7 @@ async fn the_last_byte_can_be_held_back() {
 }
 
 #[tokio::test]
-async fn a_silent_source_has_seen_the_request() {
+async fn silent_source_records_the_request() {
     let server = served(Source::silent()).await;
     let url = server.url("/");
     let client = tokio::spawn(async move { exchange(&url, "GET /x HTTP/1.1\r\n\r\n").await });

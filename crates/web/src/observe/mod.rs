@@ -1,7 +1,7 @@
-//! What is seen of a request: its id, one line in the log, its count and time.
+//! Observability of a request: its id, one log line, its count and duration.
 
-mod counts;
-mod id;
+mod metrics;
+mod request_id;
 
 use std::sync::Arc;
 
@@ -13,36 +13,36 @@ use futures_util::future::{Either, ready};
 use kinora_domain::Random;
 use tracing::Instrument as _;
 
-use crate::around::{Answering, Below, answer_by, answer_of};
 use crate::error::ApiError;
-use crate::routes::CountedAs;
+use crate::middleware::{Next, ResponseFuture, next_response, respond_with};
+use crate::routes::MetricsRoute;
 use crate::serve::NoHost;
-use id::is_usable;
+use request_id::is_usable;
 
-use counts::RequestCounts;
-use id::RequestIds;
+use metrics::RequestMetrics;
+use request_id::RequestIds;
 
-pub(crate) use id::LEN_MAX as ID_LEN_MAX;
+pub(crate) use request_id::LEN_MAX as ID_LEN_MAX;
 
 /// Makes request ids and counts requests.
 pub struct Observer {
     ids: RequestIds,
-    counts: RequestCounts,
+    counts: RequestMetrics,
 }
 
 impl Observer {
-    /// Of one process.
+    /// The observer of one process.
     pub fn new(random: &dyn Random) -> Self {
-        Self { ids: RequestIds::new(random), counts: RequestCounts::default() }
+        Self { ids: RequestIds::new(random), counts: RequestMetrics::default() }
     }
 }
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Takes or makes the request id, runs the request, answers the id and writes one line.
+/// Takes or makes the request id, runs the request, adds the id to the response and logs one line.
 ///
 /// The line names the route and not the path: a playback ID is the whole secret of a public media.
-pub fn observe(observer: &Arc<Observer>, request: Request, below: &mut Below) -> Answering {
+pub fn observe(observer: &Arc<Observer>, request: Request, next: &mut Next) -> ResponseFuture {
     let started = tokio::time::Instant::now();
     let id = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
     let id = id.unwrap_or_else(|| observer.ids.next());
@@ -52,13 +52,13 @@ pub fn observe(observer: &Arc<Observer>, request: Request, below: &mut Below) ->
 
     let observer = Arc::clone(observer);
     let answer = match request.extensions().get() {
-        None => Either::Left(span.in_scope(|| answer_of(request, below))),
+        None => Either::Left(span.in_scope(|| next_response(request, next))),
         Some(NoHost) => {
-            let refusal = ApiError::bad_request("the request has no Host header, or several");
+            let refusal = ApiError::bad_request("the request must have exactly one Host header");
             Either::Right(ready(refusal.into_response()))
         }
     };
-    answer_by(async move {
+    respond_with(async move {
         let ran = std::panic::AssertUnwindSafe(answer).catch_unwind().instrument(span.clone()).await;
         let mut response =
             ran.unwrap_or_else(|_| span.in_scope(|| ApiError::internal(&Panicked).into_response()));
@@ -67,14 +67,14 @@ pub fn observe(observer: &Arc<Observer>, request: Request, below: &mut Below) ->
 
         let route = matched.as_ref().map_or("none", MatchedPath::as_str);
         let (status, elapsed) = (response.status(), started.elapsed());
-        let counted = response.extensions().get::<CountedAs>().map_or(route, |CountedAs(route)| route);
-        observer.counts.note(counted, &method, status, elapsed);
+        let counted = response.extensions().get::<MetricsRoute>().map_or(route, |MetricsRoute(route)| route);
+        observer.counts.record(counted, &method, status, elapsed);
         let _entered = span.enter();
         tracing::info!(
             http.method = %method,
             http.route = route,
             http.status = status.as_u16(),
-            // Three decimals: most answers take less than a millisecond.
+            // Three decimals: most responses take less than a millisecond.
             duration_ms = elapsed.as_micros() as f64 / 1000.0,
             "answered"
         );

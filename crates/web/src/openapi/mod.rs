@@ -1,11 +1,11 @@
-//! Describes operations in the words of OpenAPI 3.1.
+//! Describes operations in OpenAPI 3.1.
 //!
-//! Each resource has a `doc.rs` beside its operations, which describes them with [`Operation`] and
-//! [`Schemas`]; answers derive their schema, requests are described with the constants that their reading
-//! uses.
+//! Each resource has a `doc.rs` next to its operations, which describes them with [`Operation`] and
+//! [`Schemas`]. Responses derive their schema. Requests are described with the constants that their parsers
+//! use.
 
+mod error_responses;
 mod operation;
-mod refusals;
 pub mod schema;
 
 use serde_json::{Map, Value, json};
@@ -21,9 +21,9 @@ pub use schema::Schemas;
 pub struct Described {
     /// The operations, by path and method.
     pub paths: Map<String, Value>,
-    /// Headers of answers, by name.
+    /// Headers of responses, by name.
     pub headers: Value,
-    /// Errors that several operations answer, by name.
+    /// Errors that several operations return, by name.
     pub responses: Map<String, Value>,
     /// Schemas of bodies, by name.
     pub schemas: Map<String, Value>,
@@ -38,43 +38,44 @@ pub fn describe(operations: fn(&mut Schemas) -> Vec<Operation>) -> Described {
     }
     schemas.of::<Pagination>();
     schemas.of::<FieldError>();
-    for (name, schema) in refusals::schemas() {
+    for (name, schema) in error_responses::schemas() {
         schemas.named(name, schema);
     }
     Described { paths, headers: headers(), responses, schemas: schemas.into_named() }
 }
 
-/// Those that several answers have.
+/// Headers that several responses share.
 fn headers() -> Value {
     json!({
         "RequestId": {
-            "description": "Names the request in the server's log.",
+            "description": "Identifies the request in the server log.",
             "required": true,
             "schema": {"type": "string", "minLength": 1, "maxLength": ID_LEN_MAX},
         },
         "NoStore": {
-            "description": "No cache on the way keeps it.",
+            "description": "Caches must not store the response.",
             "required": true,
             "schema": {"const": "no-store"},
         },
         "RetryAfter": {
-            "description": "Seconds after which it may be tried again.",
+            "description": "Seconds to wait before a retry.",
             "required": true,
             "schema": {"type": "integer", "minimum": 1},
         },
         "RateLimit": {
-            "description": "What the access token may send at once, and in how many seconds there is one more \
-                (draft-ietf-httpapi-ratelimit-headers-11). Only where the server limits access tokens.",
+            "description": "Requests that the access token may send now (`r`), and seconds until one more is \
+                allowed (`t`); draft-ietf-httpapi-ratelimit-headers-11. Only sent if the server limits \
+                access tokens.",
             "schema": {"type": "string", "pattern": "^\"token\";r=[0-9]+;t=[0-9]+$"},
             "example": "\"token\";r=599;t=1",
         },
         "RateLimitPolicy": {
-            "description": "How many requests an access token may send, and within how many seconds. Only where the server limits access tokens.",
+            "description": "Requests that an access token may send (`q`) within a number of seconds (`w`). Only sent if the server limits access tokens.",
             "schema": {"type": "string", "pattern": "^\"token\";q=[0-9]+;w=[0-9]+$"},
             "example": "\"token\";q=600;w=60",
         },
         "Challenge": {
-            "description": "How to send an access token.",
+            "description": "The authentication scheme: HTTP Basic with an access token.",
             "required": true,
             "schema": {"type": "string"},
         },

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::refusals::Refusals;
+use super::error_responses::ErrorResponses;
 use crate::error::ApiError;
 use crate::extract::{BODY_BYTES_MAX, PageQuery};
-use crate::once::IDEMPOTENCY_KEY_MAX;
+use crate::idempotency::IDEMPOTENCY_KEY_MAX;
 use crate::rate_limit::RateLimit;
 
-/// What is to be known of an operation. Begin with [`Operation::get`] and its neighbours, which add the
-/// refusals that all have.
+/// The description of an operation. Begin with [`Operation::get`] and its neighbours, which add the errors
+/// that all operations share.
 pub struct Operation {
     path: &'static str,
     method: &'static str,
@@ -19,37 +19,37 @@ pub struct Operation {
     parameters: Vec<Value>,
     body: Option<Value>,
     answer: Option<(u16, Value)>,
-    /// What was not there is made, and 201 says so (RFC 9110, 9.3.4).
+    /// A missing resource is created, with 201 (RFC 9110, 9.3.4).
     may_create: bool,
-    refusals: Refusals,
-    /// Headers of every answer, beside those that all operations have.
+    refusals: ErrorResponses,
+    /// Headers of every response, in addition to those of all operations.
     headers: Map<String, Value>,
-    /// Judges the conditions of requests.
+    /// Evaluates conditional requests.
     is_conditional: bool,
 }
 
 impl Operation {
-    /// What is read, with any token. `id` names it in generated clients.
+    /// An operation that reads, with any token. `id` is its name in generated clients.
     pub fn get(path: &'static str, id: &'static str, summary: &'static str) -> Self {
         Self::new("get", path, id, summary)
     }
 
-    /// What is made, with a read-write token.
+    /// An operation that creates, with a read-write token.
     pub fn post(path: &'static str, id: &'static str, summary: &'static str) -> Self {
         Self::new("post", path, id, summary).writes()
     }
 
-    /// What is done to something, with a read-write token.
+    /// An operation that acts on a resource, with a read-write token.
     pub fn put(path: &'static str, id: &'static str, summary: &'static str) -> Self {
         Self::new("put", path, id, summary).writes()
     }
 
-    /// What is changed, with a read-write token.
+    /// An operation that changes, with a read-write token.
     pub fn patch(path: &'static str, id: &'static str, summary: &'static str) -> Self {
         Self::new("patch", path, id, summary).writes()
     }
 
-    /// What is taken away, with a read-write token.
+    /// An operation that deletes, with a read-write token.
     pub fn delete(path: &'static str, id: &'static str, summary: &'static str) -> Self {
         Self::new("delete", path, id, summary).writes()
     }
@@ -66,39 +66,40 @@ impl Operation {
             body: None,
             answer: None,
             may_create: false,
-            refusals: Refusals::default(),
+            refusals: ErrorResponses::default(),
             headers: Map::new(),
             is_conditional: false,
         };
         operation
-            .refuses(ApiError::unauthorized())
-            .refuses(ApiError::rate_limited(RateLimit::EXAMPLE.requests(), RateLimit::EXAMPLE.window_s(), 1))
-            .refuses(ApiError::fault())
-            .refuses(ApiError::busy())
+            .error(ApiError::unauthorized())
+            .error(ApiError::rate_limited(RateLimit::EXAMPLE.requests(), RateLimit::EXAMPLE.window_s(), 1))
+            .error(ApiError::internal_example())
+            .error(ApiError::busy())
     }
 
     fn writes(self) -> Self {
-        self.refuses(ApiError::read_only()).refuses(ApiError::full())
+        self.error(ApiError::read_only()).error(ApiError::disk_full())
     }
 
-    /// That it is done once, however often a client that names it asks. To tell requests apart the body is
-    /// read, also where the operation itself takes none.
-    fn named_by_its_client(mut self) -> Self {
+    /// Accepts an idempotency key. The fingerprint includes the body, so it is read even where the operation
+    /// takes none.
+    fn accepts_idempotency_key(mut self) -> Self {
         self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "A name of your own making for this request, in visible characters of ASCII, bare or in quotes. For 24 hours \
-                the same request, sent with the same access token, is answered as the first time, with `Idempotent-Replayed: true`, and done \
-                once. With another path, body or token the key is refused with 422.",
+            "description": "A unique key that you choose for this request: visible ASCII characters, with or \
+                without quotes. For 24 hours, the same request with the same access token returns the stored \
+                response with `Idempotent-Replayed: true` and runs only once. With another path, body or \
+                token, the key is rejected with 422.",
             "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX}}));
-        self.refuses(ApiError::request_under_way())
-            .refuses(ApiError::idempotency_key_reused())
-            .refuses(ApiError::too_many_kept_answers())
-            .refuses(ApiError::bad_request("the request body broke off"))
-            .refuses(ApiError::body_timeout())
-            .refuses(ApiError::body_too_large(BODY_BYTES_MAX))
+        self.error(ApiError::request_in_progress())
+            .error(ApiError::idempotency_key_reused())
+            .error(ApiError::too_many_stored_responses())
+            .error(ApiError::bad_request("the request body ended early; send the request again"))
+            .error(ApiError::body_timeout())
+            .error(ApiError::body_too_large(BODY_BYTES_MAX))
     }
 
-    /// Further words for people, in Markdown.
-    pub fn says(mut self, description: &str) -> Self {
+    /// A longer description for people, in Markdown.
+    pub fn description(mut self, description: &str) -> Self {
         self.about.insert("description".to_owned(), description.into());
         self
     }
@@ -109,7 +110,7 @@ impl Operation {
         self
     }
 
-    /// That there is another one to use, and the headers that say so.
+    /// Marks it as deprecated, with the headers that say so.
     pub fn deprecated(mut self, headers: [(&str, &str, &str); 3]) -> Self {
         self.about.insert("deprecated".to_owned(), true.into());
         let described = headers.map(|(name, description, example)| {
@@ -120,89 +121,89 @@ impl Operation {
         self
     }
 
-    /// Judges the conditions of requests by the tag of what it is about.
+    /// Evaluates conditional requests by the entity tag of the resource.
     pub fn conditional(mut self) -> Self {
         for (name, description) in [
             (
                 "If-Match",
-                "Only of what has one of these tags: those of answers that you know. What has no `GET` of its own goes by the tag of what it is \
-                 a part of.",
+                "Runs only if the resource has one of these ETags. A resource without a `GET` of its own uses \
+                    the ETag of its parent resource.",
             ),
-            ("If-None-Match", "Only of what has none of these tags."),
+            ("If-None-Match", "Runs only if the resource has none of these ETags."),
         ] {
             let schema = json!({"type": "string"});
-            let place = json!({"name": name, "in": "header", "required": false, "description": description,
+            let parameter = json!({"name": name, "in": "header", "required": false, "description": description,
                 "schema": schema});
-            self.parameters.push(place);
+            self.parameters.push(parameter);
         }
         self.is_conditional = true;
-        self.refuses(ApiError::precondition_failed())
-            .refuses(ApiError::bad_request("if-match must be * or up to 32 tags such as \"33a64df5\""))
+        self.error(ApiError::precondition_failed())
+            .error(ApiError::bad_request("if-match must be * or up to 32 tags such as \"33a64df5\""))
     }
 
-    /// A part of the path that is an id of ours.
+    /// A path parameter that is an id.
     pub fn id(self, name: &str, description: &str, example: &str) -> Self {
         let schema = json!({"type": "string", "format": "uuid"});
         self.part(name, schema, description, example)
-            .refuses(ApiError::bad_request("the path is not valid UTF-8"))
-            .refuses(ApiError::invalid_field(name, "must be a UUID"))
+            .error(ApiError::bad_request("the path is not valid UTF-8"))
+            .error(ApiError::invalid_field(name, "must be a UUID"))
     }
 
-    /// A part of the path.
+    /// A path parameter.
     pub fn part(mut self, name: &str, schema: Value, description: &str, example: &str) -> Self {
-        let place = json!({"name": name, "in": "path", "required": true, "description": description,
+        let parameter = json!({"name": name, "in": "path", "required": true, "description": description,
             "schema": schema, "example": example});
-        self.parameters.push(place);
+        self.parameters.push(parameter);
         self
     }
 
-    /// Each part of the path that was not described: whatever it is, it makes no difference.
+    /// Describes all path parameters, whose values have no effect.
     pub fn with_any_parts(mut self) -> Self {
         let parts = self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
         for name in parts {
-            let place = json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}});
-            self.parameters.push(place);
+            let parameter = json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}});
+            self.parameters.push(parameter);
         }
         self
     }
 
-    /// A parameter behind the question mark.
+    /// A query parameter.
     pub fn query(mut self, name: &str, is_required: bool, schema: Value, description: &str) -> Self {
-        let place = json!({"name": name, "in": "query", "required": is_required, "description": description,
+        let parameter = json!({"name": name, "in": "query", "required": is_required, "description": description,
             "schema": schema});
-        self.parameters.push(place);
+        self.parameters.push(parameter);
         self
     }
 
-    /// The parameters of a list, and the refusal of wrong ones.
+    /// The parameters of a list, and the error for invalid ones.
     pub(crate) fn paged(self) -> Self {
         let (limit, max) = (PageQuery::LIMIT_DEFAULT, PageQuery::LIMIT_MAX);
         let limit = json!({"type": "integer", "minimum": 1, "maximum": max, "default": limit});
         let offset = json!({"type": "integer", "minimum": 1, "maximum": u32::MAX, "default": 1});
         let order = json!({"type": "string", "enum": PageQuery::ORDERS, "default": "desc"});
-        self.query("limit", false, limit, "Records on a page.")
-            .query("offset", false, offset, "Number of the page, from 1.")
-            .query("orderBy", false, order, "By creation time: `desc` has the newest first.")
+        self.query("limit", false, limit, "Records per page.")
+            .query("offset", false, offset, "Page number, from 1.")
+            .query("orderBy", false, order, "Sort order by creation time; `desc` returns the newest first.")
             .query(
                 "cursor",
                 false,
                 json!({"type": "string"}),
-                "Of the `Link` header of another page, in place of `offset` and `orderBy`.",
+                "Cursor from the `Link` header of another page. It replaces `offset` and `orderBy`.",
             )
-            .refuses(ApiError::invalid_field("limit", format!("must be a whole number from 1 to {max}")))
+            .error(ApiError::invalid_field("limit", format!("must be a whole number from 1 to {max}")))
     }
 
-    /// A JSON body, with examples by their names, each of which a test sends.
-    pub fn takes(mut self, schema: Value, examples: &[(&str, Value)]) -> Self {
+    /// A JSON body, with named examples; a test sends each of them.
+    pub fn request_body(mut self, schema: Value, examples: &[(&str, Value)]) -> Self {
         let examples: Map<_, _> =
             examples.iter().map(|(name, value)| ((*name).to_owned(), json!({"value": value}))).collect();
         let content = json!({"application/json": {"schema": schema, "examples": examples}});
         self.body = Some(json!({"required": true, "content": content}));
-        self.refuses(ApiError::bad_request("the body is not valid JSON at line 1, column 1"))
-            .refuses(ApiError::body_timeout())
-            .refuses(ApiError::body_too_large(BODY_BYTES_MAX))
-            .refuses(ApiError::unsupported_media_type())
-            .refuses(ApiError::invalid_field("inputs[0].url", "must not be null"))
+        self.error(ApiError::bad_request("the body is not valid JSON at line 1, column 1"))
+            .error(ApiError::body_timeout())
+            .error(ApiError::body_too_large(BODY_BYTES_MAX))
+            .error(ApiError::unsupported_media_type())
+            .error(ApiError::invalid_field("inputs[0].url", "must not be null"))
     }
 
     /// 200 with this payload as `data`.
@@ -217,10 +218,10 @@ impl Operation {
 
     /// 201 with this payload, and perhaps warnings.
     pub fn creates(self, data: Value, example: Value) -> Self {
-        self.named_by_its_client().enveloped(201, Envelope::Warned, data, &example)
+        self.accepts_idempotency_key().enveloped(201, Envelope::Warned, data, &example)
     }
 
-    /// 200 with this payload as `data`, and 201 where it was not there before.
+    /// 200 with this payload as `data`, and 201 where it was created.
     pub fn puts(mut self, data: Value, example: Value) -> Self {
         self.may_create = true;
         self.answers(data, example)
@@ -232,14 +233,14 @@ impl Operation {
         self.paged().enveloped(200, Envelope::Page, list, &json!([example]))
     }
 
-    /// 200 with a page on which nothing can be yet.
-    pub fn lists_nothing(self) -> Self {
+    /// 200 with a page that cannot have entries yet.
+    pub fn lists_empty(self) -> Self {
         let list = json!({"type": "array", "maxItems": 0});
         self.paged().enveloped(200, Envelope::Page, list, &json!([]))
     }
 
     /// 200 without a payload.
-    pub fn answers_done(mut self) -> Self {
+    pub fn responds_empty(mut self) -> Self {
         let schema =
             json!({"type": "object", "required": ["success"], "properties": {"success": {"const": true}}});
         self.answer = Some((200, json_content(schema, &json!({"success": true}))));
@@ -254,7 +255,7 @@ impl Operation {
             Envelope::Data => {}
             Envelope::Warned => {
                 properties["warnings"] = json!({"type": "array", "items": {"type": "string"},
-                    "description": "What was accepted and has no effect yet, and what else you should know."});
+                    "description": "Warnings, such as accepted fields that have no effect yet."});
             }
             Envelope::Page => {
                 required.push("pagination");
@@ -268,14 +269,13 @@ impl Operation {
         self
     }
 
-    /// A refusal that it may answer.
-    pub fn refuses(mut self, refusal: ApiError) -> Self {
+    /// An error that it may return.
+    pub fn error(mut self, refusal: ApiError) -> Self {
         self.refusals.add(refusal);
         self
     }
 
-    /// Puts it where it belongs below `paths`. Refusals that others have too are kept once, below
-    /// `responses`.
+    /// Adds it to `paths`. An error response that several operations share is stored once, in `responses`.
     pub(super) fn write(self, paths: &mut Map<String, Value>, responses: &mut Map<String, Value>) {
         let Self {
             path,
@@ -289,27 +289,27 @@ impl Operation {
             headers,
             is_conditional,
         } = self;
-        let mut answers = BTreeMap::new();
+        let mut by_status = BTreeMap::new();
         if let Some((status, content)) = answer {
             if may_create {
-                answers.insert(201, json!({"description": "Made.", "content": content}));
+                by_status.insert(201, json!({"description": "Made.", "content": content}));
             }
             let description = if status == 201 { "Made." } else { "Done." };
-            answers.insert(status, json!({"description": description, "content": content}));
+            by_status.insert(status, json!({"description": description, "content": content}));
         }
         if is_conditional && method == "get" {
-            answers.insert(304, json!({"description": "You have it."}));
+            by_status.insert(304, json!({"description": "Not modified."}));
         }
         for (status, response) in refusals.into_responses() {
-            answers.insert(status, response);
+            by_status.insert(status, response);
         }
-        let answers: Map<String, Value> = answers
+        let operation_responses: Map<String, Value> = by_status
             .into_iter()
             .map(|(status, mut response)| {
-                for (name, place) in [("X-Request-Id", "RequestId"), ("Cache-Control", "NoStore")] {
-                    response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
+                for (name, component) in [("X-Request-Id", "RequestId"), ("Cache-Control", "NoStore")] {
+                    response["headers"][name] = json!({"$ref": format!("#/components/headers/{component}")});
                 }
-                // Who is not known has no limit of its own.
+                // A caller that is not authenticated has no limit of its own.
                 if status != 401 {
                     for (name, place) in [("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")]
                     {
@@ -332,14 +332,14 @@ impl Operation {
         if let Some(body) = body {
             operation.insert("requestBody".to_owned(), body);
         }
-        operation.insert("responses".to_owned(), answers.into());
+        operation.insert("responses".to_owned(), operation_responses.into());
         let item = paths.entry(path).or_insert_with(|| json!({}));
         let before = item.as_object_mut().and_then(|item| item.insert(method.to_owned(), operation.into()));
         assert!(before.is_none(), "{method} {path} is described twice");
     }
 }
 
-/// What stands beside `data`.
+/// Fields next to `data`.
 #[derive(Clone, Copy)]
 enum Envelope {
     Data,
@@ -351,13 +351,13 @@ pub(super) fn json_content(schema: Value, example: &Value) -> Value {
     json!({"application/json": {"schema": schema, "example": example}})
 }
 
-/// Keeps a response under a name, the first free one, or finds the same one there; answers where it is.
+/// Stores a response under the first free name, or finds an equal one; returns a reference to it.
 fn share(status: u16, response: Value, responses: &mut Map<String, Value>) -> Value {
     let name = (1..)
         .map(|n| if n == 1 { format!("Refusal{status}") } else { format!("Refusal{status}-{n}") })
         .find(|name| responses.get(name).is_none_or(|found| *found == response))
         .expect("there is a free one");
-    let place = json!({"$ref": format!("#/components/responses/{name}")});
+    let reference = json!({"$ref": format!("#/components/responses/{name}")});
     responses.entry(name).or_insert(response);
-    place
+    reference
 }

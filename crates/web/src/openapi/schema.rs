@@ -1,10 +1,10 @@
-//! What fields are, in the words of JSON Schema (2020-12, which OpenAPI 3.1 speaks).
+//! Schemas of fields, in JSON Schema (2020-12, the dialect of OpenAPI 3.1).
 //!
-//! Answers derive their schema; a field whose Rust type says too little names one of these types with
-//! `#[schemars(with = "…")]`. Requests are read field by field, and their schemas are put together of the
-//! functions below, with the constants that the reading uses.
+//! Responses derive their schema; a field whose Rust type says too little names one of these types with
+//! `#[schemars(with = "…")]`. Requests are parsed field by field. Their schemas are composed with the
+//! functions below and the constants of the parser.
 
-pub mod reading;
+pub mod check_fields;
 
 use std::borrow::Cow;
 
@@ -45,99 +45,98 @@ schemas! {
     Id = json!({"type": "string", "format": "uuid"});
     /// UTC with microseconds (C-116).
     Instant = json!({"type": "string", "format": "date-time"});
-    /// An address.
+    /// A URL.
     Address = json!({"type": "string", "format": "uri"});
     /// Seconds since the start of a media.
     Seconds = json!({"type": "number", "minimum": 0});
-    /// To a thousandth.
+    /// Minutes, rounded to three decimals.
     Minutes = json!({"type": "number", "minimum": 0});
     /// `HH:MM:SS`.
     Duration = json!({"type": "string", "pattern": r"^\d{2,}:[0-5]\d:[0-5]\d$"});
-    /// Pictures a second, as a fraction; `-1` while it is not known (C-120).
+    /// Frames per second as a fraction; `-1` until it is known (C-120).
     FrameRate = json!({"type": "string", "pattern": r"^(\d+/\d+|-1)$"});
     /// `16:9`.
     AspectRatio = json!({"type": "string", "pattern": r"^\d+:\d+$"});
-    /// What a picture looks like from afar: 4 times 3 waves, in base 83 (github.com/woltapp/blurhash).
+    /// A blurred placeholder: 4 by 3 components, in base 83 (github.com/woltapp/blurhash).
     BlurHash = json!({"type": "string", "pattern": r"^[0-9A-Za-z#$%*+,\-.:;=?@\[\]^_{|}~]{28}$"});
-    /// A text of a client of at most 255 characters.
+    /// A text of the client, at most 255 characters.
     Text = text(MediaSettings::TEXT_MAX);
-    /// The client's own key and value pairs.
+    /// Key-value pairs of the client.
     Metadata = metadata();
-    /// Always the same, for the sake of published clients (C-29).
+    /// Always `false`; published clients require the field (C-29).
     Never = json!({"type": "boolean", "const": false});
-    /// A list in which nothing is yet.
+    /// An empty list: not supported yet.
     Nothing = json!({"type": "array", "maxItems": 0});
-    /// Of a media.
+    /// Status of a media.
     MediaStatus = words(MediaState::NAMES);
-    /// Of an upload.
+    /// Status of an upload.
     UploadStatus = words(UploadState::NAMES);
-    /// Who may watch.
+    /// Access policy of a playback ID.
     Policy = words(AccessPolicy::ALL.map(AccessPolicy::as_str));
-    /// How what plays is encrypted, where it is.
+    /// Encryption of the segments of a playback ID.
     Encrypted = words([Encryption::Aes128.as_str()]);
-    /// What holds for whoever is on neither list.
+    /// Policy for values on neither list.
     RuleDefault = words(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
-    /// What a client calls the quality it wants.
+    /// Requested quality.
     Quality = words(MediaQuality::ALL.map(MediaQuality::as_str));
-    /// The files that are wanted beside playback.
+    /// MP4 files for download.
     Files = words(Mp4Support::WORDS);
-    /// The largest that is stored and streamed.
+    /// Largest resolution that is streamed.
     Cap = words(Resolution::CAPS.map(Resolution::as_str));
-    /// The name of a size.
+    /// Name of a resolution.
     Size = words(Resolution::ALL.map(Resolution::as_str));
-    /// Why a media or an upload failed.
+    /// Failure code of a media or an upload.
     Code = words(FailureCode::ALL.map(FailureCode::as_str));
-    /// Why a track is not copied.
+    /// Reason why a track is not copied.
     Reason = words(NotCopiedReason::ALL.map(NotCopiedReason::as_str));
     /// `2025-11-03`, in UTC.
     CalendarDay = day();
-    /// Filled by hand, or by rules.
+    /// `manual`: a list of media. `smart`: selected by rules.
     PlaylistKind = words(["manual", "smart"]);
-    /// The order of a smart playlist.
+    /// Sort order of a smart playlist.
     PlaylistOrder = words(PlayOrder::ALL.map(PlayOrder::as_str));
-    /// What a track holds.
+    /// Type of a track.
     Kind = words(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
-    /// What an added track holds.
+    /// Type of an added track.
     AddedKind = words(AddedTrackKind::ALL.map(AddedTrackKind::as_str));
-    /// What an input is.
+    /// Type of an input.
     InputKind = words(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
-    /// Where a track stands; those of the file are always available.
+    /// Status of a track. Tracks of the source are always available.
     TrackStatus = words(AddedTrackState::NAMES);
 }
 
-/// Makes the schemas of answers, and collects those that have names.
+/// Makes the schemas of responses, and collects the named ones.
 pub struct Schemas(SchemaGenerator);
 
 impl Schemas {
-    /// Where the document keeps schemas that have names.
-    const PLACE: &str = "/components/schemas";
+    /// Where the document stores named schemas.
+    const REF_PREFIX: &str = "/components/schemas";
 
     pub(crate) fn new() -> Self {
         let settings = SchemaSettings::draft2020_12().for_serialize();
-        Self(settings.with(|settings| settings.definitions_path = Self::PLACE.into()).into_generator())
+        Self(settings.with(|settings| settings.definitions_path = Self::REF_PREFIX.into()).into_generator())
     }
 
-    /// The schema of an answer, or where it is found.
+    /// The schema of a response, or a reference to it.
     pub fn of<T: JsonSchema>(&mut self) -> Value {
         self.0.subschema_for::<T>().to_value()
     }
 
-    /// Gives a schema a name and answers where it is found.
+    /// Gives a schema a name and returns a reference to it.
     pub fn named(&mut self, name: &str, schema: Value) -> Value {
         self.0.definitions_mut().insert(name.to_owned(), schema);
-        json!({"$ref": format!("#{}/{name}", Self::PLACE)})
+        json!({"$ref": format!("#{}/{name}", Self::REF_PREFIX)})
     }
 
     pub(super) fn into_named(mut self) -> Map<String, Value> {
         let mut named = self.0.take_definitions(true);
-        named.values_mut().for_each(without_sources);
+        named.values_mut().for_each(strip_references);
         named
     }
 }
 
-/// Takes from every description where the code has its facts from: `(C-118)` leads who reads the
-/// document nowhere.
-fn without_sources(schema: &mut Value) {
+/// Removes the sources of facts from every description: `(C-118)` means nothing to readers of the document.
+fn strip_references(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if let Some(Value::String(text)) = fields.get_mut("description") {
@@ -149,9 +148,9 @@ fn without_sources(schema: &mut Value) {
                     }
                 }
             }
-            fields.values_mut().for_each(without_sources);
+            fields.values_mut().for_each(strip_references);
         }
-        Value::Array(items) => items.iter_mut().for_each(without_sources),
+        Value::Array(items) => items.iter_mut().for_each(strip_references),
         _ => {}
     }
 }
@@ -161,7 +160,7 @@ pub fn words(words: impl IntoIterator<Item = &'static str>) -> Value {
     json!({"type": "string", "enum": words.into_iter().collect::<Vec<_>>()})
 }
 
-/// A text of at most so many characters.
+/// A text of at most `max` characters.
 pub fn text(max: usize) -> Value {
     json!({"type": "string", "maxLength": max})
 }
@@ -181,20 +180,20 @@ pub fn metadata() -> Value {
     })
 }
 
-/// The schema with words for people.
-pub fn said(mut schema: Value, description: &str) -> Value {
+/// The schema with a description for people.
+pub fn described(mut schema: Value, description: &str) -> Value {
     schema["description"] = description.into();
     schema
 }
 
-/// The schema with the value that holds when nothing is sent.
+/// The schema with the default value.
 pub fn default(mut schema: Value, value: impl Into<Value>) -> Value {
     schema["default"] = value.into();
     schema
 }
 
-/// An object of a request. What is not required may be left out, or be `null`, which says the same; other
-/// fields are ignored (C-10).
+/// An object in a request. An optional field may be absent or `null`, with the same meaning; other fields
+/// are ignored (C-10).
 pub fn object<'a>(required: &[&str], properties: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let with_null = |(name, schema): (&str, Value)| {
         let schema = if required.contains(&name) { schema } else { or_null(schema) };

@@ -1,9 +1,9 @@
-//! The setting.
+//! The setting of the rate limit.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// So many requests of one access token within so many seconds, counted by each process for itself. Written
+/// Requests of one access token within a window in seconds, counted by each process for itself. Written
 /// `600/60`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
@@ -12,11 +12,11 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// A thousand a second all day long; with the longest window it still counts within 64 bits.
+    /// A thousand a second all day long; with the longest window the count still fits in 64 bits.
     pub(crate) const REQUESTS_MAX: u32 = 100_000_000;
-    /// A day: whoever is refused would wait longer for nothing.
+    /// A day: with a longer window a rejected client would wait longer for no benefit.
     pub(crate) const WINDOW_S_MAX: u32 = 86_400;
-    /// What the document of the API shows.
+    /// The example in the API document.
     pub(crate) const EXAMPLE: Self = Self { requests: 600, window_s: 60 };
 
     /// `None` for numbers that are 0 or more than [`REQUESTS_MAX`](Self::REQUESTS_MAX) and
@@ -27,12 +27,12 @@ impl RateLimit {
         is_limit.then_some(Self { requests, window_s })
     }
 
-    /// How many requests.
+    /// Requests within a window.
     pub(crate) fn requests(self) -> u32 {
         self.requests
     }
 
-    /// Within how many seconds.
+    /// Length of the window, in seconds.
     pub(crate) fn window_s(self) -> u32 {
         self.window_s
     }
@@ -45,18 +45,18 @@ impl RateLimit {
     RateLimit::REQUESTS_MAX,
     RateLimit::WINDOW_S_MAX
 )]
-pub struct NoRateLimit;
+pub struct InvalidRateLimit;
 
 impl FromStr for RateLimit {
-    type Err = NoRateLimit;
+    type Err = InvalidRateLimit;
 
-    fn from_str(text: &str) -> Result<Self, NoRateLimit> {
-        let (requests, window_s) = text.split_once('/').ok_or(NoRateLimit)?;
+    fn from_str(text: &str) -> Result<Self, InvalidRateLimit> {
+        let (requests, window_s) = text.split_once('/').ok_or(InvalidRateLimit)?;
         let number = |text: &str| {
             let is_bare = text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse().ok().filter(|_| is_bare).ok_or(NoRateLimit)
+            text.parse().ok().filter(|_| is_bare).ok_or(InvalidRateLimit)
         };
-        Self::new(number(requests)?, number(window_s)?).ok_or(NoRateLimit)
+        Self::new(number(requests)?, number(window_s)?).ok_or(InvalidRateLimit)
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_two_numbers_each_within_its_bounds() {
+    fn rate_limit_setting_parses_within_bounds() {
         for text in ["1/1", "600/60", "100000000/86400"] {
             let limit: RateLimit = text.parse().unwrap();
             assert_eq!(limit.to_string(), text);

@@ -1,21 +1,21 @@
-use kinora_domain::{AccessPolicy, MediaQuality, MediaSettings, Random, SoundEdit, Timestamp};
+use kinora_domain::{AccessPolicy, AudioEdit, MediaQuality, MediaSettings, Random, Timestamp};
 use serde_json::json;
 
 use super::*;
 
-struct Zeros;
+struct ZeroRandom;
 
-impl Random for Zeros {
+impl Random for ZeroRandom {
     fn fill(&self, bytes: &mut [u8]) {
         bytes.fill(0);
     }
 }
 
 fn read(body: &Value) -> Result<(NewMedia, Vec<String>), ApiError> {
-    parse(body, WorkspaceId::new(Timestamp::from_micros(0), &Zeros))
+    parse(body, WorkspaceId::new(Timestamp::from_micros(0), &ZeroRandom))
 }
 
-/// A body that is right, with these fields beside or over its own.
+/// A valid body, with these fields added or replaced.
 fn with(fields: Value) -> Value {
     let mut body = json!({"inputs": [{"type": "video", "url": "https://example.com/a.mp4"}]});
     let Value::Object(fields) = fields else { panic!("an object") };
@@ -24,8 +24,8 @@ fn with(fields: Value) -> Value {
 }
 
 #[test]
-fn what_published_clients_send_by_default_is_accepted() {
-    // C-128: what the Python and the Node SDK send with nothing optional.
+fn default_bodies_of_published_sdks_are_accepted() {
+    // C-128: the bodies that the Python and Node SDKs send without optional fields.
     for fields in [
         json!({"accessPolicy": "public", "optimizeAudio": false, "maxResolution": "1080p"}),
         json!({"accessPolicy": "public", "maxResolution": "1080p", "mediaQuality": "standard"}),
@@ -40,7 +40,7 @@ fn what_published_clients_send_by_default_is_accepted() {
 }
 
 #[test]
-fn what_asks_for_what_is_so_anyway_is_accepted() {
+fn fields_that_equal_defaults_are_accepted() {
     for fields in [
         json!({"mp4Support": "none"}),
         json!({"chapters": false, "namedEntities": false, "summary": {"generate": false, "summaryLength": 100}}),
@@ -53,7 +53,7 @@ fn what_asks_for_what_is_so_anyway_is_accepted() {
 }
 
 #[test]
-fn wishes_that_are_only_stored_are_named_in_warnings() {
+fn stored_settings_without_effect_are_warned() {
     let (new, warnings) = read(&with(json!({"optimizeAudio": true, "mediaQuality": "pro"}))).unwrap();
     assert!(new.settings.optimize_audio);
     assert_eq!(new.settings.quality, MediaQuality::Pro);
@@ -82,17 +82,17 @@ fn subtitles_are_added_to_the_video() {
 }
 
 #[test]
-fn another_sound_is_put_under_the_video() {
+fn audio_input_replaces_audio_of_the_video() {
     let video = json!({"type": "video", "url": "https://example.com/a.mp4"});
     let audio = json!({"type": "audio", "swapTrackUrl": "https://example.com/a.mp3"});
     let (new, warnings) = read(&json!({"inputs": [audio, video]})).unwrap();
-    let sound = SoundEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] };
-    assert_eq!((new.settings.sound, warnings.len()), (Some(sound), 0));
-    assert_eq!(read(&json!({"inputs": [video]})).unwrap().0.settings.sound, None);
+    let audio_edit = AudioEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] };
+    assert_eq!((new.settings.audio_edit, warnings.len()), (Some(audio_edit), 0));
+    assert_eq!(read(&json!({"inputs": [video]})).unwrap().0.settings.audio_edit, None);
 }
 
 #[test]
-fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
+fn invalid_and_unsupported_fields_are_named_by_path() {
     let url = "https://example.com/a.mp4";
     let video = json!({"type": "video", "url": url});
     let long = "x".repeat(256);
@@ -197,15 +197,15 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
     ];
     for (fields, path) in cases {
         let refused = read(&with(fields.clone())).err().unwrap_or_else(|| panic!("accepted: {fields}"));
-        let told = format!("{refused:?}");
-        assert!(told.contains(&format!("field: \"{path}\"")), "{fields}: {told}");
+        let error_text = format!("{refused:?}");
+        assert!(error_text.contains(&format!("field: \"{path}\"")), "{fields}: {error_text}");
     }
     assert!(read(&json!([])).is_err());
     assert!(read(&json!({})).is_err());
 }
 
 #[test]
-fn texts_of_the_longest_length_are_kept_as_they_are() {
+fn texts_of_maximum_length_are_stored_unchanged() {
     let text = "é".repeat(255);
     let (new, _) =
         read(&with(json!({"title": text, "creatorId": text, "metadata": {text.clone(): text}}))).unwrap();

@@ -15,7 +15,7 @@ fn parse(query: &str) -> Result<MediaFilter, ApiError> {
 }
 
 #[test]
-fn every_filter_is_read() {
+fn every_filter_parses() {
     let filter = parse(
         "status=Ready&title=Sum%20mer&creatorId=&metadataKey=a&metadata[b]=c&metadata%5Bd]e%5D=\
          &createdAfter=2025-11-03&createdBefore=2025-11-03T12:00:00.5%2B02:00&other=1&metadatum=2",
@@ -37,7 +37,7 @@ fn every_filter_is_read() {
 }
 
 #[test]
-fn every_state_of_the_contract_can_be_asked_for_and_ours_are_among_them() {
+fn status_filter_accepts_every_contract_state() {
     for state in STATUSES {
         assert_eq!(
             parse(&format!("status={}", state.replace(' ', "+"))).unwrap().state.as_deref(),
@@ -49,7 +49,7 @@ fn every_state_of_the_contract_can_be_asked_for_and_ours_are_among_them() {
 }
 
 #[test]
-fn wrong_filters_are_refused_by_their_names() {
+fn invalid_filters_are_named() {
     let check = |query: &str, fields: &[&str]| {
         assert_eq!(parse(query).unwrap_err().fields(), fields, "{query}");
     };
@@ -70,7 +70,7 @@ fn wrong_filters_are_refused_by_their_names() {
 }
 
 #[test]
-fn texts_and_entries_have_a_bound() {
+fn filter_texts_and_metadata_are_bounded() {
     let (most, over) = ("%C3%A4".repeat(255), "%C3%A4".repeat(256));
     for name in ["title", "creatorId", "metadataKey", "metadata[a]"] {
         parse(&format!("{name}={most}")).unwrap();

@@ -1,33 +1,35 @@
 use axum::extract::State;
 use kinora_domain::{Media, MediaId, PlaybackHandle};
 use kinora_web::auth::Writer;
-use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
+use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
-use kinora_web::once::Once;
+use kinora_web::idempotency::IdempotentRequest;
 
 use super::request;
 use super::view::{PlaybackIdView, warnings_of_new};
 use crate::ApiState;
 use crate::commit::Respond;
 
-/// `POST /on-demand/{mediaId}/playback-ids`: a further way to watch a media, in whatever state that is.
+/// `POST /on-demand/{mediaId}/playback-ids`: adds a playback ID to a media, in any state.
 ///
-/// 201 with the playback ID; 404 unless the media is in the caller's workspace, 400 when it has as many as it
-/// can have, 422 names each wrong field. The playback ID and its event are one commit; asked twice without an
-/// `Idempotency-Key`, there are two.
+/// 201 with the playback ID; 404 unless the media is in the caller's workspace, 400 when it has reached the
+/// limit of playback IDs, 422 names each wrong field. The playback ID and its event are one commit. Without
+/// an `Idempotency-Key`, a repeated request adds a second playback ID.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,
-    once: Once,
+    idempotent_request: IdempotentRequest,
     PathId(id): PathId<MediaId>,
     JsonBody(body): JsonBody,
-) -> Result<Answer, ApiError> {
+) -> Result<RenderedResponse, ApiError> {
     let new = request::parse(&body)?;
     let created = |(playback, media): (PlaybackHandle, Media)| {
         let warnings = warnings_of_new(&playback, &media);
-        Data::created(PlaybackIdView::from(&playback), warnings).into_answer()
+        Data::created(PlaybackIdView::from(&playback), warnings).into_rendered()
     };
-    app.service.create_playback_id(&caller, id, new, Respond::with(once, &app.idempotency, created)).await
+    app.service
+        .create_playback_id(&caller, id, new, Respond::with(idempotent_request, &app.idempotency, created))
+        .await
 }

@@ -1,7 +1,7 @@
-//! What the document of the API says of playback IDs.
+//! The OpenAPI descriptions of playback IDs.
 
 use kinora_domain::{Media, PlaybackHandle, Resolution, TooManyPlaybackIds};
-use kinora_web::openapi::schema::{object, said, words};
+use kinora_web::openapi::schema::{described, object, words};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
@@ -23,9 +23,9 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
         (schemas.named("DomainRule", domains), schemas.named("UserAgentRule", user_agents));
     let list = json!({"type": "array", "maxItems": Media::PLAYBACK_IDS_MAX, "items": playback});
     let all = [
-        one(Operation::post(ALL, "createPlaybackId", "Make a playback ID"))
-            .says("A further way to watch a media, in whatever state that is. A private one asks for a playback token, `?token=`.")
-            .takes(
+        one(Operation::post(ALL, "createPlaybackId", "Create a playback ID"))
+            .description("Adds a playback ID to a media in any state. A private playback ID needs a playback token in `?token=`.")
+            .request_body(
                 new,
                 &[
                     ("public", json!({"accessPolicy": "public"})),
@@ -41,46 +41,46 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
                 ],
             )
             .creates(playback.clone(), playback_example())
-            .refuses(error::too_many_playback_ids(TooManyPlaybackIds)),
+            .error(error::too_many_playback_ids(TooManyPlaybackIds)),
         one(Operation::get(ALL, "listPlaybackIds", "List the playback IDs of a media"))
-            .says("All of them, oldest first.")
+            .description("Returns all of them, oldest first.")
             .answers(list, json!([playback_example()])),
         Operation::delete(ALL, "deletePlaybackId", "Delete a playback ID")
             .id("mediaId", "The id of a media.", example::MEDIA)
             .conditional()
-            .says("Nobody watches through it any more. It may be the last one.")
+            .description("Playback through this playback ID stops. The last one can be deleted too.")
             .query("playbackId", true, json!({"type": "string", "format": "uuid"}), "The playback ID.")
-            .answers_done()
-            .refuses(error::media_playback_not_found()),
+            .responds_empty()
+            .error(error::media_playback_not_found()),
         of_playback(Operation::get(ONE, "getPlaybackId", "Read a playback ID"))
             .answers(playback, playback_example()),
         of_playback(Operation::patch(
             "/on-demand/{mediaId}/playback-ids/{playbackId}/domains",
             "updateDomainRule",
-            "Say on pages of which hosts a media plays",
+            "Set the domain rules of a playback ID",
         ))
-        .says("Replaces the rule whole: what is not sent is the default. In force within 2 s, also for those who are watching.")
-        .takes(domains, &[("shop", json!({"defaultPolicy": "deny", "allow": ["shop.example"]}))])
+        .description("Replaces the whole rule: fields that are left out get their defaults. Applies within 2 s, also to running playback.")
+        .request_body(domains, &[("shop", json!({"defaultPolicy": "deny", "allow": ["shop.example"]}))])
         .sets(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
         of_playback(Operation::patch(
             "/on-demand/{mediaId}/playback-ids/{playbackId}/user-agents",
             "updateUserAgentRule",
-            "Say in which user agents a media plays",
+            "Set the user agent rules of a playback ID",
         ))
-        .says("Replaces the rule whole: what is not sent is the default. In force within 2 s, also for those who are watching.")
-        .takes(user_agents, &[("bots", json!({"deny": ["curl/", "python-requests"]}))])
+        .description("Replaces the whole rule: fields that are left out get their defaults. Applies within 2 s, also to running playback.")
+        .request_body(user_agents, &[("bots", json!({"deny": ["curl/", "python-requests"]}))])
         .sets(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
     ];
     all.into_iter().map(|operation| operation.tagged("Playback IDs")).collect()
 }
 
-/// What is asked of one playback ID.
+/// The parameters and errors of an operation on one playback ID.
 fn of_playback(operation: Operation) -> Operation {
     operation
         .id("mediaId", "The id of a media.", example::MEDIA)
         .id("playbackId", "The playback ID.", example::PLAYBACK)
         .conditional()
-        .refuses(error::media_playback_not_found())
+        .error(error::media_playback_not_found())
 }
 
 fn request(schemas: &mut Schemas) -> Value {
@@ -93,10 +93,13 @@ fn request(schemas: &mut Schemas) -> Value {
             ("accessRestrictions", requests::restrictions()),
             (
                 "resolution",
-                said(caps, "Nothing larger is played; left out, the media's own bound alone holds."),
+                described(
+                    caps,
+                    "Largest resolution that this playback ID plays. If left out, only the limit of the media applies.",
+                ),
             ),
             ("encryption", requests::encryption()),
-            ("drmConfigurationId", said(drm, "Without effect: there is no licence service.")),
+            ("drmConfigurationId", described(drm, "Has no effect: this server has no licence service.")),
         ],
     );
     schemas.named("CreatePlaybackId", body)
@@ -108,16 +111,16 @@ fn playback_example() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use kinora_web::openapi::schema::reading::check_fields;
+    use kinora_web::openapi::schema::check_fields::check_fields;
 
     use super::super::{request as new, restrict};
     use super::*;
-    use crate::on_demand::rules::Entries;
+    use crate::on_demand::access_restrictions::RestrictionKind;
 
     #[test]
-    fn what_is_read_of_a_playback_id_is_described_and_nothing_else() {
+    fn playback_id_schema_has_exactly_the_parsed_fields() {
         check_fields(request, |body| drop(new::parse(body)));
-        for entries in [Entries::Domains, Entries::UserAgents] {
+        for entries in [RestrictionKind::Domains, RestrictionKind::UserAgents] {
             check_fields(|_| requests::rule(""), |body| drop(restrict::parse(body, entries)));
         }
     }

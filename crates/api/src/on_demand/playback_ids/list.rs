@@ -9,8 +9,8 @@ use super::view::PlaybackIdView;
 use crate::ApiState;
 use crate::error;
 
-/// `GET /on-demand/{mediaId}/playback-ids`: all of them, oldest first; there are never so many that pages
-/// were needed.
+/// `GET /on-demand/{mediaId}/playback-ids`: all playback IDs, oldest first, without pages, since their limit
+/// is low.
 ///
 /// 404 unless the media is in the caller's workspace.
 pub(super) async fn list(

@@ -1,4 +1,4 @@
-//! `/on-demand/{mediaId}/playback-ids`: through what a media is watched, and by whom (C-161, C-162).
+//! `/on-demand/{mediaId}/playback-ids`: the playback IDs of a media, and their rules (C-161, C-162).
 
 mod create;
 mod delete;

@@ -5,9 +5,9 @@ use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
 
-use crate::on_demand::wishes::{access_policy, access_restrictions, encryption};
+use crate::on_demand::media_settings_request::{access_policy, access_restrictions, encryption};
 
-/// The playback ID that the client asked for.
+/// Parses the new playback ID.
 pub(super) fn parse(body: &Value) -> Result<NewPlayback, ApiError> {
     let problems = Problems::default();
     let new = Fields::of_body(body, &problems).map(|fields| {
@@ -15,7 +15,7 @@ pub(super) fn parse(body: &Value) -> Result<NewPlayback, ApiError> {
         NewPlayback {
             policy: access_policy(&fields),
             restrictions: access_restrictions(&fields),
-            resolution: fields.word("resolution", &caps, Resolution::from_text),
+            resolution: fields.one_of("resolution", &caps, Resolution::from_text),
             encryption: encryption(&fields),
         }
     });

@@ -1,37 +1,36 @@
-//! The rules of a playback ID: where, and in what, it is watched.
+//! The rules of a playback ID on pages and user agents.
 
 use axum::extract::State;
 use kinora_domain::{MediaId, NewRestriction, PlaybackHandle, PlaybackId, Restriction};
 use kinora_web::auth::Writer;
-use kinora_web::condition::Conditions;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathIds};
 use kinora_web::fields::{Fields, Problems};
+use kinora_web::preconditions::Preconditions;
 use serde_json::Value;
 
 use super::view::PlaybackIdView;
 use crate::ApiState;
 use crate::error;
-use crate::on_demand::rules::{Entries, restriction, warnings};
+use crate::on_demand::access_restrictions::{RestrictionKind, restriction, warnings};
 use crate::view::RestrictionView;
 
-/// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages,
-/// default and lists.
+/// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages, with
+/// its default and its lists.
 ///
-/// Answers the rule, with a warning of a list that decides nothing. 404 unless the media is in the caller's
-/// workspace and the playback ID is the media's, 412 when the playback ID is not what `If-Match` names, 422
-/// names each wrong field. The change and its event are one commit; a rule that is the same as before is not
-/// told.
+/// Responds with the rule, and warns of a list that has no effect. 404 unless the media is in the caller's
+/// workspace and the playback ID is the media's, 412 when `If-Match` does not match the playback ID, 422
+/// names each wrong field. The change and its event are one commit; an unchanged rule emits no event.
 pub(super) async fn domains(
     State(app): State<ApiState>,
     caller: Writer,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
-    conditions: Conditions,
+    conditions: Preconditions,
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
-    let rule = parse(&body, Entries::Domains)?;
-    let answer = Data::ok(RestrictionView::from(&rule)).warned(warnings(&rule));
+    let rule = parse(&body, RestrictionKind::Domains)?;
+    let answer = Data::ok(RestrictionView::from(&rule)).with_warnings(warnings(&rule));
     replace(&app, caller, (media, playback), conditions, NewRestriction::Domains(rule)).await?;
     Ok(answer)
 }
@@ -41,16 +40,16 @@ pub(super) async fn user_agents(
     State(app): State<ApiState>,
     caller: Writer,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
-    conditions: Conditions,
+    conditions: Preconditions,
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
-    let rule = parse(&body, Entries::UserAgents)?;
-    let answer = Data::ok(RestrictionView::from(&rule)).warned(warnings(&rule));
+    let rule = parse(&body, RestrictionKind::UserAgents)?;
+    let answer = Data::ok(RestrictionView::from(&rule)).with_warnings(warnings(&rule));
     replace(&app, caller, (media, playback), conditions, NewRestriction::UserAgents(rule)).await?;
     Ok(answer)
 }
 
-pub(super) fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiError> {
+pub(super) fn parse(body: &Value, entries: RestrictionKind) -> Result<Restriction, ApiError> {
     let problems = Problems::default();
     let rule = Fields::of_body(body, &problems).and_then(|fields| restriction(&fields, entries));
     problems.into_result(rule)
@@ -60,9 +59,9 @@ async fn replace(
     app: &ApiState,
     caller: Writer,
     ids: (MediaId, PlaybackId),
-    conditions: Conditions,
+    conditions: Preconditions,
     rule: NewRestriction,
 ) -> Result<(), ApiError> {
-    let condition = move |found: &PlaybackHandle| conditions.hold(|| Data::ok(PlaybackIdView::from(found)));
-    app.service.restrict_playback(&caller, ids, condition, rule).await.map_err(error::of_operation)
+    let condition = move |found: &PlaybackHandle| conditions.is_met(|| Data::ok(PlaybackIdView::from(found)));
+    app.service.restrict_playback(&caller, ids, condition, rule).await.map_err(error::from_operation)
 }

@@ -1,14 +1,14 @@
-//! How a playback ID looks in answers about it (C-121, C-161, D-0067).
+//! The JSON view of a playback ID (C-121, C-161, D-0067).
 
 use kinora_domain::{AccessPolicy, AccessRestrictions, Encryption, Media, PlaybackHandle};
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::on_demand::rules;
+use crate::on_demand::access_restrictions;
 use crate::view::PlaybackView;
 
-/// A playback ID as a media shows it, with the largest that it plays.
+/// A playback ID of a media, with the largest resolution that it plays.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PlaybackId")]
 pub(super) struct PlaybackIdView {
@@ -25,27 +25,28 @@ impl From<&PlaybackHandle> for PlaybackIdView {
     }
 }
 
-/// What whoever made this playback ID should know (C-14).
+/// Warnings about a new playback ID (C-14).
 pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<String> {
     let has = |is_so: fn(&PlaybackHandle) -> bool| media.playback.iter().any(is_so);
     let mut warnings = Vec::new();
     if playback.policy == AccessPolicy::Public && has(|other| other.policy == AccessPolicy::Private) {
-        warnings.push("this media has a private playback ID too; whoever has this public one needs no token");
+        warnings.push("this media also has a private playback ID; this public one plays without a token");
     }
     if playback.policy == AccessPolicy::Private && has(|other| other.policy == AccessPolicy::Public) {
-        warnings.push("this media has a public playback ID too; whoever has that one needs no token");
+        warnings.push("this media also has a public playback ID, which plays without a token");
     }
     if playback.encryption != Encryption::None && has(|other| other.encryption == Encryption::None) {
-        warnings
-            .push("this media has a playback ID without encryption too; through that one it plays in clear");
+        warnings.push("this media also has a playback ID without encryption, which plays unencrypted");
     }
     if playback.encryption == Encryption::None && has(|other| other.encryption != Encryption::None) {
-        warnings.push("this media has an encrypted playback ID too; through this one it plays in clear");
+        warnings.push("this media also has an encrypted playback ID; this one plays unencrypted");
     }
     let mut warnings: Vec<_> = warnings.into_iter().map(str::to_owned).collect();
     let AccessRestrictions { domains, user_agents } = &playback.restrictions;
     for (name, rule) in [("domains", domains), ("userAgents", user_agents)] {
-        warnings.extend(rules::warnings(rule).into_iter().map(|told| format!("{name}: {told}")));
+        warnings.extend(
+            access_restrictions::warnings(rule).into_iter().map(|warning| format!("{name}: {warning}")),
+        );
     }
     warnings
 }

@@ -1,9 +1,9 @@
-//! What the changes of a playlist share: their condition and their response.
+//! The condition and the response that all changes of a playlist share.
 
 use axum::response::Response;
 use kinora_domain::{Media, Playlist};
-use kinora_web::condition::{Conditions, Tagged};
 use kinora_web::envelope::Data;
+use kinora_web::preconditions::{Preconditions, TaggedResponse};
 
 use super::view::PlaylistView;
 use crate::ApiState;
@@ -11,16 +11,16 @@ use crate::ApiState;
 /// The conditions of a request on a playlist, as `GET` shows it; `None` without any.
 pub(super) fn condition(
     app: &ApiState,
-    conditions: Conditions,
+    conditions: Preconditions,
 ) -> Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static> {
-    let here = app.clone();
+    let state = app.clone();
     let has_any = !conditions.is_empty();
     has_any.then_some(move |playlist: &Playlist, media: &[Media]| {
-        conditions.hold(|| Data::ok(PlaylistView::new(playlist, media, &here.addresses)))
+        conditions.is_met(|| Data::ok(PlaylistView::new(playlist, media, &state.addresses)))
     })
 }
 
 /// Responds with a changed playlist as `GET` does.
 pub(super) fn changed(app: &ApiState, (playlist, media): &(Playlist, Vec<Media>)) -> Response {
-    Tagged::of(&Data::ok(PlaylistView::new(playlist, media, &app.addresses))).into_response()
+    TaggedResponse::of(&Data::ok(PlaylistView::new(playlist, media, &app.addresses))).into_response()
 }

@@ -1,7 +1,7 @@
-//! What the document of the API says of playlists.
+//! The OpenAPI descriptions of playlists.
 
 use kinora_domain::{PlayOrder, Playlist};
-use kinora_web::openapi::schema::{day, default, object, said, text, words};
+use kinora_web::openapi::schema::{day, default, described, object, text, words};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::example;
 const ALL: &str = "/on-demand/playlists";
 const ONE: &str = "/on-demand/playlists/{playlistId}";
 const MEDIA: &str = "/on-demand/playlists/{playlistId}/media";
-/// A playlist's id is of the kind of playback IDs.
+/// A playlist's id has the form of a playback ID.
 const ID: &str = example::PLAYBACK;
 
 /// Every operation on playlists.
@@ -25,13 +25,14 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
         (schemas.named("PlaylistMediaIds", media_ids(1)), schemas.named("PlaylistMediaOrder", order));
     let ids = [("one", json!({"mediaIds": [example::MEDIA]}))];
     let all = [
-        Operation::post(ALL, "createPlaylist", "Make a playlist")
-            .says(
-                "A manual playlist has the media that you put into it, a smart one the ready media of the workspace whose dates lie \
-                 within its days (UTC, both included), chosen whenever it is read. It plays as one stream at \
-                 `/playlist/{playlistId}.m3u8`, through public playback IDs without restrictions.",
+        Operation::post(ALL, "createPlaylist", "Create a playlist")
+            .description(
+                "A manual playlist has the media that you add. A smart playlist has the ready media of the \
+                    workspace whose dates match its rules (UTC, both days included); every read evaluates \
+                    the rules. A playlist plays as one stream at `/playlist/{playlistId}.m3u8`, through \
+                    public playback IDs without restrictions.",
             )
-            .takes(
+            .request_body(
                 new,
                 &[
                     ("manual", json!({"name": "Evening", "referenceId": "evening", "type": "manual"})),
@@ -49,37 +50,37 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
                 ],
             )
             .creates(playlist.clone(), playlist_example())
-            .refuses(error::playlist_reference_taken("evening"))
-            .refuses(error::too_many_playlists(Playlist::PER_WORKSPACE_MAX)),
+            .error(error::playlist_reference_taken("evening"))
+            .error(error::too_many_playlists(Playlist::PER_WORKSPACE_MAX)),
         Operation::get(ALL, "listPlaylists", "List playlists").lists(listed, listed_example()),
         one(Operation::get(ONE, "getPlaylist", "Read a playlist"))
-            .says("With all of its media, in their order.")
+            .description("Returns all of its media in playlist order.")
             .answers(playlist.clone(), playlist_example()),
         one(Operation::put(ONE, "updatePlaylist", "Rename a playlist"))
-            .takes(shown, &[("name", json!({"name": "Night", "description": "Quiet"}))])
+            .request_body(shown, &[("name", json!({"name": "Night", "description": "Quiet"}))])
             .answers(playlist.clone(), playlist_example()),
         one(Operation::delete(ONE, "deletePlaylist", "Delete a playlist"))
-            .says("Its media stay.")
-            .answers_done(),
+            .description("The media in it are not deleted.")
+            .responds_empty(),
         one(Operation::patch(MEDIA, "appendPlaylistMedia", "Append media to a playlist"))
-            .says("In this order. All of them are ready; one that is in it already stays where it is.")
-            .takes(some.clone(), &ids)
+            .description("Appends them in this order. Every media must be ready. A media that is already in the playlist keeps its position.")
+            .request_body(some.clone(), &ids)
             .answers(playlist.clone(), playlist_example()),
-        one(Operation::put(MEDIA, "reorderPlaylistMedia", "Put the media of a playlist in order"))
-            .says("Names each media of the playlist once.")
-            .takes(order, &ids)
+        one(Operation::put(MEDIA, "reorderPlaylistMedia", "Reorder the media of a playlist"))
+            .description("The request must name each media of the playlist once.")
+            .request_body(order, &ids)
             .answers(playlist.clone(), playlist_example()),
-        one(Operation::delete(MEDIA, "removePlaylistMedia", "Take media out of a playlist"))
-            .says("All of them are in it.")
-            .takes(some, &ids)
+        one(Operation::delete(MEDIA, "removePlaylistMedia", "Remove media from a playlist"))
+            .description("Every media must be in the playlist.")
+            .request_body(some, &ids)
             .answers(playlist, playlist_example()),
     ];
     all.into_iter().map(|operation| operation.tagged("Playlists")).collect()
 }
 
-/// What is asked of one playlist.
+/// The parameters and errors of an operation on one playlist.
 fn one(operation: Operation) -> Operation {
-    operation.id("playlistId", "The id of a playlist.", ID).conditional().refuses(error::playlist_not_found())
+    operation.id("playlistId", "The id of a playlist.", ID).conditional().error(error::playlist_not_found())
 }
 
 fn filled() -> Value {
@@ -90,7 +91,12 @@ fn filled() -> Value {
 }
 
 fn new(schemas: &mut Schemas) -> Value {
-    let days = || said(object(&[], [("startDate", day()), ("endDate", day())]), "One of them at least.");
+    let days = || {
+        described(
+            object(&[], [("startDate", day()), ("endDate", day())]),
+            "At least one of the two is required.",
+        )
+    };
     let metadata = object(&[], [("createdDate", days()), ("updatedDate", days())]);
     let limit = json!({"type": "integer", "minimum": 1, "maximum": Playlist::ITEMS_MAX});
     let orders = words(PlayOrder::ALL.map(PlayOrder::as_str));
@@ -98,19 +104,16 @@ fn new(schemas: &mut Schemas) -> Value {
         &["name", "referenceId", "type"],
         [
             ("name", filled()),
-            ("referenceId", said(filled(), "Your own id; a workspace has each once.")),
+            ("referenceId", described(filled(), "Your own id, unique in the workspace.")),
             ("type", words(["smart", "manual"])),
             ("description", text(Playlist::TEXT_MAX)),
-            ("limit", default(said(limit, "Most media in it."), Playlist::ITEMS_MAX)),
-            (
-                "playOrder",
-                said(orders, "Of a smart playlist, which must have it; of a manual one it is refused."),
-            ),
+            ("limit", default(described(limit, "Maximum number of media."), Playlist::ITEMS_MAX)),
+            ("playOrder", described(orders, "Required for a smart playlist; rejected for a manual one.")),
             (
                 "metadata",
-                said(
+                described(
                     metadata,
-                    "Of a smart playlist, with one of the two at least; of a manual one it is refused.",
+                    "Required for a smart playlist, with at least one of the two; rejected for a manual one.",
                 ),
             ),
         ],
@@ -157,16 +160,16 @@ fn playlist_example() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use kinora_web::openapi::schema::reading::check_fields;
+    use kinora_web::openapi::schema::check_fields::check_fields;
 
     use super::super::{media_request, request};
     use super::*;
 
     #[test]
-    fn what_is_read_of_a_playlist_is_described_and_nothing_else() {
+    fn playlist_schema_has_exactly_the_parsed_fields() {
         let workspace = example::WORKSPACE.parse().expect("an id");
-        check_fields(new, |body| drop(request::new_playlist(body, workspace)));
-        check_fields(shown, |body| drop(request::shown(body)));
+        check_fields(new, |body| drop(request::parse_new(body, workspace)));
+        check_fields(shown, |body| drop(request::parse_update(body)));
         check_fields(|_| media_ids(1), |body| drop(media_request::media_ids(body, 1)));
     }
 }

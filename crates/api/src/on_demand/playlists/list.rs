@@ -2,7 +2,7 @@ use axum::extract::State;
 use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
-use kinora_web::list_query::ListQuery;
+use kinora_web::pagination::ListQuery;
 
 use super::view::ListedPlaylistView;
 use crate::ApiState;

@@ -1,31 +1,31 @@
-//! The media of a manual playlist: appended, put in order, taken out. Each answers the playlist as `GET`
-//! does.
+//! The media of a manual playlist: appended, reordered, removed. Each operation responds with the playlist,
+//! as `GET` does.
 
 use axum::extract::State;
 use axum::response::Response;
-use kinora_domain::{PlaylistId, PlaylistProblem};
+use kinora_domain::{PlaylistId, PlaylistRejected};
 use kinora_service::Error;
 use kinora_web::auth::Writer;
-use kinora_web::condition::Conditions;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
 use kinora_web::fields::Problems;
+use kinora_web::preconditions::Preconditions;
 
 use super::change::{changed, condition};
 use super::media_request::{MEDIA_IDS, media_ids};
 use crate::ApiState;
 use crate::error;
 
-/// `PATCH /on-demand/playlists/{playlistId}/media`: appends media in the order of the request. One that is in
-/// it already stays where it is, so a request that is repeated changes nothing.
+/// `PATCH /on-demand/playlists/{playlistId}/media`: appends media in the order of the request. A media that
+/// is already in the playlist stays at its position, so a repeated request changes nothing.
 ///
-/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names
-/// each media that is not there or not ready.
+/// 404 unless the playlist is in the caller's workspace; 412 when `If-Match` does not match it; 422 names
+/// each media that does not exist or is not ready.
 pub(super) async fn append(
     State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
-    conditions: Conditions,
+    conditions: Preconditions,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let media = media_ids(&body, 1)?;
@@ -37,13 +37,13 @@ pub(super) async fn append(
 /// `PUT /on-demand/playlists/{playlistId}/media`: puts the media in the order of the request, which names
 /// each of them once.
 ///
-/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 when
-/// the request names others, or not all.
+/// 404 unless the playlist is in the caller's workspace; 412 when `If-Match` does not match it; 422 when the
+/// request names others, or not all.
 pub(super) async fn reorder(
     State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
-    conditions: Conditions,
+    conditions: Preconditions,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let media = media_ids(&body, 0)?;
@@ -52,15 +52,15 @@ pub(super) async fn reorder(
     Ok(changed(&app, &outcome.map_err(rejected)?))
 }
 
-/// `DELETE /on-demand/playlists/{playlistId}/media`: takes media out.
+/// `DELETE /on-demand/playlists/{playlistId}/media`: removes media.
 ///
-/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names
-/// the first that is not in it, and none is taken out.
+/// 404 unless the playlist is in the caller's workspace; 412 when `If-Match` does not match it; 422 names
+/// the first media that is not in it, and none is removed.
 pub(super) async fn remove(
     State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
-    conditions: Conditions,
+    conditions: Preconditions,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let media = media_ids(&body, 1)?;
@@ -69,24 +69,24 @@ pub(super) async fn remove(
     Ok(changed(&app, &outcome.map_err(rejected)?))
 }
 
-/// 422 names each field of the body that is wrong.
+/// Converts an error; 422 names each wrong field of the body.
 fn rejected(error: Error) -> ApiError {
     match error {
         Error::PlaylistRejected(problem) => ApiError::invalid_field(field_of(&problem), problem.to_string()),
         Error::MediaNotReady(others) => not_ready(others),
-        other => error::of_operation(other),
+        other => error::from_operation(other),
     }
 }
 
-fn field_of(problem: &PlaylistProblem) -> String {
+fn field_of(problem: &PlaylistRejected) -> String {
     match problem {
-        PlaylistProblem::Smart => "playlistId".to_owned(),
-        PlaylistProblem::NotInside { at } => format!("{MEDIA_IDS}[{at}]"),
-        PlaylistProblem::Full { .. } | PlaylistProblem::Incomplete { .. } => MEDIA_IDS.to_owned(),
+        PlaylistRejected::Smart => "playlistId".to_owned(),
+        PlaylistRejected::NotAMember { at } => format!("{MEDIA_IDS}[{at}]"),
+        PlaylistRejected::Full { .. } | PlaylistRejected::Incomplete { .. } => MEDIA_IDS.to_owned(),
     }
 }
 
-/// Only ready media join a playlist (C-174).
+/// 422: only ready media can be added to a playlist (C-174).
 fn not_ready(others: Vec<(usize, Option<String>)>) -> ApiError {
     let problems = Problems::default();
     for (at, state) in others {

@@ -7,12 +7,12 @@ use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
 
-/// Its one field.
+/// The only field of the body.
 pub(super) const MEDIA_IDS: &str = "mediaIds";
 /// Most ids of a request: an order names all media of a playlist.
 pub(super) const MEDIA_IDS_MAX: usize = Playlist::ITEMS_MAX as usize;
 
-/// The ids, each once, at least `min` of them.
+/// The ids, without duplicates, at least `min` of them.
 pub(super) fn media_ids(body: &Value, min: usize) -> Result<Vec<MediaId>, ApiError> {
     let problems = Problems::default();
     let ids = Fields::of_body(body, &problems).and_then(|fields| read(&fields, min));
@@ -21,11 +21,11 @@ pub(super) fn media_ids(body: &Value, min: usize) -> Result<Vec<MediaId>, ApiErr
 
 fn read(fields: &Fields<'_>, min: usize) -> Option<Vec<MediaId>> {
     if !fields.has(MEDIA_IDS) {
-        fields.refuse(MEDIA_IDS, "must not be null");
+        fields.reject(MEDIA_IDS, "must not be null");
     }
     let items = fields.list(MEDIA_IDS)?;
     if !(min..=MEDIA_IDS_MAX).contains(&items.len()) {
-        fields.refuse(MEDIA_IDS, format!("must have {min} to {MEDIA_IDS_MAX} items"));
+        fields.reject(MEDIA_IDS, format!("must have {min} to {MEDIA_IDS_MAX} items"));
         return None;
     }
     let (mut ids, mut seen) = (Vec::with_capacity(items.len()), HashSet::new());
@@ -33,8 +33,8 @@ fn read(fields: &Fields<'_>, min: usize) -> Option<Vec<MediaId>> {
         let id = item.as_str().map(str::parse::<MediaId>).unwrap_or(Err(ParseIdError));
         match id {
             Ok(id) if seen.insert(id) => ids.push(id),
-            Ok(_) => fields.refuse(&format!("{MEDIA_IDS}[{at}]"), "must not be named twice"),
-            Err(error) => fields.refuse(&format!("{MEDIA_IDS}[{at}]"), error.to_string()),
+            Ok(_) => fields.reject(&format!("{MEDIA_IDS}[{at}]"), "must not be named twice"),
+            Err(error) => fields.reject(&format!("{MEDIA_IDS}[{at}]"), error.to_string()),
         }
     }
     Some(ids)
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_as_many_as_a_playlist_has_and_each_once() {
+    fn media_ids_are_bounded_and_unique() {
         let all: Vec<_> = (0..MEDIA_IDS_MAX).map(id).collect();
         let read = media_ids(&json!({"mediaIds": all, "other": 1}), 1).unwrap();
         assert_eq!(read.iter().map(ToString::to_string).collect::<Vec<_>>(), all);
@@ -70,8 +70,8 @@ mod tests {
             (json!({"mediaIds": [id(1), null]}), "mediaIds[1]"),
         ] {
             let refused = media_ids(&body, 1).err().unwrap_or_else(|| panic!("accepted: {body}"));
-            let told = format!("{refused:?}");
-            assert!(told.contains(&format!("field: \"{path}\"")), "{body}: {told}");
+            let error_text = format!("{refused:?}");
+            assert!(error_text.contains(&format!("field: \"{path}\"")), "{body}: {error_text}");
         }
     }
 }

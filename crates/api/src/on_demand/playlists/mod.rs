@@ -1,4 +1,4 @@
-//! `/on-demand/playlists`: lists of media, which play one after the other (C-171, D-0072).
+//! `/on-demand/playlists`: lists of media that play one after another (C-171, D-0072).
 
 mod change;
 mod create;

@@ -2,10 +2,10 @@ use axum::extract::State;
 use axum::response::Response;
 use kinora_domain::PlaylistId;
 use kinora_web::auth::Reader;
-use kinora_web::condition::{Conditions, Tagged};
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
+use kinora_web::preconditions::{Preconditions, TaggedResponse};
 
 use super::view::PlaylistView;
 use crate::ApiState;
@@ -17,9 +17,9 @@ pub(super) async fn read(
     State(app): State<ApiState>,
     caller: Reader,
     PathId(id): PathId<PlaylistId>,
-    conditions: Conditions,
+    conditions: Preconditions,
 ) -> Result<Response, ApiError> {
     let found = app.store.playlist(caller.workspace, id).await?;
     let (playlist, media) = found.ok_or_else(error::playlist_not_found)?;
-    conditions.answer(Tagged::of(&Data::ok(PlaylistView::new(&playlist, &media, &app.addresses))))
+    conditions.answer(TaggedResponse::of(&Data::ok(PlaylistView::new(&playlist, &media, &app.addresses))))
 }

@@ -1,32 +1,32 @@
-//! The bodies that make and rename a playlist (C-171, C-173).
+//! The bodies that create and rename a playlist (C-171, C-173).
 
 use kinora_domain::{Day, DayRange, NewPlaylist, PlayOrder, Playlist, SmartRules, WorkspaceId};
 use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
 
-/// What people are shown of a playlist.
+/// The texts of a playlist that viewers see.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct PlaylistText {
     pub(super) name: String,
     pub(super) description: String,
 }
 
-/// The body of `PUT`: both fields must be there.
-pub(super) fn shown(body: &Value) -> Result<Shown, ApiError> {
+/// The body of `PUT`: both fields are required.
+pub(super) fn parse_update(body: &Value) -> Result<PlaylistText, ApiError> {
     let problems = Problems::default();
     let shown = Fields::of_body(body, &problems).and_then(|fields| {
-        let (name, description) = (filled(&fields, "name"), needed(&fields, "description"));
-        Some(Shown { name: name?, description: description? })
+        let (name, description) = (non_empty(&fields, "name"), required_text(&fields, "description"));
+        Some(PlaylistText { name: name?, description: description? })
     });
     problems.into_result(shown)
 }
 
 /// The body of `POST`.
-pub(super) fn new_playlist(body: &Value, workspace: WorkspaceId) -> Result<NewPlaylist, ApiError> {
+pub(super) fn parse_new(body: &Value, workspace: WorkspaceId) -> Result<NewPlaylist, ApiError> {
     let problems = Problems::default();
     let new = Fields::of_body(body, &problems).and_then(|fields| {
-        let (name, reference_id) = (filled(&fields, "name"), filled(&fields, "referenceId"));
+        let (name, reference_id) = (non_empty(&fields, "name"), non_empty(&fields, "referenceId"));
         let (description, limit) = (optional(&fields, "description"), limit(&fields));
         let smart = smart(&fields);
         Some(NewPlaylist {
@@ -42,22 +42,22 @@ pub(super) fn new_playlist(body: &Value, workspace: WorkspaceId) -> Result<NewPl
 }
 
 fn optional(fields: &Fields<'_>, name: &str) -> String {
-    fields.kept_text(name, Playlist::TEXT_MAX).unwrap_or_default()
+    fields.stored_text(name, Playlist::TEXT_MAX).unwrap_or_default()
 }
 
-fn needed(fields: &Fields<'_>, name: &str) -> Option<String> {
+fn required_text(fields: &Fields<'_>, name: &str) -> Option<String> {
     if !fields.has(name) {
-        fields.refuse(name, "must not be null");
+        fields.reject(name, "must not be null");
         return None;
     }
     Some(optional(fields, name))
 }
 
-fn filled(fields: &Fields<'_>, name: &str) -> Option<String> {
-    let text = needed(fields, name)?;
-    // Another type was refused as such.
+fn non_empty(fields: &Fields<'_>, name: &str) -> Option<String> {
+    let text = required_text(fields, name)?;
+    // A value of another type was already rejected.
     if text.trim().is_empty() && fields.text(name, Playlist::TEXT_MAX).is_some() {
-        fields.refuse(name, "must not be empty");
+        fields.reject(name, "must not be empty");
         return None;
     }
     Some(text)
@@ -70,26 +70,26 @@ fn limit(fields: &Fields<'_>) -> Option<u32> {
     let number = fields.number("limit")?;
     let limit = (1..=Playlist::ITEMS_MAX).find(|limit| f64::from(*limit) == number);
     if limit.is_none() {
-        fields.refuse("limit", format!("must be a whole number from 1 to {}", Playlist::ITEMS_MAX));
+        fields.reject("limit", format!("must be a whole number from 1 to {}", Playlist::ITEMS_MAX));
     }
     limit
 }
 
-/// The rules of a smart playlist, `Some(None)` for a manual one, `None` when something is wrong.
+/// The rules of a smart playlist, `Some(None)` for a manual one, `None` when a field is wrong.
 #[expect(clippy::option_option, reason = "what is wrong, and what is not wanted, are two things")]
 fn smart(fields: &Fields<'_>) -> Option<Option<SmartRules>> {
     if !fields.has("type") {
-        fields.refuse("type", "must not be null");
+        fields.reject("type", "must not be null");
         return None;
     }
-    let is_smart = fields.word("type", &["manual", "smart"], |word| Some(word == "smart"))?;
+    let is_smart = fields.one_of("type", &["manual", "smart"], |word| Some(word == "smart"))?;
     if is_smart {
         return rules(fields).map(Some);
     }
     let mut is_alone = true;
     for name in ["playOrder", "metadata"] {
         if fields.has(name) {
-            fields.refuse(name, "must be left out: only a smart playlist chooses its media");
+            fields.reject(name, "must be left out: only smart playlists have rules");
             is_alone = false;
         }
     }
@@ -99,15 +99,15 @@ fn smart(fields: &Fields<'_>) -> Option<Option<SmartRules>> {
 fn rules(fields: &Fields<'_>) -> Option<SmartRules> {
     for name in ["playOrder", "metadata"] {
         if !fields.has(name) {
-            fields.refuse(name, "must not be null");
+            fields.reject(name, "must not be null");
         }
     }
     let orders = PlayOrder::ALL.map(PlayOrder::as_str);
-    let order = fields.word("playOrder", &orders, PlayOrder::from_text);
+    let order = fields.one_of("playOrder", &orders, PlayOrder::from_text);
     let metadata = fields.object("metadata")?;
     let (created, updated) = (days(&metadata, "createdDate"), days(&metadata, "updatedDate"));
     if !metadata.has("createdDate") && !metadata.has("updatedDate") {
-        fields.refuse("metadata", "must have createdDate or updatedDate");
+        fields.reject("metadata", "must have createdDate or updatedDate");
     }
     Some(SmartRules { order: order?, created: created?, updated: updated? })
 }
@@ -118,7 +118,7 @@ fn days(metadata: &Fields<'_>, name: &str) -> Option<DayRange> {
     }
     let range = metadata.object(name)?;
     if ["startDate", "endDate"].iter().all(|name| !range.has(name)) {
-        metadata.refuse(name, "must have startDate or endDate");
+        metadata.reject(name, "must have startDate or endDate");
         return None;
     }
     let (first, last) = (day(&range, "startDate"), day(&range, "endDate"));
@@ -126,23 +126,23 @@ fn days(metadata: &Fields<'_>, name: &str) -> Option<DayRange> {
     if let (Some(first), Some(last)) = (first, last)
         && last < first
     {
-        range.refuse("endDate", format!("must not be before startDate, {first}"));
+        range.reject("endDate", format!("must not be before startDate, {first}"));
         return None;
     }
     Some(DayRange { first, last })
 }
 
-/// `None` when something is wrong.
+/// A day; `Some(None)` when it was not sent, `None` when it is wrong.
 #[expect(clippy::option_option, reason = "what is wrong, and what is not there, are two things")]
 fn day(range: &Fields<'_>, name: &str) -> Option<Option<Day>> {
-    /// Longer texts are no days.
+    /// Longest text of a day, in characters.
     const TEXT_MAX: usize = 10;
     if !range.has(name) {
         return Some(None);
     }
     let day = Day::from_text(range.text(name, TEXT_MAX)?);
     if day.is_none() {
-        range.refuse(name, "must be a day such as 2025-11-03");
+        range.reject(name, "must be a day such as 2025-11-03");
     }
     day.map(Some)
 }
@@ -154,11 +154,11 @@ mod tests {
     use super::*;
 
     fn parse(body: &Value) -> Result<NewPlaylist, ApiError> {
-        new_playlist(body, "019a4946-bdd3-7001-8203-040506070809".parse().unwrap())
+        parse_new(body, "019a4946-bdd3-7001-8203-040506070809".parse().unwrap())
     }
 
     #[test]
-    fn a_playlist_is_manual_or_smart_and_has_bounds() {
+    fn manual_and_smart_playlists_parse_within_bounds() {
         let manual = parse(&json!({"name": "N", "referenceId": "r", "type": "manual", "x": 1})).unwrap();
         assert_eq!((manual.limit, manual.smart, manual.description.as_str()), (1000, None, ""));
         let long = "é".repeat(255);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_field_is_refused_by_its_path() {
+    fn invalid_fields_are_named_by_path() {
         let long = "x".repeat(256);
         let check = |change: Value, path: &str| {
             let mut body = json!({"name": "N", "referenceId": "r", "type": "smart", "playOrder": "createdDate ASC",
@@ -189,8 +189,8 @@ mod tests {
             let Value::Object(change) = change else { panic!("fields are an object") };
             body.as_object_mut().unwrap().extend(change);
             let refused = parse(&body).err().unwrap_or_else(|| panic!("accepted: {body}"));
-            let told = format!("{refused:?}");
-            assert!(told.contains(&format!("field: \"{path}\"")), "{body}: {told}");
+            let error_text = format!("{refused:?}");
+            assert!(error_text.contains(&format!("field: \"{path}\"")), "{body}: {error_text}");
         };
         for name in ["name", "referenceId"] {
             for wrong in [json!(null), json!(""), json!(" "), json!(7), json!(long)] {
@@ -229,10 +229,10 @@ mod tests {
     }
 
     #[test]
-    fn both_texts_are_replaced_and_a_description_may_be_empty() {
-        let read = |body: Value| shown(&body);
-        let kept = read(json!({"name": "a\0b", "description": ""})).unwrap();
-        assert_eq!((kept.name.as_str(), kept.description.as_str()), ("a\u{fffd}b", ""));
+    fn update_replaces_name_and_description() {
+        let read = |body: Value| parse_update(&body);
+        let updated = read(json!({"name": "a\0b", "description": ""})).unwrap();
+        assert_eq!((updated.name.as_str(), updated.description.as_str()), ("a\u{fffd}b", ""));
         for (body, path) in [
             (json!({"name": "N"}), "description"),
             (json!({"name": "N", "description": null}), "description"),
@@ -241,8 +241,8 @@ mod tests {
             (json!({"name": "", "description": "D"}), "name"),
             (json!("x"), "body"),
         ] {
-            let told = format!("{:?}", read(body.clone()).unwrap_err());
-            assert!(told.contains(&format!("field: \"{path}\"")), "{body}: {told}");
+            let error_text = format!("{:?}", read(body.clone()).unwrap_err());
+            assert!(error_text.contains(&format!("field: \"{path}\"")), "{body}: {error_text}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! How a playlist looks in answers (C-172).
+//! The JSON views of a playlist (C-172).
 
 use kinora_domain::{DayRange, Media, MediaDuration, MediaState, Playlist, PlaylistContent, SmartRules};
 use kinora_store::ListedPlaylist;
-use kinora_web::addresses::Addresses;
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,8 +40,8 @@ pub(super) struct PlaylistView {
 }
 
 impl PlaylistView {
-    /// `media` are those that are in it, in their order.
-    pub(super) fn new(playlist: &Playlist, media: &[Media], addresses: &Addresses) -> Self {
+    /// `media` are the media of the playlist, in its order.
+    pub(super) fn new(playlist: &Playlist, media: &[Media], addresses: &BaseUrls) -> Self {
         let rules = match &playlist.content {
             PlaylistContent::Manual(_) => None,
             PlaylistContent::Smart(rules) => Some(rules),
@@ -63,7 +63,7 @@ impl PlaylistView {
     }
 }
 
-/// Those dates that were given.
+/// The date rules of a smart playlist.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PlaylistRules")]
@@ -102,7 +102,7 @@ impl From<DayRange> for DaysView {
     }
 }
 
-/// A media as a playlist shows it.
+/// A media in a playlist.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PlaylistMedia")]
@@ -126,7 +126,7 @@ struct ItemView {
 }
 
 impl ItemView {
-    fn new(media: &Media, addresses: &Addresses) -> Self {
+    fn new(media: &Media, addresses: &BaseUrls) -> Self {
         let facts = match &media.state {
             MediaState::Ready { facts, .. } => Some(facts),
             _ => None,
@@ -144,7 +144,7 @@ impl ItemView {
     }
 }
 
-/// A playlist in a list of them.
+/// A playlist in a list of playlists.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ListedPlaylist")]

@@ -1,64 +1,66 @@
-//! What the document of the API says of added tracks.
+//! The OpenAPI descriptions of added tracks.
 
-use kinora_domain::{AddedTrackKind, MediaSettings, NewTrack, TrackRefused};
-use kinora_web::openapi::schema::{object, said, words};
+use kinora_domain::{AddedTrackKind, MediaSettings, NewTrack, TrackRejected};
+use kinora_web::openapi::schema::{described, object, words};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
-use super::view::TrackAnswer;
+use super::view::AddedTrackView;
 use crate::error;
 use crate::example;
 use crate::on_demand::doc::one;
-use crate::on_demand::wishes::URL_MAX;
+use crate::on_demand::media_settings_request::URL_MAX;
 
 const ALL: &str = "/on-demand/{mediaId}/tracks";
 const ONE: &str = "/on-demand/{mediaId}/tracks/{trackId}";
-/// Where the subtitles of examples lie.
+/// The address of the subtitles in examples.
 const SRT: &str = "https://example.com/talk.srt";
 
-/// And the sound.
+/// The address of the audio in examples.
 const FLAC: &str = "https://example.com/talk-in-german.flac";
 
 /// Every operation on added tracks.
 pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    let answer = schemas.of::<TrackAnswer>();
+    let answer = schemas.of::<AddedTrackView>();
     let (new, update) = (request(schemas), update(schemas));
     let track = json!({"url": SRT, "type": "subtitle", "languageCode": "en-US", "languageName": "English"});
     let sound = json!({"url": FLAC, "type": "audio", "languageCode": "de", "languageName": "Deutsch"});
     let change = json!({"url": SRT, "languageCode": "en-GB", "languageName": "British English"});
     let all = [
-        one(Operation::post(ALL, "addTrack", "Add subtitles or sound to a media"))
-            .says(
-                "Fetched from an address, in whatever state the media is. Subtitles are SRT or WebVTT in any encoding; sound is the first \
-                 audio track of any file that could be a media, fetched when the media is ready, and heard as long as that lasts. \
-                 `video.media.track.ready` or `video.media.track.failed` tells how it ended; the media lists the track meanwhile.",
+        one(Operation::post(ALL, "addTrack", "Add subtitles or audio to a media"))
+            .description(
+                "Downloads the file from a URL, in any state of the media. Subtitles are SRT or WebVTT in any \
+                    encoding. Audio is the first audio track of any supported file; it is downloaded once \
+                    the media is ready and ends with the media. `video.media.track.ready` or \
+                    `video.media.track.failed` reports the result; the media lists the track meanwhile.",
             )
-            .takes(new, &[("subtitles", json!({"tracks": track})), ("sound", json!({"tracks": sound}))])
+            .request_body(new, &[("subtitles", json!({"tracks": track})), ("sound", json!({"tracks": sound}))])
             .creates(answer.clone(), track_example("en-US", "English"))
-            .refuses(error::track_refused(TrackRefused::NameTaken))
-            .refuses(error::track_refused(TrackRefused::TooMany)),
+            .error(error::track_rejected(TrackRejected::NameTaken))
+            .error(error::track_rejected(TrackRejected::TooMany)),
         of_track(Operation::patch(ONE, "updateTrack", "Change or replace a track"))
             .conditional()
-            .says(
-                "It keeps its id, and what is not sent stays. With a `url`, even the same one, the file is fetched anew, and what was there is \
-                 not shown any more; `video.media.track.ready` or `video.media.track.failed` tells how it ended. Without one the file stays, \
-                 and `video.media.track.ready` of a track that players have follows `video.media.track.updated` at once. Where nothing is \
-                 another than before, nothing is told.",
+            .description(
+                "The track keeps its id, and fields that are left out stay unchanged. A `url`, even the same \
+                    one, downloads the file again and removes the old one from playback; \
+                    `video.media.track.ready` or `video.media.track.failed` reports the result. Without a \
+                    `url` the file stays; for a ready track, `video.media.track.ready` follows \
+                    `video.media.track.updated` at once. No event is emitted if nothing changes.",
             )
-            .takes(update, &[("replaced", change), ("renamed", json!({"languageName": "British English"}))])
+            .request_body(update, &[("replaced", change), ("renamed", json!({"languageName": "British English"}))])
             .answers(answer, track_example("en-GB", "British English"))
-            .refuses(error::track_refused(TrackRefused::NameTaken)),
-        of_track(Operation::delete(ONE, "deleteTrack", "Delete a track")).conditional().answers_done(),
+            .error(error::track_rejected(TrackRejected::NameTaken)),
+        of_track(Operation::delete(ONE, "deleteTrack", "Delete a track")).conditional().responds_empty(),
     ];
     all.into_iter().map(|operation| operation.tagged("Media")).collect()
 }
 
-/// What is asked of one track.
+/// The parameters and errors of an operation on one track.
 fn of_track(operation: Operation) -> Operation {
     one(operation)
-        .id("trackId", "The id of a track that was added.", example::OTHER)
-        .refuses(error::track_refused(TrackRefused::Unknown))
-        .refuses(error::track_refused(TrackRefused::OfSource))
+        .id("trackId", "The id of an added track.", example::OTHER)
+        .error(error::track_rejected(TrackRejected::Unknown))
+        .error(error::track_rejected(TrackRejected::OfSource))
 }
 
 /// An input of type `subtitle`.
@@ -74,25 +76,25 @@ fn track(kinds: &[AddedTrackKind]) -> Value {
 }
 
 fn request(schemas: &mut Schemas) -> Value {
-    let track = said(track(&AddedTrackKind::ALL), "One track, under a plural name.");
+    let track = described(track(&AddedTrackKind::ALL), "One track, despite the plural name.");
     schemas.named("AddTrack", object(&["tracks"], [("tracks", track)]))
 }
 
 fn update(schemas: &mut Schemas) -> Value {
-    let url = said(address(), "Left out, the file stays.");
+    let url = described(address(), "If left out, the file stays.");
     schemas.named("UpdateTrack", object(&[], [("url", url)].into_iter().chain(language())))
 }
 
 fn address() -> Value {
     json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://",
-        "description": "Where the file is."})
+        "description": "URL of the file."})
 }
 
 fn language() -> [(&'static str, Value); 2] {
     let code = json!({"type": "string", "minLength": 2, "maxLength": NewTrack::LANGUAGE_CODE_MAX,
         "description": "A BCP 47 tag such as `en-US`."});
     let name = json!({"type": "string", "minLength": 1, "maxLength": MediaSettings::TEXT_MAX,
-        "description": "What players show; no two tracks of a type have the same."});
+        "description": "The name that players show, unique among the tracks of a type."});
     [("languageCode", code), ("languageName", name)]
 }
 
@@ -102,13 +104,13 @@ fn track_example(code: &str, name: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use kinora_web::openapi::schema::reading::check_fields;
+    use kinora_web::openapi::schema::check_fields::check_fields;
 
     use super::super::request as read;
     use super::*;
 
     #[test]
-    fn what_is_read_of_a_track_is_described_and_nothing_else() {
+    fn track_schema_has_exactly_the_parsed_fields() {
         check_fields(request, |body| drop(read::parse_new(body)));
         check_fields(update, |body| drop(read::parse_update(body)));
     }

@@ -1,5 +1,5 @@
-//! `/on-demand/{mediaId}/tracks`: what is added to a media beside what its file holds
-//! (C-155, C-156, C-157, D-0071, D-0079).
+//! `/on-demand/{mediaId}/tracks`: tracks that are added to those of a media's own file (C-155, C-156, C-157,
+//! D-0071, D-0079).
 
 mod create;
 mod delete;

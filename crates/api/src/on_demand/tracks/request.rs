@@ -6,14 +6,14 @@ use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
 
-use crate::on_demand::wishes::URL_MAX;
+use crate::on_demand::media_settings_request::URL_MAX;
 
-/// The track that the client asked for: one object under a plural name.
+/// Parses the new track: one object under a plural name.
 pub(super) fn parse_new(body: &Value) -> Result<NewTrack, ApiError> {
     let problems = Problems::default();
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         if !fields.has("tracks") {
-            fields.refuse("tracks", "must not be null");
+            fields.reject("tracks", "must not be null");
         }
         let track = fields.object("tracks")?;
         let kind = required(&track, "type", kind);
@@ -22,8 +22,8 @@ pub(super) fn parse_new(body: &Value) -> Result<NewTrack, ApiError> {
     problems.into_result(new)
 }
 
-/// What the client wants to be another of a track. What is not sent stays: published clients know no address,
-/// and leave out what they are not given (C-156).
+/// Parses the changes of a track. Fields that are not sent stay unchanged: published clients know no
+/// address, and leave out fields that they are not given (C-156).
 pub(super) fn parse_update(body: &Value) -> Result<TrackUpdate, ApiError> {
     let problems = Problems::default();
     let update = Fields::of_body(body, &problems).map(|fields| TrackUpdate {
@@ -34,12 +34,12 @@ pub(super) fn parse_update(body: &Value) -> Result<TrackUpdate, ApiError> {
     problems.into_result(update)
 }
 
-/// An input of type `subtitle`; `None` when something is wrong with it.
+/// An input of type `subtitle`; `None` when a field is wrong.
 pub(in crate::on_demand) fn subtitle_input(input: &Fields<'_>) -> Option<NewTrack> {
     new_track(input, Some(AddedTrackKind::Subtitle))
 }
 
-/// All that a new track must say.
+/// A new track, with all required fields.
 fn new_track(fields: &Fields<'_>, kind: Option<AddedTrackKind>) -> Option<NewTrack> {
     let url = required(fields, "url", address);
     let code = required(fields, "languageCode", language_code);
@@ -47,16 +47,16 @@ fn new_track(fields: &Fields<'_>, kind: Option<AddedTrackKind>) -> Option<NewTra
     Some(NewTrack { kind: kind?, url: url?, language_code: code?, language_name: name? })
 }
 
-/// What must be there, as `read` reads it.
+/// A required field, parsed by `read`.
 fn required<T>(fields: &Fields<'_>, name: &str, read: fn(&Fields<'_>) -> Option<T>) -> Option<T> {
     if !fields.has(name) {
-        fields.refuse(name, "must not be null");
+        fields.reject(name, "must not be null");
     }
     read(fields)
 }
 
 fn kind(fields: &Fields<'_>) -> Option<AddedTrackKind> {
-    fields.word("type", &AddedTrackKind::ALL.map(AddedTrackKind::as_str), AddedTrackKind::from_text)
+    fields.one_of("type", &AddedTrackKind::ALL.map(AddedTrackKind::as_str), AddedTrackKind::from_text)
 }
 
 fn address(fields: &Fields<'_>) -> Option<String> {
@@ -64,7 +64,7 @@ fn address(fields: &Fields<'_>) -> Option<String> {
     match kinora_fetch::parse_source_url(url) {
         Ok(_) => Some(url.to_owned()),
         Err(problem) => {
-            fields.refuse("url", problem.to_string());
+            fields.reject("url", problem.to_string());
             None
         }
     }
@@ -73,16 +73,16 @@ fn address(fields: &Fields<'_>) -> Option<String> {
 fn language_code(fields: &Fields<'_>) -> Option<String> {
     let code = fields.text("languageCode", NewTrack::LANGUAGE_CODE_MAX)?;
     if !NewTrack::is_language_code(code) {
-        fields.refuse("languageCode", "must be a language tag such as en-US (BCP 47)");
+        fields.reject("languageCode", "must be a language tag such as en-US (BCP 47)");
         return None;
     }
     Some(code.to_owned())
 }
 
 fn language_name(fields: &Fields<'_>) -> Option<String> {
-    let name = fields.kept_text("languageName", MediaSettings::TEXT_MAX)?;
+    let name = fields.stored_text("languageName", MediaSettings::TEXT_MAX)?;
     if name.trim().is_empty() {
-        fields.refuse("languageName", "must not be empty");
+        fields.reject("languageName", "must not be empty");
         return None;
     }
     Some(name)
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_track_is_read_and_an_update_keeps_what_it_does_not_say() {
+    fn track_parses_and_update_keeps_missing_fields() {
         let expected = NewTrack {
             kind: AddedTrackKind::Subtitle,
             url: "https://example.com/a.srt".into(),
@@ -118,13 +118,13 @@ mod tests {
         assert_eq!(read(json!({"languageName": "a\0"})).unwrap().language_name, "a\u{fffd}");
 
         let update = |body: Value| parse_update(&body).unwrap();
-        let whole = TrackUpdate {
+        let full_update = TrackUpdate {
             url: Some("https://example.com/a.srt".into()),
             language_code: Some("en-US".into()),
             language_name: Some("English".into()),
         };
-        assert_eq!(update(with(json!({}))), whole);
-        assert_eq!(update(with(json!({"url": null}))), TrackUpdate { url: None, ..whole });
+        assert_eq!(update(with(json!({}))), full_update);
+        assert_eq!(update(with(json!({"url": null}))), TrackUpdate { url: None, ..full_update });
         let code = TrackUpdate { language_code: Some("de".into()), ..TrackUpdate::default() };
         assert_eq!(update(json!({"languageCode": "de", "languageName": null})), code);
         let name = TrackUpdate { language_name: Some("a\u{fffd}".into()), ..TrackUpdate::default() };
@@ -135,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_field_is_refused_by_its_path() {
+    fn invalid_fields_are_named_by_path() {
         let check = |refused: Result<String, ApiError>, paths: &[&str], body: &Value| {
-            let told = format!("{:?}", refused.err().unwrap_or_else(|| panic!("accepted: {body}")));
+            let error_text = format!("{:?}", refused.err().unwrap_or_else(|| panic!("accepted: {body}")));
             for path in paths {
-                assert!(told.contains(&format!("field: \"{path}\"")), "{body}: {told}");
+                assert!(error_text.contains(&format!("field: \"{path}\"")), "{body}: {error_text}");
             }
-            assert_eq!(told.matches("field: ").count(), paths.len(), "{body}: {told}");
+            assert_eq!(error_text.matches("field: ").count(), paths.len(), "{body}: {error_text}");
         };
         let new = |body: Value, paths: &[&str]| {
             check(parse_new(&body).map(|track| track.url), paths, &body);

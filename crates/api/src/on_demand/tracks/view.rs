@@ -1,15 +1,15 @@
-//! How an added track looks in answers about it (C-155).
+//! The JSON view of an added track (C-155).
 
 use kinora_domain::AddedTrack;
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was asked for. How far it has come is told by the media.
+/// The requested track. The media has its current status.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AddedTrack")]
-pub(super) struct TrackAnswer {
+pub(super) struct AddedTrackView {
     #[schemars(with = "schema::Id")]
     id: String,
     #[schemars(with = "schema::AddedKind")]
@@ -19,14 +19,14 @@ pub(super) struct TrackAnswer {
     language_name: String,
 }
 
-impl From<&AddedTrack> for TrackAnswer {
+impl From<&AddedTrack> for AddedTrackView {
     fn from(track: &AddedTrack) -> Self {
         Self {
             id: track.id.to_string(),
-            r#type: track.wanted.kind.as_str(),
-            url: track.wanted.url.clone(),
-            language_code: track.wanted.language_code.clone(),
-            language_name: track.wanted.language_name.clone(),
+            r#type: track.spec.kind.as_str(),
+            url: track.spec.url.clone(),
+            language_code: track.spec.language_code.clone(),
+            language_name: track.spec.language_name.clone(),
         }
     }
 }

@@ -6,7 +6,7 @@ use kinora_intake::IntakeError;
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
-use kinora_web::extract::{InPath, PathId};
+use kinora_web::extract::{PathId, PathParameter};
 
 use super::view::CancelledUpload;
 use crate::ApiState;
@@ -23,12 +23,12 @@ impl FromStr for UploadId {
     }
 }
 
-impl InPath for UploadId {
+impl PathParameter for UploadId {
     const NAME: &'static str = "uploadId";
 }
 
-/// `PUT /on-demand/upload/{uploadId}/cancel`: nothing more can come, and the media is gone if there was one
-/// (C-7).
+/// `PUT /on-demand/upload/{uploadId}/cancel`: the upload accepts no more bytes, and its media is deleted if
+/// there was one (C-7).
 ///
 /// A request that is sending its bytes ends. 404 unless the upload is in the caller's workspace, 400 once it
 /// has ended, also the second time.

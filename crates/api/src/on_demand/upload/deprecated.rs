@@ -1,4 +1,4 @@
-//! The path that clients should leave (C-1, C-145).
+//! The deprecated path (C-1, C-145).
 
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::Response;
@@ -6,18 +6,19 @@ use axum::response::Response;
 use crate::ApiState;
 
 const PATH: &str = "/on-demand/uploads";
-/// Since when it is deprecated: 2025-07-01, in the form of RFC 9745.
+/// Start of the deprecation: 2025-07-01, in the form of RFC 9745.
 pub(super) const SINCE: &str = "@1751328000";
-/// When it may go, at the earliest (RFC 8594): more than a year after this was written.
+/// Earliest time of the removal (RFC 8594): more than a year after this was written.
 pub(super) const SUNSET: &str = "Fri, 30 Jun 2028 23:59:59 GMT";
 
-/// Whether this operation is asked for.
-pub(crate) fn is_asked_for(method: &Method, operation: &str) -> bool {
+/// Whether the request is for the deprecated operation.
+pub(crate) fn is_deprecated(method: &Method, operation: &str) -> bool {
     method == Method::POST && operation == PATH
 }
 
-/// Says on an answer of the operation that it is deprecated, until when it stays, and what to use.
-pub(crate) fn announce(app: &ApiState, response: &mut Response) {
+/// Adds headers to a response of the operation: that it is deprecated, its earliest removal, and its
+/// replacement.
+pub(crate) fn add_deprecation_headers(app: &ApiState, response: &mut Response) {
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static(SINCE));
     headers.insert(HeaderName::from_static("sunset"), HeaderValue::from_static(SUNSET));

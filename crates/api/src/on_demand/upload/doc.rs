@@ -1,8 +1,8 @@
-//! What the document of the API says of direct uploads.
+//! The OpenAPI descriptions of direct uploads.
 
 use kinora_domain::{CorsOrigin, Upload};
 use kinora_web::error::ApiError;
-use kinora_web::openapi::schema::{default, object, said, text};
+use kinora_web::openapi::schema::{default, described, object, text};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
@@ -28,47 +28,47 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
         ),
     ];
     let all = [
-        Operation::post("/on-demand/upload", "createUpload", "Make the address of a direct upload")
-            .says(
-                "The signed address in `url` takes the file by plain `PUT`, tus 1.0, the resumable protocol of the web uploaders, or \
-                 the IETF draft for resumable uploads; a browser shows a page there. It needs no access token. Its id is that of the \
-                 media.",
+        Operation::post("/on-demand/upload", "createUpload", "Create a direct upload")
+            .description(
+                "The signed `url` accepts the file by plain `PUT`, tus 1.0, the `x-goog-resumable` protocol \
+                    of web uploaders, or the IETF draft for resumable uploads. A browser that opens it shows \
+                    an upload page. It needs no access token. The upload and its media have the same id.",
             )
-            .takes(body.clone(), &examples)
+            .request_body(body.clone(), &examples)
             .creates(upload.clone(), upload_example()),
-        Operation::post("/on-demand/uploads", "createLimitedUpload", "Make the address of a direct upload of at most 500 MB")
-            .says("Use `POST /on-demand/upload`, which has no such limit.")
+        Operation::post("/on-demand/uploads", "createLimitedUpload", "Create a direct upload of at most 500 MB")
+            .description("Use `POST /on-demand/upload`, which has no such limit.")
             .deprecated([
-                ("Deprecation", "Since when (RFC 9745).", SINCE),
-                ("Sunset", "When it may go, at the earliest (RFC 8594).", SUNSET),
-                ("Link", "What to use.", "<https://video.example.com/v1/on-demand/upload>; rel=\"successor-version\""),
+                ("Deprecation", "Date of the deprecation (RFC 9745).", SINCE),
+                ("Sunset", "Earliest date of removal (RFC 8594).", SUNSET),
+                ("Link", "The operation to use instead.", "<https://video.example.com/v1/on-demand/upload>; rel=\"successor-version\""),
             ])
-            .takes(body, &examples)
+            .request_body(body, &examples)
             .creates(upload.clone(), upload_example()),
-        Operation::get("/on-demand/uploads", "listUploads", "List uploads of which no whole file came")
-            .says("`url` is signed for read-write tokens only.")
+        Operation::get("/on-demand/uploads", "listUploads", "List incomplete uploads")
+            .description("`url` is signed only for read-write tokens.")
             .lists(upload, upload_example()),
         Operation::put("/on-demand/upload/{uploadId}/cancel", "cancelUpload", "Cancel a direct upload")
-            .says("Nothing more can come, and the media is gone if there was one. 400 once the upload has ended.")
+            .description("The upload accepts no more bytes, and its media is deleted if there is one. 400 once the upload has ended.")
             .id("uploadId", "The id of an upload.", example::MEDIA)
             .answers(cancelled, cancelled_example())
-            .refuses(error::upload_not_found())
-            .refuses(ApiError::upload_ended_already("cancelled")),
+            .error(error::upload_not_found())
+            .error(ApiError::upload_ended_already("cancelled")),
     ];
     all.into_iter().map(|operation| operation.tagged("Direct uploads")).collect()
 }
 
 fn request(schemas: &mut Schemas) -> Value {
     let timeout = json!({"type": "integer", "minimum": Upload::TIMEOUT_MIN_S, "maximum": Upload::LIFE_MAX_S});
-    let timeout = said(
+    let timeout = described(
         timeout,
-        "Seconds until the first byte must come; each kept byte begins them anew, within seven days.",
+        "Seconds until the first byte must arrive. Each stored byte restarts the timeout, for at most seven days in all.",
     );
-    let origin = "Pages of which origin may send: `https://shop.example`, or `*` for any.";
+    let origin = "Origin of the pages that may upload: `https://shop.example`, or `*` for any.";
     let body = object(
         &["corsOrigin"],
         [
-            ("corsOrigin", said(text(CorsOrigin::LEN_MAX), origin)),
+            ("corsOrigin", described(text(CorsOrigin::LEN_MAX), origin)),
             ("timeout", default(timeout, Upload::TIMEOUT_DEFAULT_S)),
             ("pushMediaSettings", requests::push_media_settings()),
         ],
@@ -113,13 +113,13 @@ fn cancelled_example() -> Value {
 
 #[cfg(test)]
 mod tests {
-    use kinora_web::openapi::schema::reading::check_fields;
+    use kinora_web::openapi::schema::check_fields::check_fields;
 
     use super::super::request::parse;
     use super::*;
 
     #[test]
-    fn what_is_read_of_an_upload_is_described_and_nothing_else() {
+    fn upload_schema_has_exactly_the_parsed_fields() {
         let workspace = example::WORKSPACE.parse().unwrap();
         check_fields(request, |body| drop(parse(body, workspace, None)));
     }

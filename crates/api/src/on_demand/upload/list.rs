@@ -2,13 +2,13 @@ use axum::extract::State;
 use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
-use kinora_web::list_query::ListQuery;
+use kinora_web::pagination::ListQuery;
 
 use super::view::UploadView;
 use crate::ApiState;
 
-/// `GET /on-demand/uploads`: one page of the workspace's uploads of which no whole file came, by creation
-/// time. Their addresses are signed for read-write tokens only.
+/// `GET /on-demand/uploads`: one page of the workspace's uploads without a complete file, by creation time.
+/// Their addresses are signed for read-write tokens only.
 pub(super) async fn list(
     State(app): State<ApiState>,
     caller: Reader,

@@ -1,5 +1,5 @@
-//! Direct uploads: made, listed and cancelled here; their bytes go to the signed address that is answered
-//! (C-139, C-142).
+//! Direct uploads: created, listed and cancelled here; their bytes are sent to the signed address in the
+//! response (C-139, C-142).
 
 mod cancel;
 mod create;
@@ -17,7 +17,7 @@ use crate::ApiState;
 
 pub(super) use doc::operations;
 
-pub(crate) use deprecated::{announce as announce_deprecated, is_asked_for as is_deprecated};
+pub(crate) use deprecated::{add_deprecation_headers as announce_deprecated, is_deprecated};
 
 /// The operations on uploads, below a prefix.
 pub(crate) fn routes(prefix: &str) -> Routes<ApiState> {

@@ -1,15 +1,15 @@
-//! Reads `corsOrigin`.
+//! Parses `corsOrigin`.
 
 use kinora_domain::CorsOrigin;
 use url::Url;
 
-/// What a wrong one is told.
-pub(super) const MUST: &str = "must be *, or an origin as browsers name it: a scheme, a host and perhaps a port, https://shop.example, without path or query";
+/// The error of a wrong origin.
+pub(super) const MESSAGE: &str = "must be * or an origin such as https://shop.example: scheme, host and optional port, without path or query";
 
-/// An origin in the form in which browsers send it, or any.
+/// An origin in the form that browsers send, or any.
 ///
-/// What comes by HTTP is written as browsers write it: host in lower case and ASCII (IDNA), no default port
-/// (RFC 6454, 6.2). Other schemes, of applications that are pages inside, are taken as they are.
+/// An HTTP origin is normalized as in browsers: host in lower case and ASCII (IDNA), no default port (RFC
+/// 6454, 6.2). Other schemes, of applications with embedded pages, are stored as they are.
 pub(super) fn parse(text: &str) -> Option<CorsOrigin> {
     if text == "*" {
         return Some(CorsOrigin::Any);
@@ -17,12 +17,13 @@ pub(super) fn parse(text: &str) -> Option<CorsOrigin> {
     let (scheme, host) = text.split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     let origin =
-        if is_web { of_web(text, host) } else { of_application(scheme, host).then(|| text.to_owned()) };
+        if is_web { web_origin(text, host) } else { is_app_origin(scheme, host).then(|| text.to_owned()) };
     origin.filter(|origin| origin.len() <= CorsOrigin::LEN_MAX).map(CorsOrigin::One)
 }
 
-fn of_web(text: &str, host: &str) -> Option<String> {
-    // A parser of addresses takes these away or reads them as the end of the host; a star is a host to it.
+fn web_origin(text: &str, host: &str) -> Option<String> {
+    // A URL parser removes these characters, or reads them as the end of the host; it accepts a star in a
+    // host.
     let is_foreign = |c: char| c.is_whitespace() || c.is_control() || "/\\?#@*".contains(c);
     if host.contains(is_foreign) {
         return None;
@@ -31,7 +32,7 @@ fn of_web(text: &str, host: &str) -> Option<String> {
     origin.is_tuple().then(|| origin.ascii_serialization())
 }
 
-fn of_application(scheme: &str, host: &str) -> bool {
+fn is_app_origin(scheme: &str, host: &str) -> bool {
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let is_host = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._:[]".contains(c));
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn origins_are_written_as_browsers_write_them() {
+    fn cors_origins_are_normalized_as_browsers_send_them() {
         let check = |text: &str, origin: &str| {
             assert_eq!(parse(text).as_ref().map(CorsOrigin::as_str), Some(origin), "{text}");
         };
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn invalid_cors_origins_are_rejected() {
         for text in [
             "",
             " ",

@@ -1,5 +1,5 @@
-//! The body that makes an upload: where it may come from, how long it may take, and what is wished of the
-//! media (C-139).
+//! The body that creates an upload: its allowed origin, its time limit, and the settings of the media
+//! (C-139).
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, MediaSettings, NewTrack, NewUpload, Upload,
@@ -9,11 +9,13 @@ use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
 
-use super::super::wishes::{Inputs, URL_MAX, Wishes, inputs, times, wishes};
+use super::super::media_settings_request::{
+    Inputs, NewMediaSettings, URL_MAX, inputs, media_settings, reject_trim_times,
+};
 use super::origin;
 
-/// What the client asked for, with the wishes that are stored and have no effect yet. `size_max` is that of
-/// the path.
+/// Parses the body: the new upload, and warnings about settings that are stored and have no effect yet.
+/// `size_max` is the limit of the path.
 pub(super) fn parse(
     body: &Value,
     workspace: WorkspaceId,
@@ -24,7 +26,8 @@ pub(super) fn parse(
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let origin = cors_origin(&fields);
         let timeout_s = timeout(&fields);
-        let (Wishes { policy, restrictions, encryption, settings }, tracks) = media(&fields, &mut warnings);
+        let (NewMediaSettings { policy, restrictions, encryption, settings }, tracks) =
+            media(&fields, &mut warnings);
         Some(NewUpload {
             workspace,
             settings,
@@ -42,13 +45,13 @@ pub(super) fn parse(
 
 fn cors_origin(fields: &Fields<'_>) -> Option<CorsOrigin> {
     if !fields.has("corsOrigin") {
-        fields.refuse("corsOrigin", "must not be null");
+        fields.reject("corsOrigin", "must not be null");
         return None;
     }
     let text = fields.text("corsOrigin", CorsOrigin::LEN_MAX)?;
     let origin = origin::parse(text);
     if origin.is_none() {
-        fields.refuse("corsOrigin", origin::MUST);
+        fields.reject("corsOrigin", origin::MESSAGE);
     }
     origin
 }
@@ -57,32 +60,32 @@ fn timeout(fields: &Fields<'_>) -> u32 {
     let (min, max) = (Upload::TIMEOUT_MIN_S, Upload::LIFE_MAX_S);
     let Some(seconds) = fields.number("timeout") else { return Upload::TIMEOUT_DEFAULT_S };
     if seconds.fract() != 0.0 || !(f64::from(min)..=f64::from(max)).contains(&seconds) {
-        fields.refuse("timeout", format!("must be a whole number of seconds from {min} to {max}"));
+        fields.reject("timeout", format!("must be a whole number of seconds from {min} to {max}"));
         return Upload::TIMEOUT_DEFAULT_S;
     }
     seconds as u32
 }
 
-fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (Wishes, Vec<NewTrack>) {
+fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (NewMediaSettings, Vec<NewTrack>) {
     let Some(fields) = fields.object("pushMediaSettings") else {
-        let wishes = Wishes {
+        let new_settings = NewMediaSettings {
             policy: AccessPolicy::Public,
             restrictions: AccessRestrictions::default(),
             encryption: Encryption::None,
             settings: MediaSettings::default(),
         };
-        return (wishes, Vec::new());
+        return (new_settings, Vec::new());
     };
-    times(&fields);
-    let Inputs { video, tracks, sound } = inputs(&fields);
+    reject_trim_times(&fields);
+    let Inputs { video, tracks, audio } = inputs(&fields);
     if let Some(input) = video
         && input.text("url", URL_MAX).is_some_and(|url| !url.is_empty())
     {
-        input.refuse("url", "must be left out: the file is what is sent to the upload's address");
+        input.reject("url", "must be left out: the source is the file sent to the upload URL");
     }
-    let wishes = wishes(&fields, warnings);
-    let settings = MediaSettings { sound, ..wishes.settings };
-    (Wishes { settings, ..wishes }, tracks)
+    let wishes = media_settings(&fields, warnings);
+    let settings = MediaSettings { audio_edit: audio, ..wishes.settings };
+    (NewMediaSettings { settings, ..wishes }, tracks)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How an upload looks in answers (C-142, C-143, C-28, C-29, C-31).
+//! The JSON views of an upload (C-142, C-143, C-28, C-29, C-31).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::ApiState;
 use crate::view::RestrictionsView;
 
-/// An upload as it is made and listed.
+/// An upload, as created and listed.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Upload")]
@@ -36,7 +36,7 @@ pub(super) struct UploadView {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "UploadSettings")]
 struct SettingsView {
-    playback_ids: [PlaybackWish; 1],
+    playback_ids: [PendingPlaybackView; 1],
     #[schemars(with = "schema::Metadata")]
     metadata: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,11 +53,11 @@ struct SettingsView {
     max_resolution: &'static str,
 }
 
-/// A playback ID that will be: it has no id yet.
+/// A planned playback ID, without an id.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PlaybackIdToBe")]
-struct PlaybackWish {
+struct PendingPlaybackView {
     #[schemars(with = "schema::Policy")]
     access_policy: &'static str,
     access_restrictions: RestrictionsView,
@@ -66,7 +66,7 @@ struct PlaybackWish {
     encryption: Option<&'static str>,
 }
 
-/// The answer of a cancellation, which has another shape.
+/// The response to a cancellation, which has another form.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CancelledUpload {
@@ -107,7 +107,7 @@ impl UploadView {
             timeout: upload.timeout_s,
             cors_origin: upload.origin.as_str().to_owned(),
             push_media_settings: SettingsView {
-                playback_ids: [PlaybackWish {
+                playback_ids: [PendingPlaybackView {
                     access_policy: upload.policy.as_str(),
                     access_restrictions: RestrictionsView::from(&upload.restrictions),
                     encryption: upload.encryption.as_word(),
@@ -124,8 +124,7 @@ impl UploadView {
         }
     }
 
-    /// For a read-only token: without the signature, which allows sending and cancelling
-    /// (C-39).
+    /// The view for a read-only token: without the signature, which permits sending and cancelling (C-39).
     pub(super) fn without_signature(upload: &Upload, app: &ApiState) -> Self {
         Self { url: app.intake.unsigned_address(upload.id), ..Self::new(upload, app) }
     }

@@ -1,20 +1,20 @@
-//! What fills no part yet, as small objects.
+//! Pieces: small objects for the bytes that do not fill a part yet.
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use kinora_domain::SourceId;
 use object_store::{GetOptions, GetRange, ObjectStore, PutMode, PutOptions, PutPayload};
 
-use crate::s3::problem::{is_absent, is_out_of_range, sort};
+use crate::s3::error::{classify, is_absent, is_out_of_range};
 use crate::s3::{S3Store, read};
 use crate::{ObjectKey, PieceName, Prefix, Result, WriteKind};
 
-/// Pieces of one object that are looked at. A writer leaves some hundred at most, and takes those of the one
-/// before it over.
+/// The most pieces of one object that are listed. A writer leaves some hundred at most, and takes over
+/// those of the previous one.
 const PIECES_MAX: usize = 10_000;
 
-/// Requests on their way at once while pieces are removed.
-const REMOVED_AT_ONCE: usize = 8;
+/// The most concurrent requests while pieces are removed.
+const DELETES_CONCURRENT_MAX: usize = 8;
 
 /// A piece that the store has acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,15 +33,16 @@ impl Piece {
     }
 }
 
-/// What earlier writers have left above the recorded parts.
-pub(super) struct Found {
-    /// What continues the parts, in order.
+/// Pieces of earlier writers after the recorded parts.
+pub(super) struct FoundPieces {
+    /// The pieces that continue the parts, in order.
     pub(super) chosen: Vec<Piece>,
-    /// Of no use.
-    pub(super) strays: Vec<Piece>,
+    /// The unused pieces.
+    pub(super) orphans: Vec<Piece>,
 }
 
-/// Those that continue `from` without a gap, in order. Of several for one place the last writer's is taken.
+/// The pieces that continue `from` without a gap, in order. Of several with the same start the last
+/// writer's is used.
 pub(super) fn continuing(pieces: &[Piece], from: u64) -> Vec<Piece> {
     let mut chosen: Vec<Piece> = Vec::new();
     loop {
@@ -56,26 +57,25 @@ pub(super) fn continuing(pieces: &[Piece], from: u64) -> Vec<Piece> {
 
 impl S3Store {
     pub(super) async fn pieces(&self, source: SourceId) -> Result<Vec<Piece>> {
-        let below = format!("{}/", Prefix::PiecesOf(source));
+        let prefix = format!("{}/", Prefix::PiecesOf(source));
         self.shared
-            .list(&below, None, PIECES_MAX, |name, meta| match name.parse() {
+            .list(&prefix, None, PIECES_MAX, |name, meta| match name.parse() {
                 Ok(ObjectKey::Piece(_, name)) => Some(Piece { name, len: meta.size }),
                 _ => None, // not ours
             })
             .await
     }
 
-    /// Keeps a piece. Unlike an object it may take the place of a shorter one that begins with the same
-    /// bytes.
+    /// Stores a piece. Unlike an object it may replace a shorter one that begins with the same bytes.
     pub(super) async fn put_piece(&self, source: SourceId, name: PieceName, bytes: PutPayload) -> Result<()> {
         let key = ObjectKey::Piece(source, name);
         self.before_write(WriteKind::Put, key)?;
         let options = PutOptions::from(PutMode::Overwrite);
         let put = self.shared.client.put_opts(&self.shared.path(key), bytes, options).await;
-        put.map(drop).map_err(|error| sort("keep a piece of an object", error))
+        put.map(drop).map_err(|error| classify("keep a piece of an object", error))
     }
 
-    /// The bytes `at..end` of the object, which lie in this piece; `None` when it is gone.
+    /// The bytes `at..end` of the object inside this piece; `None` when it is gone.
     pub(super) async fn piece_bytes(
         &self,
         source: SourceId,
@@ -91,9 +91,9 @@ impl S3Store {
         let answer = match self.shared.client.get_opts(&path, options).await {
             Ok(answer) => answer,
             Err(error) if is_absent(&error) || is_out_of_range(&error) => return Ok(None),
-            Err(error) => return Err(sort(ACTION, error)),
+            Err(error) => return Err(classify(ACTION, error)),
         };
-        let bytes = answer.bytes().await.map_err(|error| sort(ACTION, error))?;
+        let bytes = answer.bytes().await.map_err(|error| classify(ACTION, error))?;
         read::check_len(ACTION, &bytes, range.end - range.start)?;
         Ok(Some(bytes))
     }
@@ -101,11 +101,10 @@ impl S3Store {
     /// Removes pieces. May run twice.
     pub(super) async fn remove_pieces(&self, source: SourceId, pieces: Vec<Piece>) -> Result<()> {
         let removed = stream::iter(pieces).map(|piece| self.delete(ObjectKey::Piece(source, piece.name)));
-        removed.buffer_unordered(REMOVED_AT_ONCE).try_collect().await
+        removed.buffer_unordered(DELETES_CONCURRENT_MAX).try_collect().await
     }
 
-    /// Removes pieces that nobody needs while nobody waits. What stays is removed when the object is
-    /// discarded.
+    /// Removes unused pieces in the background. [`S3Store::discard_growing`] removes any that stay.
     pub(super) fn remove_pieces_behind(&self, source: SourceId, pieces: Vec<Piece>) {
         if pieces.is_empty() {
             return;
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_taken_as_far_as_they_go_on_without_a_gap() {
+    fn pieces_are_used_up_to_first_gap() {
         let piece = |lease, start, len| Piece { name: PieceName { lease, start }, len };
         let check = |from, pieces: &[Piece], expected: &[Piece]| {
             assert_eq!(continuing(pieces, from), expected, "{pieces:?} from {from}");
@@ -132,12 +131,12 @@ mod tests {
         check(10, &[piece(1, 0, 10)], &[]);
         check(0, &[piece(1, 0, 0)], &[]);
         check(0, &[piece(1, 5, 5), piece(1, 0, 5)], &[piece(1, 0, 5), piece(1, 5, 5)]);
-        // A gap, and behind it what nobody can use.
+        // A gap, and after it an unusable piece.
         check(0, &[piece(1, 0, 5), piece(9, 6, 5)], &[piece(1, 0, 5)]);
-        // Several for one place: the last writer's, then the longest.
+        // Several with the same start: the last writer's, then the longest.
         check(0, &[piece(2, 0, 5), piece(1, 0, 9)], &[piece(2, 0, 5), piece(1, 0, 9)]);
         check(0, &[piece(2, 0, 9), piece(1, 0, 5), piece(1, 5, 9)], &[piece(2, 0, 9), piece(1, 5, 9)]);
-        // Cut elsewhere than the recorded parts.
+        // Other boundaries than the recorded parts.
         check(7, &[piece(1, 5, 5)], &[piece(1, 5, 5)]);
         check(0, &[piece(1, 0, 5), piece(1, 5, u64::MAX)], &[piece(1, 0, 5), piece(1, 5, u64::MAX)]);
     }

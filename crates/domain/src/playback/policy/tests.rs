@@ -26,98 +26,102 @@ fn free() -> AccessRestrictions {
     AccessRestrictions::default()
 }
 
-fn mark(id: &str) -> KeyMark {
-    KeyMark { id: id.parse().unwrap(), created_at: Timestamp::from_micros(1) }
+fn mark(id: &str) -> KeyRef {
+    KeyRef { id: id.parse().unwrap(), created_at: Timestamp::from_micros(1) }
 }
 
-fn ticket(generation: u32, key: Option<&str>) -> PathTicket {
+fn ticket(generation: u32, key: Option<&str>) -> PathClaims {
     let key = key.map(mark);
-    let facts = TicketFacts { generation, key, frame: None };
-    PathTicket::new(PLAYBACK.parse().unwrap(), facts, 0, Timestamp::from_micros(NOW))
+    let facts = PathBinding { generation, key, frame: None };
+    PathClaims::new(PLAYBACK.parse().unwrap(), facts, 0, Timestamp::from_micros(NOW))
 }
 
-fn decide(handle: &PlaybackHandle, admission: Admission, now: i64) -> Result<Allowed, PlaybackRefusal> {
-    let viewer = Viewer { admission, page: Page::Unknown, frame: None, user_agent: None };
+fn decide(
+    handle: &PlaybackHandle,
+    credential: ViewerCredential,
+    now: i64,
+) -> Result<PlaybackGrant, PlaybackDenied> {
+    let viewer = Viewer { credential, page: Page::Unknown, embedder: None, user_agent: None };
     PlaybackPolicy::of(handle).decide(&viewer, Timestamp::from_micros(now))
 }
 
 #[test]
-fn what_is_public_asks_for_nothing_and_lists_the_same_for_everybody() {
+fn public_playback_needs_no_credential() {
     let public = handle(AccessPolicy::Public, free());
-    let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: None });
+    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: None });
     for admission in [
-        Admission::Token(Err(TokenRefusal::Missing)),
-        Admission::Token(Err(TokenRefusal::BadSignature)),
-        Admission::Token(Ok(mark(KEY))),
-        Admission::Path(Err(PathRefusal::Missing)),
-        Admission::Path(Ok(ticket(3, None))),
+        ViewerCredential::Token(Err(TokenError::Missing)),
+        ViewerCredential::Token(Err(TokenError::BadSignature)),
+        ViewerCredential::Token(Ok(mark(KEY))),
+        ViewerCredential::Path(Err(PathError::Missing)),
+        ViewerCredential::Path(Ok(ticket(3, None))),
     ] {
         assert_eq!(decide(&public, admission.clone(), NOW), allowed, "{admission:?}");
     }
     for (path, refusal) in [
-        (Err(PathRefusal::Forged), PathRefusal::Forged),
-        (Ok(ticket(2, None)), PathRefusal::Old),
-        (Err(PathRefusal::KeyGone), PathRefusal::KeyGone),
+        (Err(PathError::Forged), PathError::Forged),
+        (Ok(ticket(2, None)), PathError::Revoked),
+        (Err(PathError::KeyDeleted), PathError::KeyDeleted),
     ] {
-        assert_eq!(decide(&public, Admission::Path(path), NOW), Err(PlaybackRefusal::Path(refusal)));
+        assert_eq!(decide(&public, ViewerCredential::Path(path), NOW), Err(PlaybackDenied::Path(refusal)));
     }
 }
 
 #[test]
-fn what_is_private_asks_for_a_token_or_a_path_that_one_led_to() {
+fn private_playback_needs_token_or_signed_path() {
     let private = handle(AccessPolicy::Private, free());
     let key = mark(KEY);
-    let facts = TicketFacts { generation: 3, key: Some(key), frame: None };
-    let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
-    assert_eq!(decide(&private, Admission::Token(Ok(key)), NOW), allowed);
-    assert_eq!(decide(&private, Admission::Path(Ok(ticket(3, Some(KEY)))), NOW), allowed);
-    for refusal in [TokenRefusal::Missing, TokenRefusal::Expired, TokenRefusal::Revoked] {
-        let refused = decide(&private, Admission::Token(Err(refusal)), NOW);
-        assert_eq!(refused, Err(PlaybackRefusal::Token(refusal)));
+    let facts = PathBinding { generation: 3, key: Some(key), frame: None };
+    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(facts) });
+    assert_eq!(decide(&private, ViewerCredential::Token(Ok(key)), NOW), allowed);
+    assert_eq!(decide(&private, ViewerCredential::Path(Ok(ticket(3, Some(KEY)))), NOW), allowed);
+    for refusal in [TokenError::Missing, TokenError::Expired, TokenError::Revoked] {
+        let refused = decide(&private, ViewerCredential::Token(Err(refusal)), NOW);
+        assert_eq!(refused, Err(PlaybackDenied::Token(refusal)));
     }
     let mut other = ticket(3, Some(KEY));
     other.playback = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60".parse().unwrap();
     let end = ticket(3, Some(KEY)).expires_at().as_micros();
     for (path, now, refusal) in [
-        (Err(PathRefusal::Missing), NOW, PathRefusal::Missing),
-        (Err(PathRefusal::Forged), NOW, PathRefusal::Forged),
-        (Err(PathRefusal::KeyGone), NOW, PathRefusal::KeyGone),
-        (Ok(other), NOW, PathRefusal::Forged),
-        // Of a time when no token was needed.
-        (Ok(ticket(3, None)), NOW, PathRefusal::Forged),
-        (Ok(ticket(2, Some(KEY))), NOW, PathRefusal::Old),
-        (Ok(ticket(4, Some(KEY))), NOW, PathRefusal::Old),
-        (Ok(ticket(3, Some(KEY))), end, PathRefusal::Expired),
+        (Err(PathError::Missing), NOW, PathError::Missing),
+        (Err(PathError::Forged), NOW, PathError::Forged),
+        (Err(PathError::KeyDeleted), NOW, PathError::KeyDeleted),
+        (Ok(other), NOW, PathError::Forged),
+        // A path from a time when no token was required.
+        (Ok(ticket(3, None)), NOW, PathError::Forged),
+        (Ok(ticket(2, Some(KEY))), NOW, PathError::Revoked),
+        (Ok(ticket(4, Some(KEY))), NOW, PathError::Revoked),
+        (Ok(ticket(3, Some(KEY))), end, PathError::Expired),
     ] {
-        let refused = decide(&private, Admission::Path(path.clone()), now);
-        assert_eq!(refused, Err(PlaybackRefusal::Path(refusal)), "{path:?}");
+        let refused = decide(&private, ViewerCredential::Path(path.clone()), now);
+        assert_eq!(refused, Err(PlaybackDenied::Path(refusal)), "{path:?}");
     }
-    assert_eq!(decide(&private, Admission::Path(Ok(ticket(3, Some(KEY)))), end - 1), allowed);
+    assert_eq!(decide(&private, ViewerCredential::Path(Ok(ticket(3, Some(KEY)))), end - 1), allowed);
 }
 
 #[test]
-fn what_is_restricted_asks_for_no_token_and_signs_its_paths() {
+fn restricted_playback_signs_paths_without_token() {
     let domains = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
     let restricted = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
-    let facts = TicketFacts { generation: 3, key: None, frame: None };
-    let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
-    assert_eq!(decide(&restricted, Admission::Token(Err(TokenRefusal::Missing)), NOW), allowed);
-    // On what page our own stands is kept for what it asks later.
-    for frame in [None, Some(Frame::of_text("")), Some(Frame::of_text("a.example"))] {
-        let admission = Admission::Token(Err(TokenRefusal::Missing));
-        let viewer = Viewer { admission, page: Page::Own, frame: frame.clone(), user_agent: None };
+    let facts = PathBinding { generation: 3, key: None, frame: None };
+    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(facts) });
+    assert_eq!(decide(&restricted, ViewerCredential::Token(Err(TokenError::Missing)), NOW), allowed);
+    // The ticket stores the embedding page, for later requests of the player page.
+    for frame in [None, Some(EmbeddingPage::of_text("")), Some(EmbeddingPage::of_text("a.example"))] {
+        let credential = ViewerCredential::Token(Err(TokenError::Missing));
+        let viewer = Viewer { credential, page: Page::Own, embedder: frame.clone(), user_agent: None };
         let decided = PlaybackPolicy::of(&restricted).decide(&viewer, Timestamp::from_micros(NOW));
-        assert_eq!(decided.unwrap().ticket.unwrap().frame, frame);
+        assert_eq!(decided.unwrap().binding.unwrap().frame, frame);
     }
-    // A token is not read, so addresses of viewers with one are those of all others.
-    assert_eq!(decide(&restricted, Admission::Token(Ok(mark(KEY))), NOW), allowed);
-    assert_eq!(decide(&restricted, Admission::Path(Ok(ticket(3, None))), NOW), allowed);
-    let refused = decide(&restricted, Admission::Path(Err(PathRefusal::Missing)), NOW);
-    assert_eq!(refused, Err(PlaybackRefusal::Path(PathRefusal::Missing)));
+    // The token is ignored, so viewers with a token get the same addresses as all others.
+    assert_eq!(decide(&restricted, ViewerCredential::Token(Ok(mark(KEY))), NOW), allowed);
+    assert_eq!(decide(&restricted, ViewerCredential::Path(Ok(ticket(3, None))), NOW), allowed);
+    let refused = decide(&restricted, ViewerCredential::Path(Err(PathError::Missing)), NOW);
+    assert_eq!(refused, Err(PlaybackDenied::Path(PathError::Missing)));
 }
 
 #[test]
-fn each_default_has_its_own_list_of_exceptions() {
+fn deny_default_uses_allow_list_and_allow_default_deny_list() {
     let check =
         |restriction: &Restriction, host: Option<&str>, agent: Option<&str>, is_domain: bool, ok: bool| {
             let restrictions = if is_domain {
@@ -126,17 +130,17 @@ fn each_default_has_its_own_list_of_exceptions() {
                 AccessRestrictions { user_agents: restriction.clone(), ..free() }
             };
             let viewer = Viewer {
-                admission: Admission::Token(Err(TokenRefusal::Missing)),
+                credential: ViewerCredential::Token(Err(TokenError::Missing)),
                 page: match host {
                     None => Page::Unknown,
                     Some("our own") => Page::Own,
                     Some(host) => Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap()),
                 },
-                frame: None,
+                embedder: None,
                 user_agent: agent,
             };
             let policy = PlaybackPolicy::of(&handle(AccessPolicy::Public, restrictions));
-            let refusal = if is_domain { PlaybackRefusal::Domain } else { PlaybackRefusal::UserAgent };
+            let refusal = if is_domain { PlaybackDenied::Domain } else { PlaybackDenied::UserAgent };
             let decided = policy.decide(&viewer, Timestamp::from_micros(NOW)).map(drop);
             assert_eq!(decided, if ok { Ok(()) } else { Err(refusal) }, "{restriction:?} {host:?} {agent:?}");
         };
@@ -174,7 +178,7 @@ fn each_default_has_its_own_list_of_exceptions() {
 }
 
 #[test]
-fn a_frame_is_held_against_the_rule_beside_the_page_and_lets_nobody_in() {
+fn embedding_page_must_match_domain_rule() {
     let open = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
     let closed = rule(DefaultPolicy::Deny, &["good.example"], &[]);
     let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
@@ -192,32 +196,33 @@ fn a_frame_is_held_against_the_rule_beside_the_page_and_lets_nobody_in() {
     ] {
         let restrictions = AccessRestrictions { domains: restriction.clone(), ..free() };
         let policy = PlaybackPolicy::of(&handle(AccessPolicy::Public, restrictions));
-        let admission = Admission::Token(Err(TokenRefusal::Missing));
-        let viewer = Viewer { admission, page, frame: Some(Frame::of_text(frame)), user_agent: None };
+        let credential = ViewerCredential::Token(Err(TokenError::Missing));
+        let viewer =
+            Viewer { credential, page, embedder: Some(EmbeddingPage::of_text(frame)), user_agent: None };
         let decided = policy.decide(&viewer, Timestamp::from_micros(NOW)).map(drop);
         assert_eq!(
             decided,
-            if ok { Ok(()) } else { Err(PlaybackRefusal::Domain) },
+            if ok { Ok(()) } else { Err(PlaybackDenied::Domain) },
             "{restriction:?} {viewer:?}"
         );
     }
 }
 
 #[test]
-fn an_entry_that_cannot_be_read_still_counts_as_a_rule() {
+fn unparsable_rule_entry_still_restricts() {
     let domains = rule(DefaultPolicy::Allow, &[], &["a.example,b.example"]);
     let handle = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
     let policy = PlaybackPolicy::of(&handle);
-    assert!(policy.asks_for_page() && policy.is_restricted() && !handle.is_for_everybody());
-    // And one whose other list alone has entries does not.
+    assert!(policy.varies_on_page() && policy.is_restricted() && !handle.is_unrestricted());
+    // A rule with entries in the inactive list only does not.
     let domains = rule(DefaultPolicy::Allow, &["a.example,b.example"], &[]);
     let policy =
         PlaybackPolicy::of(&self::handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() }));
-    assert!(!policy.asks_for_page() && !policy.is_restricted());
+    assert!(!policy.varies_on_page() && !policy.is_restricted());
 }
 
 #[test]
-fn frames_may_be_on_the_page_that_asks_where_the_list_lets_it_in_or_on_any() {
+fn frame_ancestors_lists_allowed_page_or_any() {
     let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
     let check = |domains: &Restriction, page: &Page, expected: Option<&[&str]>| {
         let restrictions = AccessRestrictions { domains: domains.clone(), ..free() };
@@ -241,12 +246,12 @@ fn frames_may_be_on_the_page_that_asks_where_the_list_lets_it_in_or_on_any() {
         ("192.0.2.7", Some(&["http://192.0.2.7:*"])),
         ("192.0.2.8", Some(&[])),
         ("other.example", Some(&[])),
-        // Those have no name.
+        // These hosts have no source expression.
         ("my_shop.example", None),
         ("www.my_shop.example", None),
         ("[2001:db8::1]", None),
         ("[2001:db8::2]", Some(&[])),
-        // One entry has no name for it, and another one has.
+        // One matching entry has no source expression, another has one.
         ("c_d.a.example", Some(a)),
     ] {
         check(&list, &of(host), expected);

@@ -1,4 +1,4 @@
-//! The attacks of the hostile program, with the guarantee that must refuse each.
+//! The attacks of the hostile program, with the guarantee that must deny each.
 
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -18,13 +18,13 @@ use super::system::{
 };
 use super::{Scene, WORKS};
 
-/// One aim of a hostile program.
+/// One goal of a hostile program.
 pub(super) struct Attack {
-    /// The guarantee that refuses it: a heading of the page.
+    /// The guarantee that denies it: a heading of the page.
     pub guarantee: Guarantee,
     /// Continues "a hostile program tries to".
     pub aim: &'static str,
-    /// The calls by which it tries, for readers.
+    /// The calls that it uses, for readers.
     pub calls: &'static str,
     pub layer: Layer,
     /// Whether each attempt works without confinement, on every kernel and for every user. The kernel
@@ -33,13 +33,13 @@ pub(super) struct Attack {
     pub attempts: &'static [&'static [Attempt]],
 }
 
-/// One way to try it.
+/// One way to reach the goal.
 pub(super) struct Attempt {
     /// One word.
     pub name: &'static str,
-    /// The call that is tried, where the filter knows it.
+    /// The attempted call, if the filter knows it.
     pub call: Option<i64>,
-    /// Whether it worked. The text begins the line that an attempt prints which cannot return.
+    /// Returns whether it worked. An attempt that cannot return prints a line that begins with the text.
     pub run: fn(&Scene, &str) -> bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Guarantee {
 pub(super) enum Layer {
     Landlock,
     Seccomp,
-    /// Each of both refuses it.
+    /// Both layers deny it.
     Both,
     /// Limits and capabilities, which every kernel has.
     Process,
@@ -67,14 +67,14 @@ pub(super) enum Layer {
     None,
 }
 
-/// Attempts by calls whose arguments are wrong: whether the kernel looks at them.
+/// Attempts with calls whose arguments are wrong: whether the kernel checks them.
 macro_rules! reach {
     ($($call:ident),* $(,)?) => {
         &[$(Attempt { name: stringify!($call), call: Some(libc::$call), run: |_, _| reaches(libc::$call) }),*]
     };
 }
 
-/// The same by the number of a call that libc does not name for each processor.
+/// As `reach`, with the number of a call that libc does not define for each processor.
 macro_rules! reach_number {
     ($($name:ident = $number:literal),* $(,)?) => {
         &[$(Attempt { name: stringify!($name), call: Some($number), run: |_, _| reaches($number) }),*]
@@ -86,12 +86,12 @@ const fn attempt(name: &'static str, run: fn(&Scene, &str) -> bool) -> Attempt {
     Attempt { name, call: None, run }
 }
 
-/// An attempt by one call.
+/// An attempt with one call.
 const fn by(name: &'static str, call: i64, run: fn(&Scene, &str) -> bool) -> Attempt {
     Attempt { name, call: Some(call), run }
 }
 
-/// In the order of the page. The last attack takes the place of the program.
+/// In the order of the page. The last attack replaces the program itself.
 pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         guarantee: Guarantee::None,
@@ -541,7 +541,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         is_certain: false,
         attempts: &[&[
             attempt("setpriority", |_, _| {
-                // The answer is 20 less the niceness, which is set again.
+                // The result is 20 minus the niceness, which is set again.
                 call(libc::SYS_getpriority, &[0, server()])
                     .is_ok_and(|priority| call(libc::SYS_setpriority, &[0, server(), 20 - priority]).is_ok())
             }),
@@ -626,7 +626,7 @@ pub(super) const ATTACKS: &[Attack] = &[
                     libc::CLONE_NEWPID,
                     libc::CLONE_NEWNET,
                 ];
-                // A thread that shares no signal handlers: no kernel makes one.
+                // A thread that shares no signal handlers, which no kernel creates.
                 let is_made =
                     |flag: libc::c_int| reaches_with(libc::SYS_clone, &[(flag | libc::CLONE_THREAD).into()]);
                 namespaces.into_iter().any(is_made)
@@ -758,8 +758,8 @@ pub(super) const ATTACKS: &[Attack] = &[
             attempt("capset", |_, _| {
                 let all = CapabilitySet::CHOWN;
                 let none = CapabilitySet::empty();
-                let wanted = CapabilitySets { effective: all, permitted: all, inheritable: none };
-                set_capabilities(None, wanted).is_ok()
+                let sets = CapabilitySets { effective: all, permitted: all, inheritable: none };
+                set_capabilities(None, sets).is_ok()
             }),
         ]],
     },
@@ -779,8 +779,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
 ];
 
-/// Whether a request to the file of the job comes further than the filter. It has no argument and changes
-/// nothing.
+/// Whether a request to the file of the job passes the filter. It has no argument and changes nothing.
 fn requests(scene: &Scene, request: c_long) -> bool {
     let input = File::open(scene.path("input"));
     input.is_ok_and(|input| reaches_with(libc::SYS_ioctl, &[input.as_raw_fd().into(), request, -1]))

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Worked;
 use super::attacks::{ATTACKS, Attack, Guarantee, Layer};
 
-/// The columns of the page: which layer is absent.
+/// The columns of the page: the missing layer.
 const COLUMNS: [(&str, Option<Layer>); 3] = [
     ("All layers", None),
     ("Without Landlock", Some(Layer::Landlock)),
@@ -16,7 +16,7 @@ const COLUMNS: [(&str, Option<Layer>); 3] = [
 
 const PAGE: &str = include_str!("page.md");
 
-/// Where a table stands in the page.
+/// Markers of the tables in the page.
 const TABLES: [(&str, Guarantee); 5] = [
     ("<!-- files -->", Guarantee::Files),
     ("<!-- network -->", Guarantee::Network),
@@ -25,10 +25,10 @@ const TABLES: [(&str, Guarantee); 5] = [
     ("<!-- allowed -->", Guarantee::None),
 ];
 
-/// The page for what worked in each column.
+/// The page with the attempts that worked in each column.
 pub(super) fn page(worked: &[Worked; 3]) -> String {
-    TABLES.iter().fold(PAGE.to_owned(), |page, (place, guarantee)| {
-        page.replace(place, table(*guarantee, worked).trim_end())
+    TABLES.iter().fold(PAGE.to_owned(), |page, (marker, guarantee)| {
+        page.replace(marker, table(*guarantee, worked).trim_end())
     })
 }
 

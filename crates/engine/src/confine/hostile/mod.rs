@@ -1,9 +1,9 @@
-//! A hostile program in ffmpeg's place: it tries every way out that this crate knows, and prints the ones
-//! that worked. `docs/confinement.md` is the result.
+//! A hostile program instead of ffmpeg: it tries every known way out, and prints those that worked.
+//! `docs/confinement.md` is the result.
 //!
 //! The program is this test executable, started again with arguments that name
-//! [`stand_in_for_a_hostile_program`]. It runs four times: without any confinement, to see that its attacks
-//! work; with all of it; and with one layer absent, twice. `attacks.rs` lists what it tries, `document.rs`
+//! [`hostile_helper_process`]. It runs four times: without any confinement, to see that its attacks
+//! work; with all of it; and twice with one layer missing. `attacks.rs` lists the attacks, `document.rs`
 //! writes the page.
 
 mod attacks;
@@ -22,13 +22,13 @@ use bytes::Bytes;
 use kinora_testkit::on_kernel_without;
 
 use crate::admission::Admission;
-use crate::confine::{Cage, filter};
+use crate::confine::{Sandbox, filter};
 use crate::job::{Files, Job, Limits};
 use crate::priority::Priority;
 use crate::run::Runner;
 use attacks::{ATTACKS, Layer};
 
-/// What one run of the program may use.
+/// Limits of one run of the program.
 const LIMITS: Limits = Limits {
     deadline: Duration::from_secs(60),
     cpu: Duration::from_secs(60),
@@ -37,10 +37,10 @@ const LIMITS: Limits = Limits {
     file_max: 1 << 10,
 };
 
-/// Begins the argument by which the program finds its scene.
+/// Prefix of the argument with the scene.
 const SCENE: &str = "scene:";
 
-/// The files and ports of one run. They reach the program in an argument: its environment is empty.
+/// The files and ports of one run. They are passed in an argument, because the environment is empty.
 struct Scene {
     folder: PathBuf,
     tcp_port: u16,
@@ -48,7 +48,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Reads the argument; `None` in an ordinary run of the tests.
+    /// Parses the argument; `None` in an ordinary run of the tests.
     fn of_arguments() -> Option<Self> {
         let argument =
             std::env::args().find_map(|argument| argument.strip_prefix(SCENE).map(str::to_owned))?;
@@ -67,7 +67,7 @@ impl Scene {
     }
 }
 
-/// A scene with its folder and its open sockets, while a run lasts.
+/// A scene with its folder and its open sockets, for the duration of a run.
 struct Stage {
     folder: tempfile::TempDir,
     tcp: TcpListener,
@@ -91,7 +91,7 @@ impl Stage {
     fn arguments(&self) -> Vec<OsString> {
         let (tcp, udp) = (self.tcp.local_addr().unwrap().port(), self.udp.local_addr().unwrap().port());
         let scene = format!("{SCENE}{}:{tcp}:{udp}", self.folder.path().display());
-        let name = "confine::hostile::stand_in_for_a_hostile_program";
+        let name = "confine::hostile::hostile_helper_process";
         ["--exact", name, "--nocapture", &scene].map(OsString::from).to_vec()
     }
 
@@ -101,29 +101,29 @@ impl Stage {
     }
 }
 
-/// No test, but the program of the next one. Does nothing when it runs with the others.
+/// Not a test, but the program of the next one. Does nothing when run with the others.
 #[test]
-fn stand_in_for_a_hostile_program() {
+fn hostile_helper_process() {
     let Some(scene) = Scene::of_arguments() else { return };
     for (number, attack) in ATTACKS.iter().enumerate() {
         for attempt in attack.attempts.iter().copied().flatten() {
             let line = format!("\n{ANSWER}{number} {} ", attempt.name);
-            // A program that takes the place of this one prints the answer itself.
+            // A program that replaces this one prints the result itself.
             let worked = (attempt.run)(&scene, &line);
             println!("{line}{}", if worked { WORKS } else { REFUSED });
         }
     }
 }
 
-/// Begins each line that is an answer: the number of an attack, the name of an attempt, and the outcome.
+/// Prefix of each result line: the number of an attack, the name of an attempt, and the outcome.
 const ANSWER: &str = "hostile ";
 const WORKS: &str = "works";
 const REFUSED: &str = "refused";
 
-/// For each attack the attempts that worked.
+/// For each attack, the attempts that worked.
 type Worked = Vec<Vec<String>>;
 
-/// Reads the answers. Panics where one is missing.
+/// Parses the results. Panics if one is missing.
 fn worked(output: &[u8]) -> Worked {
     let text = String::from_utf8_lossy(output);
     let mut answers = BTreeMap::new();
@@ -151,7 +151,7 @@ fn without_any_confinement() -> Worked {
 fn confined() -> Worked {
     let stage = Stage::new();
     let program = std::env::current_exe().unwrap().canonicalize().unwrap();
-    let runner = Runner::new(Cage::new(program, Vec::new()), Admission::new(None));
+    let runner = Runner::new(Sandbox::new(program, Vec::new()), Admission::new(None));
     let job = Job {
         kind: "hostile",
         arguments: stage.arguments(),
@@ -159,7 +159,7 @@ fn confined() -> Worked {
         files: stage.files(),
         limits: LIMITS,
         priority: Priority::Viewer,
-        is_try: false,
+        is_probe: false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     worked(&runtime.block_on(runner.run(job)).unwrap())
@@ -194,9 +194,9 @@ fn confinement_md_is_the_result_of_a_hostile_program() {
 }
 
 #[test]
-fn the_program_tries_each_call_of_the_filter() {
+fn hostile_helper_tries_every_filtered_system_call() {
     let tried: Vec<_> = ATTACKS.iter().flat_map(|attack| attack.attempts.iter().copied().flatten()).collect();
     let missing = |call: &i64| tried.iter().all(|attempt| attempt.call != Some(*call));
-    let calls = filter::always_refused().into_iter().chain(filter::unknown().iter().copied());
+    let calls = filter::always_refused().into_iter().chain(filter::enosys_calls().iter().copied());
     assert_eq!(calls.filter(missing).collect::<Vec<_>>(), Vec::<i64>::new());
 }

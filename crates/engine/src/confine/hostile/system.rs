@@ -1,4 +1,4 @@
-//! System calls of the hostile program, made directly: a C library would choose others, or refuse by itself.
+//! System calls of the hostile program, made directly: a C library would use others, or reject them itself.
 
 #![expect(unsafe_code, reason = "system calls with arguments that no safe wrapper passes on")]
 
@@ -13,26 +13,26 @@ use libc::{c_int, c_long};
 /// invalid everywhere, such as -1.
 pub(super) fn call(number: i64, arguments: &[c_long]) -> io::Result<c_long> {
     let at = |index: usize| arguments.get(index).copied().unwrap_or(0);
-    // SAFETY: callers pass pointers to memory that outlives the call, or an address that is nobody's, which
-    // the kernel answers with EFAULT.
+    // SAFETY: callers pass pointers to memory that outlives the call, or an unmapped address, for which the
+    // kernel returns EFAULT.
     let answer = unsafe { libc::syscall(number, at(0), at(1), at(2), at(3), at(4), at(5)) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Whether a call comes further than the refusal of a filter or of a kernel that lacks it. Its arguments, all
-/// -1, are wrong: it changes nothing.
+/// Whether a call passes the filter, and this kernel has it. Its arguments, all -1, are wrong: it changes
+/// nothing.
 pub(super) fn reaches(number: i64) -> bool {
     reaches_with(number, &[-1; 6])
 }
 
-/// The same with arguments.
+/// As [`reaches`], with arguments.
 pub(super) fn reaches_with(number: i64, arguments: &[c_long]) -> bool {
     const REFUSALS: [c_int; 3] = [libc::EPERM, libc::EACCES, libc::ENOSYS];
     let answer = call(number, arguments);
     answer.is_ok_and(|_| true) || !is_one_of(&REFUSALS)
 }
 
-/// The error of the last call of this thread.
+/// Whether the last call of this thread failed with one of these errors.
 fn is_one_of(errors: &[c_int]) -> bool {
     io::Error::last_os_error().raw_os_error().is_some_and(|error| errors.contains(&error))
 }
@@ -45,10 +45,10 @@ pub(super) fn call_on(number: i64, index: usize, path: &Path, arguments: &[c_lon
     call(number, &arguments).is_ok()
 }
 
-/// Whether a call makes a process. A new process ends at once and is reaped.
+/// Whether a call creates a process. A new process ends at once and is reaped.
 pub(super) fn makes_a_process(number: i64, arguments: &[c_long]) -> bool {
     match call(number, arguments) {
-        // SAFETY: the new process ends without running anything of this one.
+        // SAFETY: the new process ends without running code of this one.
         Ok(0) => unsafe { libc::_exit(0) },
         Ok(process) => reap(process),
         Err(_) => false,
@@ -61,12 +61,11 @@ fn reap(process: c_long) -> bool {
     true
 }
 
-/// The process that `vfork` makes runs on the stack of this one, so it ends before it touches that.
+/// The process of `vfork` uses the stack of this one, so it ends before it touches that.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn vfork_works() -> bool {
     let answer: c_long;
-    // SAFETY: the process that is made exits by its next call and uses no stack. `syscall` overwrites rcx and
-    // r11.
+    // SAFETY: the new process exits with its next call and uses no stack. `syscall` overwrites rcx and r11.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -86,10 +85,10 @@ pub(super) fn vfork_works() -> bool {
     answer > 0 && reap(answer)
 }
 
-/// Larger than the memory that the program may have.
+/// Larger than the memory limit of the program.
 pub(super) const LARGE_BYTES: usize = 512 << 20;
 
-/// Whether so much memory can be mapped.
+/// Whether this much memory can be mapped.
 pub(super) fn maps_memory(flags: c_int, file: c_int) -> bool {
     const ACCESS: c_int = libc::PROT_READ | libc::PROT_WRITE;
     let arguments = [0, LARGE_BYTES as c_long, ACCESS.into(), flags.into(), file.into(), 0];
@@ -99,13 +98,13 @@ pub(super) fn maps_memory(flags: c_int, file: c_int) -> bool {
     }
 }
 
-/// Survives the signal that ends a program whose file passes its limit; the write fails in its place.
+/// Ignores the signal that ends a program whose file exceeds its limit; the write fails instead.
 pub(super) fn ignore_file_size_signal() {
     // SAFETY: no handler runs.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Whether the kernel enforces Landlock rules: asked for its version, it answers a number.
+/// Whether the kernel enforces Landlock rules: it then returns a version number.
 pub(super) fn has_landlock() -> bool {
     const VERSION: c_long = 1;
     call(libc::SYS_landlock_create_ruleset, &[0, 0, VERSION]).is_ok()

@@ -1,4 +1,4 @@
-//! Runs that are fed while they work: what comes out when, and what each way of going wrong costs.
+//! Runs that are fed while they work: the timing of their output, and the result of each failure.
 
 use std::io;
 
@@ -6,8 +6,8 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::encoding::Encoding;
-use crate::run::Pace;
+use crate::output_stream::OutputStream;
+use crate::run::TimeoutKind;
 
 fn chunk(bytes: impl Into<Bytes>) -> io::Result<Bytes> {
     Ok(bytes.into())
@@ -17,12 +17,12 @@ fn start(
     program: &Program,
     limits: Limits,
     feed: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
-) -> Encoding {
-    program.runner.start(job(&[], limits), feed, Pace::Progress)
+) -> OutputStream {
+    program.runner.start(job(&[], limits), feed, TimeoutKind::Idle)
 }
 
-/// All that comes out, and how it ends.
-async fn all(mut run: Encoding) -> (String, Result<(), EngineError>) {
+/// The complete output, and how it ends.
+async fn all(mut run: OutputStream) -> (String, Result<(), EngineError>) {
     let mut output = Vec::new();
     while let Some(chunk) = run.next().await {
         match chunk {
@@ -37,7 +37,7 @@ async fn all(mut run: Encoding) -> (String, Result<(), EngineError>) {
     (String::from_utf8(output).unwrap(), Ok(()))
 }
 
-/// Runs a script fed with `feed`, and compares what came out and how it ended.
+/// Runs a script fed with `feed`, and compares its output and its result.
 async fn check(
     script: &str,
     limits: Limits,
@@ -57,13 +57,13 @@ async fn pass(duration: Duration) {
     tokio::time::resume();
 }
 
-/// A feed that never has anything.
+/// A feed that stays pending.
 fn silence() -> impl Stream<Item = io::Result<Bytes>> {
     stream::pending()
 }
 
 #[tokio::test]
-async fn output_comes_while_the_feed_goes_on() {
+async fn output_streams_while_the_feed_is_open() {
     let program = Program::new("while read line; do echo $line $line; done");
     let (feed, chunks) = tokio::sync::mpsc::channel(1);
     let chunks = stream::unfold(chunks, |mut chunks| async { Some((chunk(chunks.recv().await?), chunks)) });
@@ -94,7 +94,7 @@ async fn deadline_excludes_pauses_of_the_feed() {
     end.unwrap();
 }
 
-/// That no time passes meanwhile is tested beside the pipes.
+/// That no time passes meanwhile is tested with the pipes.
 #[tokio::test]
 async fn output_is_complete_although_the_caller_paused() {
     let program = Program::new(&format!("exec head -c 1000000 $0\n{}", "#".repeat(1_000_000)));
@@ -106,8 +106,8 @@ async fn output_is_complete_although_the_caller_paused() {
     assert_eq!(first + rest.len(), 1_000_000);
 }
 
-/// A script that says `output` and then hangs is killed at its deadline. Once in a test: a process that is
-/// started on a clock that has jumped would count the jump, since its thread knows the system's clock only.
+/// A script that prints `output` and then hangs is killed at its deadline. Once in a test: a process started
+/// on a clock that has jumped would count the jump, because its thread uses the system's clock only.
 async fn check_hangs(
     script: &str,
     feed: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
@@ -115,12 +115,12 @@ async fn check_hangs(
 ) {
     let program = Program::new(script);
     let mut run = start(&program, limits(LONG), feed);
-    let mut said = Vec::new();
-    while said.len() < output.len() {
-        said.extend_from_slice(&run.chunk().await.unwrap().unwrap());
+    let mut received = Vec::new();
+    while received.len() < output.len() {
+        received.extend_from_slice(&run.chunk().await.unwrap().unwrap());
     }
-    assert_eq!(String::from_utf8_lossy(&said), output, "{script}");
-    // Nothing else happens any more, so the clock jumps to the deadline.
+    assert_eq!(String::from_utf8_lossy(&received), output, "{script}");
+    // No other event is pending, so the clock jumps to the deadline.
     tokio::time::pause();
     let (more, end) = all(run).await;
     tokio::time::resume();
@@ -152,14 +152,13 @@ async fn process_that_hangs_after_its_input_is_killed() {
 
 #[tokio::test]
 async fn each_byte_that_moves_restarts_the_deadline() {
-    // Each piece of work lasts until there is a file, and its byte comes after more than half of the
-    // deadline.
+    // Each piece of work lasts until a file exists, and its byte comes after more than half of the deadline.
     let deadline = 60 * LONG;
     let work =
         "i=0; while [ $i -lt 5 ]; do until [ -e $1/$i ]; do :; done; read n; printf %s $n; i=$((i+1)); done";
     let (program, done) = (Program::new(work), tempfile::tempdir().unwrap());
     let job = job(&[done.path().to_str().unwrap()], Limits { deadline, ..limits(LONG) });
-    let mut run = program.runner.start(job, stream::iter([chunk("0\n1\n2\n3\n4\n")]), Pace::Progress);
+    let mut run = program.runner.start(job, stream::iter([chunk("0\n1\n2\n3\n4\n")]), TimeoutKind::Idle);
     for n in ["0", "1", "2", "3", "4"] {
         pass(deadline * 3 / 5).await;
         fs::write(done.path().join(n), "").unwrap();
@@ -169,7 +168,7 @@ async fn each_byte_that_moves_restarts_the_deadline() {
 }
 
 #[tokio::test]
-async fn each_way_of_going_wrong_is_told_from_the_others() {
+async fn each_failure_has_its_own_error() {
     let crash = "read line; echo $line; echo half of a fragm; kill -SEGV $$ || exit 139";
     let half = "begin\nhalf of a fragm\n";
     let feed = || stream::iter([chunk("begin\n")]);
@@ -187,7 +186,7 @@ async fn each_way_of_going_wrong_is_told_from_the_others() {
     let memory = "echo x264: malloc of size 9 failed >&2; exit 1";
     check(memory, limits(LONG), feed(), ("", "Err(MemoryExhausted { max_bytes: 67108864 })")).await;
     let full = "echo av_interleaved_write_frame: No space left on device >&2; exit 1";
-    check(full, limits(LONG), feed(), ("", "Err(NoRoom)")).await;
+    check(full, limits(LONG), feed(), ("", "Err(DiskFull)")).await;
 
     let program = Program::new("exec yes $0");
     let (output, end) = all(start(&program, limits(LONG), silence())).await;
@@ -197,7 +196,7 @@ async fn each_way_of_going_wrong_is_told_from_the_others() {
 }
 
 #[tokio::test]
-async fn a_process_that_has_enough_ends_the_run_whatever_the_feed_does() {
+async fn early_process_exit_ends_the_run_with_an_open_feed() {
     check(
         "exec head -c 3",
         limits(LONG),
@@ -209,7 +208,7 @@ async fn a_process_that_has_enough_ends_the_run_whatever_the_feed_does() {
 }
 
 #[tokio::test]
-async fn leaving_a_stream_kills_it_whether_it_works_or_waits() {
+async fn dropped_output_stream_kills_process() {
     let program = Program::without_filter(
         "if [ \"$1\" != child ]; then $0 child & echo begun; fi; while :; do :; done",
     );
@@ -220,9 +219,9 @@ async fn leaving_a_stream_kills_it_whether_it_works_or_waits() {
     program.until_running(0).await;
 
     let one = Runner::new(program.runner.cage.clone(), Admission::new(NonZeroUsize::new(1)));
-    let mut running = one.start(job(&[], limits(LONG)), silence(), Pace::Progress);
+    let mut running = one.start(job(&[], limits(LONG)), silence(), TimeoutKind::Idle);
     assert!(running.chunk().await.unwrap().is_ok());
-    let mut waiting = one.start(job(&[], limits(LONG)), silence(), Pace::Progress);
+    let mut waiting = one.start(job(&[], limits(LONG)), silence(), TimeoutKind::Idle);
     tokio::select! {
         biased;
         _ = waiting.chunk() => panic!("there is one place"),
@@ -241,18 +240,18 @@ async fn leaving_a_stream_kills_it_whether_it_works_or_waits() {
 async fn until_stopped(program: &Program) {
     let folder = program.folder.path().to_str().unwrap();
     let is_stopped = |process: &Path| {
-        let line = fs::read(process.join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(folder)
+        let command_line = fs::read(process.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command_line).contains(folder)
             && fs::read_to_string(process.join("stat")).is_ok_and(|stat| stat.contains(") T "))
     };
-    let mut again = tokio::time::interval(Duration::from_millis(2));
+    let mut interval = tokio::time::interval(Duration::from_millis(2));
     while !fs::read_dir("/proc").unwrap().any(|entry| is_stopped(&entry.unwrap().path())) {
-        again.tick().await;
+        interval.tick().await;
     }
 }
 
 #[tokio::test]
-async fn the_background_stands_still_while_a_viewer_needs_its_core() {
+async fn background_run_is_paused_for_viewer() {
     let background = Program::new("echo begun; read line; printf %s \"$line\"");
     let admission = Admission::new(NonZeroUsize::new(1));
     let one = Runner::new(background.runner.cage.clone(), admission.clone());
@@ -262,7 +261,7 @@ async fn the_background_stands_still_while_a_viewer_needs_its_core() {
         chunk("and finished")
     });
     let mut run =
-        one.start(Job { priority: Priority::Background, ..job(&[], limits(LONG)) }, feed, Pace::Whole);
+        one.start(Job { priority: Priority::Background, ..job(&[], limits(LONG)) }, feed, TimeoutKind::Total);
     assert_eq!(run.chunk().await.unwrap().unwrap(), "begun\n");
 
     let viewer = Program::new("while :; do :; done");
@@ -282,14 +281,14 @@ async fn the_background_stands_still_while_a_viewer_needs_its_core() {
 }
 
 #[tokio::test]
-async fn a_run_that_stands_still_can_be_left() {
+async fn paused_run_can_be_dropped() {
     let background = Program::new("echo begun; while :; do :; done");
     let admission = Admission::new(NonZeroUsize::new(1));
     let one = Runner::new(background.runner.cage.clone(), admission.clone());
     let job_of = |priority| Job { priority, ..job(&[], limits(LONG)) };
-    let mut run = one.start(job_of(Priority::Background), silence(), Pace::Progress);
+    let mut run = one.start(job_of(Priority::Background), silence(), TimeoutKind::Idle);
     assert!(run.chunk().await.unwrap().is_ok());
-    let mut viewer = one.start(job_of(Priority::Viewer), silence(), Pace::Progress);
+    let mut viewer = one.start(job_of(Priority::Viewer), silence(), TimeoutKind::Idle);
     assert!(viewer.chunk().await.unwrap().is_ok());
     drop(run);
     background.until_running(1).await;

@@ -1,39 +1,39 @@
-//! What an encoder of sound reads: a small file of the packets around some segments, or of all from one on.
+//! The input of an audio encoder: a small file with the packets of some segments, or of all from one on.
 
 use std::{ops::Range, sync::Arc};
 
 use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Sample, SampleTable, Track};
-use kinora_isobmff::write::{Entry, FLAGS_SYNC, write_head};
-use kinora_matroska::{FedFrame, feed_frame};
+use kinora_isobmff::write::{FLAGS_SYNC, TrunEntry, write_head};
+use kinora_matroska::{FeedFrame, feed_frame};
 
 use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segments};
 use crate::encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header};
 
-/// Packets from this long before the first frame are fed: two frames of lead, what a resampler needs, 80 ms
-/// for Opus (RFC 7845, 4.6), and the bits that a frame of MP3 keeps in those before it.
+/// Packets from this long before the first frame are fed: two frames of lead, the look-behind of a
+/// resampler, 80 ms for Opus (RFC 7845, 4.6), and the bit reservoir of MP3.
 const BEFORE_MS: i64 = 400;
-/// Packets until this long after the last frame are fed: two frames of lead, and what a resampler looks
-/// ahead.
+/// Packets until this long after the last frame are fed: two frames of lead, and the look-ahead of a
+/// resampler.
 const AFTER_MS: i64 = 150;
 
-/// A pause that is longer ends a feed. An encoder makes the silence of a whole pause at once, some half a MB
-/// a second of it. D-0054.
+/// A longer pause ends a feed. An encoder writes the silence of a whole pause at once, about half a MB per
+/// second. D-0054.
 const PAUSE_MAX_S: i64 = 30;
-/// No packet sounds longer: one of FLAC has 65,535 samples, at 8 kHz or more. What a container says beyond
-/// that is the pause behind it.
+/// Maximum duration of a packet: FLAC has at most 65,535 samples, at 8 kHz or more. If the container says
+/// more, the rest is a pause after the packet.
 const PACKET_MAX_S: i64 = 10;
-/// Frames on both sides of a cut that have something of it: the lead of a piece.
+/// Frames on both sides of a cut that contain samples of it: the lead of a piece.
 const LEAD_FRAMES: u64 = 2;
 
-/// The packets of an audio track around some frames, as a file for an encoder.
+/// The packets of an audio track for some frames, as a file for an encoder.
 ///
-/// Cheap to clone, and tied to no borrowed index. Same arguments, same bytes.
+/// Cheap to clone, and borrows no index. Same arguments, same bytes.
 #[derive(Debug, Clone)]
 pub struct AudioFeed {
     table: SampleTable,
     packets: Range<u32>,
     timescale: u32,
-    /// Added to a time of the source to get that of the feed, in ticks of the source.
+    /// Added to a time of the source for that of the feed, in ticks of the source.
     shift: i64,
     header: Arc<[u8]>,
     format: FeedFormat,
@@ -50,35 +50,35 @@ impl AudioFeed {
     pub fn of_segments(index: &Index, audio: usize, numbers: Range<u32>) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: numbers.clone() };
         let frames = frames(index, audio, &numbers).ok_or_else(none)?;
-        let around = Around::new(index, audio).ok_or_else(none)?;
-        let packets = around.packets(&frames);
-        around.feed(numbers, frames, packets)
+        let window = FeedWindow::new(index, audio).ok_or_else(none)?;
+        let packets = window.packets(&frames);
+        window.feed(numbers, frames, packets)
     }
 
-    /// The feed of segment `first` and those that follow, for an encoder that goes on to the end of the
-    /// track, or to a long pause in it: [`numbers`](Self::numbers) says how far.
+    /// The feed of segment `first` and the following ones, for an encoder that continues to the end of the
+    /// track, or to a long pause in it: [`numbers`](Self::numbers) has the segments.
     ///
     /// Errors: as [`AudioFeed::of_segments`].
-    pub fn of_rest(index: &Index, audio: usize, first: u32) -> Result<Self, FeedError> {
+    pub fn of_segments_from(index: &Index, audio: usize, first: u32) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: first..first.saturating_add(1) };
         let numbers = first..encoded_audio_segments(index, audio);
         let rest = frames(index, audio, &numbers).ok_or_else(none)?;
-        let around = Around::new(index, audio).ok_or_else(none)?;
-        let packets = around.packets(&rest).start..around.track.samples.len();
+        let window = FeedWindow::new(index, audio).ok_or_else(none)?;
+        let packets = window.packets(&rest).start..window.track.samples.len();
         let cuts = cuts(index, audio).unwrap_or_default();
-        let (packets, end) = around.until_pause(packets, first, cuts);
+        let (packets, end) = window.until_pause(packets, first, cuts);
         let numbers = first..end;
         let frames = frames(index, audio, &numbers).ok_or_else(none)?;
-        around.feed(numbers, frames, packets)
+        window.feed(numbers, frames, packets)
     }
 
-    /// The segments it is the feed of.
+    /// The segments in the feed.
     pub fn numbers(&self) -> Range<u32> {
         self.numbers.clone()
     }
 
     /// The frame in which the last packet begins: an encoder that ends long before it was cut short.
-    pub fn heard_until(&self) -> u64 {
+    pub fn audible_end(&self) -> u64 {
         let last = self.packets.end.checked_sub(1).filter(|_| !self.packets.is_empty());
         let Some(last) = last.and_then(|last| self.table.get(last)) else { return 0 };
         let ticks = last.pts.saturating_add(self.shift) - LEAD_S * i64::from(self.timescale);
@@ -87,23 +87,23 @@ impl AudioFeed {
         frame.min(self.frames.end)
     }
 
-    /// Nothing sounds in its segments: an encoder would have nothing to begin with.
+    /// Whether its segments contain no audio: an encoder would have no input.
     pub fn is_silent(&self) -> bool {
         self.is_silent
     }
 
-    /// What the bytes are packed in.
+    /// The container of the bytes.
     pub fn format(&self) -> FeedFormat {
         self.format
     }
 
-    /// Where the frames lie in the feed, in samples at 48 kHz.
+    /// The positions of the frames in the feed, in samples at 48 kHz.
     pub fn positions(&self) -> Range<u64> {
         let position = |frame: u64| LEAD_SAMPLES + frame * u64::from(ENCODED_AUDIO_FRAME);
         position(self.frames.start)..position(self.frames.end)
     }
 
-    /// What comes in front of all chunks.
+    /// The bytes before all chunks.
     pub fn header(&self) -> Vec<u8> {
         self.header.to_vec()
     }
@@ -113,9 +113,9 @@ impl AudioFeed {
         FeedChunks { table: self.table.clone(), rest: self.packets.clone() }
     }
 
-    /// The bytes of the feed for one of its chunks. `bytes` are those of its ranges, one behind the other.
+    /// The bytes of the feed for one of its chunks. `bytes` are the concatenated bytes of its ranges.
     ///
-    /// Errors: [`FeedError::Bytes`], and [`FeedError::Sample`] for times no file can say.
+    /// Errors: [`FeedError::Bytes`], and [`FeedError::Sample`] for times that no file can represent.
     pub fn wrap(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
         if u64::try_from(bytes.len()) != Ok(chunk.len) {
             return Err(FeedError::Bytes { given: bytes.len(), expected: chunk.len });
@@ -127,8 +127,8 @@ impl AudioFeed {
     }
 
     fn fragment(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
-        let mut entries: Vec<Entry> = Vec::with_capacity(chunk.samples.len());
-        let mut begun = None;
+        let mut entries: Vec<TrunEntry> = Vec::with_capacity(chunk.samples.len());
+        let mut decode_time = None;
         let mut before = 0;
         for (number, packet) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
             let at = packet.pts.saturating_add(self.shift);
@@ -138,24 +138,24 @@ impl AudioFeed {
                     what: "it sounds before the one in front, or hours after it",
                 })?;
             }
-            entries.push(Entry {
+            entries.push(TrunEntry {
                 duration: packet.duration,
                 size: packet.size,
                 flags: FLAGS_SYNC,
                 composition_offset: 0,
             });
-            begun = begun.or(u64::try_from(at).ok());
+            decode_time = decode_time.or(u64::try_from(at).ok());
             before = at;
         }
         let begun =
-            begun.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
-        let mut fed = write_head(chunk.samples.start, begun, &entries, chunk.len);
-        fed.extend_from_slice(bytes);
-        Ok(fed)
+            decode_time.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
+        let mut feed_bytes = write_head(chunk.samples.start, begun, &entries, chunk.len);
+        feed_bytes.extend_from_slice(bytes);
+        Ok(feed_bytes)
     }
 
     fn blocks(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
-        let mut fed = Vec::with_capacity(bytes.len() + FRAME_HEAD_LEN * chunk.samples.len());
+        let mut feed_bytes = Vec::with_capacity(bytes.len() + FRAME_HEAD_LEN * chunk.samples.len());
         let mut rest = bytes;
         for (number, packet) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
             let wrong = |what| FeedError::Sample { number, what };
@@ -166,31 +166,31 @@ impl AudioFeed {
             let time_us =
                 (ticks * 2_000_000 + i128::from(self.timescale)).div_euclid(2 * i128::from(self.timescale));
             let time_us = u64::try_from(time_us).map_err(|_| wrong("it sounds long before all others"))?;
-            feed_frame(&mut fed, FedFrame { time_us, duration_us: None, is_key: true, bytes: own });
+            feed_frame(&mut feed_bytes, FeedFrame { time_us, duration_us: None, is_key: true, bytes: own });
         }
-        Ok(fed)
+        Ok(feed_bytes)
     }
 }
 
-/// The frames of some segments; `None` where the plan does not list them.
+/// The frames of some segments; `None` if the plan does not list them.
 fn frames(index: &Index, audio: usize, numbers: &Range<u32>) -> Option<Range<u64>> {
     let cuts = cuts(index, audio)?;
     let (from, to) = (cuts.get(numbers.start as usize)?, cuts.get(numbers.end as usize)?);
     (from < to).then_some(*from..*to)
 }
 
-/// A track, and where the grid lies in it.
-struct Around<'a> {
+/// A track, and the position of the grid in it.
+struct FeedWindow<'a> {
     track: &'a Track,
 }
 
-impl<'a> Around<'a> {
+impl<'a> FeedWindow<'a> {
     fn new(index: &'a Index, audio: usize) -> Option<Self> {
         let (track, _) = index.audio_tracks().nth(audio).filter(|(track, _)| 0 < track.timescale)?;
         Some(Self { track })
     }
 
-    /// When a frame begins, and so long after it, in ticks of the source.
+    /// The start of a frame plus `more_ms`, in ticks of the source.
     fn ticks(&self, frame: u64, more_ms: i64) -> i64 {
         let timescale = i128::from(self.track.timescale);
         let samples = i128::from(frame) * i128::from(ENCODED_AUDIO_FRAME) * timescale;
@@ -199,31 +199,31 @@ impl<'a> Around<'a> {
         i64::try_from(ticks).unwrap_or(i64::MAX)
     }
 
-    /// When a packet has sounded.
-    fn sounded(&self, packet: &Sample) -> i64 {
+    /// The end of a packet.
+    fn audible_at(&self, packet: &Sample) -> i64 {
         let longest = PACKET_MAX_S * i64::from(self.track.timescale);
         packet.pts.saturating_add(i64::from(packet.duration).min(longest))
     }
 
-    /// The packets that an encoder of these frames is given.
+    /// The packets that an encoder of these frames reads.
     fn packets(&self, frames: &Range<u64>) -> Range<u32> {
         let samples = &self.track.samples;
         let at = |ticks: i64| samples.first_at_or_after_pts(ticks).unwrap_or(samples.len());
-        // The packet that sounds at an instant begins before it.
+        // The packet that is audible at an instant begins before it.
         let from = at(self.ticks(frames.start, -BEFORE_MS)).saturating_sub(1);
         let to = at(self.ticks(frames.end, AFTER_MS));
-        // What lies further before 0 is not heard and has no place.
+        // Packets further before 0 are not presented and have no position.
         let first = at(self.shift().saturating_neg());
         from.max(first).min(to)..to
     }
 
-    /// Added to a time of the source to get that of the feed.
+    /// Added to a time of the source for that of the feed.
     fn shift(&self) -> i64 {
         self.track.shift.saturating_add(LEAD_S * i64::from(self.track.timescale))
     }
 
-    /// Of the packets from segment `first` on those before a long pause, and the first segment that has none
-    /// of them. A segment with sound on both sides of a pause is not divided.
+    /// The packets from segment `first` on that precede a long pause, and the first segment without any of
+    /// them. A segment with audio on both sides of a pause is not divided.
     fn until_pause(&self, packets: Range<u32>, first: u32, cuts: &[u64]) -> (Range<u32>, u32) {
         let last = u32::try_from(cuts.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let pause_max = PAUSE_MAX_S * i64::from(self.track.timescale);
@@ -231,8 +231,8 @@ impl<'a> Around<'a> {
         for (number, packet) in packets.clone().zip(self.track.samples.range(packets.clone())) {
             let pause =
                 before.replace(packet).filter(|before| pause_max < packet.pts.saturating_sub(before.pts));
-            let Some(sounded) = pause.map(|before| self.sounded(&before)) else { continue };
-            let is_over = |cut: &u64| sounded <= self.ticks(cut.saturating_sub(LEAD_FRAMES), 0);
+            let Some(audible_end) = pause.map(|before| self.audible_at(&before)) else { continue };
+            let is_over = |cut: &u64| audible_end <= self.ticks(cut.saturating_sub(LEAD_FRAMES), 0);
             let end = cuts.partition_point(|cut| !is_over(cut));
             if end <= first as usize {
                 from = number; // it is over before
@@ -249,9 +249,10 @@ impl<'a> Around<'a> {
         frames: Range<u64>,
         packets: Range<u32>,
     ) -> Result<AudioFeed, FeedError> {
-        let heard = self.ticks(frames.start.saturating_sub(LEAD_FRAMES), 0)..self.ticks(frames.end, 0);
-        let sounds = |packet: Sample| packet.pts < heard.end && heard.start < self.sounded(&packet);
-        let is_silent = !self.track.samples.range(packets.clone()).any(sounds);
+        let audible = self.ticks(frames.start.saturating_sub(LEAD_FRAMES), 0)..self.ticks(frames.end, 0);
+        let is_audible =
+            |packet: Sample| packet.pts < audible.end && audible.start < self.audible_at(&packet);
+        let is_silent = !self.track.samples.range(packets.clone()).any(is_audible);
         let (format, header) = header(self.track, &self.track.media)?;
         Ok(AudioFeed {
             table: self.track.samples.clone(),

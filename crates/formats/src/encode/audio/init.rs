@@ -1,11 +1,11 @@
-//! Init segments of encoded sound.
+//! Init segments of encoded audio.
 
 use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index};
-use kinora_isobmff::write::{Boxes, InitKind, InitTrack, write_init};
+use kinora_isobmff::write::{BoxWriter, InitKind, InitTrack, write_init};
 
 /// AAC-LC, 48 kHz, two channels. ISO/IEC 14496-3, 1.6.2.1.
 const AUDIO_SPECIFIC_CONFIG: [u8; 2] = [0x11, 0x90];
-/// What is announced; decoders do not need it.
+/// Announced bitrate in bits per second; decoders do not need it.
 const BITRATE: u32 = 128_000;
 
 /// The init segment of the encoded rendition of an audio track, counted from 0 in the order of the source;
@@ -27,7 +27,7 @@ pub(crate) fn sample_entry() -> Vec<u8> {
     let specific = u8::try_from(AUDIO_SPECIFIC_CONFIG.len()).expect("two bytes");
     let decoder = 13 + DESCRIPTOR_HEAD + specific;
     let elementary = 3 + DESCRIPTOR_HEAD + decoder + DESCRIPTOR_HEAD + 1;
-    let mut boxes = Boxes::with_capacity(96);
+    let mut boxes = BoxWriter::with_capacity(96);
     boxes.boxed(b"mp4a", |boxes| {
         boxes.zeros(6);
         boxes.u16(1); // data reference
@@ -56,12 +56,12 @@ mod tests {
     use kinora_index::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC};
 
     #[test]
-    fn the_entry_says_what_is_encoded() {
+    fn aac_sample_entry_matches_encoder_settings() {
         let entry = sample_entry();
         let esds = Esds::parse(&entry[8 + 28 + 8..]).unwrap();
         assert_eq!(esds.codec_string(Some(2)), ENCODED_AUDIO_CODEC);
         let config = AudioConfig::parse(esds.specific.unwrap()).unwrap();
-        let said = (config.object_type, config.sample_rate, config.channels, config.packet_samples);
-        assert_eq!(said, (2, ENCODED_AUDIO_RATE, Some(ENCODED_AUDIO_CHANNELS), ENCODED_AUDIO_FRAME));
+        let declared = (config.object_type, config.sample_rate, config.channels, config.packet_samples);
+        assert_eq!(declared, (2, ENCODED_AUDIO_RATE, Some(ENCODED_AUDIO_CHANNELS), ENCODED_AUDIO_FRAME));
     }
 }

@@ -5,7 +5,7 @@ use kinora_index::{
 
 use super::*;
 
-/// A source of pictures of this size; `change` says what else is special.
+/// A source with frames of this size; `change` sets other properties.
 pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut VideoTrack)) -> Index {
     let mut video = VideoTrack {
         sample_entry: SampleEntry::Iso(Vec::new()),
@@ -31,7 +31,7 @@ pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut Video
         media: TrackMedia::Video(video),
         samples: samples.into_iter().collect(),
         configurations: Vec::new(),
-        joints: Vec::new(),
+        edit_points: Vec::new(),
         shift: 0,
         end: 512,
         bitrate_average: 0,
@@ -63,13 +63,13 @@ fn check(index: &Index, max_p: u32, expected: &[&str]) {
 }
 
 #[test]
-fn pictures_that_are_too_large_to_decode_have_no_rungs() {
+fn oversized_frames_have_no_rungs() {
     check(&source((8192, 4321), |_| {}), 1080, &[]);
     check(&source((65535, 65535), not_copied), 1080, &[]);
 }
 
 #[test]
-fn rungs_lie_below_a_copy_that_every_player_decodes() {
+fn rungs_are_below_a_universal_copy() {
     check(
         &source((1920, 1080), |_| {}),
         1080,
@@ -86,7 +86,7 @@ fn rungs_lie_below_a_copy_that_every_player_decodes() {
 }
 
 #[test]
-fn beside_a_copy_that_some_players_decode_the_first_rung_is_as_large() {
+fn top_rung_matches_size_of_hevc_or_av1_copy() {
     let index = source((1920, 1080), |video| video.codec = "hvc1.1.6.L120.B0".to_owned());
     assert_eq!(sizes(&ladder(&index, 1080))[..2], ["1080p 1920x1080", "720p 1280x720"]);
     let index = source((3840, 2160), |video| video.codec = "av01.0.12M.08".to_owned());
@@ -94,7 +94,7 @@ fn beside_a_copy_that_some_players_decode_the_first_rung_is_as_large() {
 }
 
 #[test]
-fn without_a_copy_the_first_rung_is_as_large_as_source_and_cap_allow() {
+fn top_rung_without_copy_is_limited_by_source_and_cap() {
     check(
         &source((1066, 600), not_copied),
         1080,
@@ -116,7 +116,7 @@ fn without_a_copy_the_first_rung_is_as_large_as_source_and_cap_allow() {
             "240p 426x240",
         ],
     );
-    // A copy above the cap is not offered.
+    // A copy above the limit is not offered.
     check(&source((1920, 1080), |_| {}), 360, &["360p 640x360", "240p 426x240"]);
     // Larger than every name.
     assert_eq!(sizes(&ladder(&source((7680, 4320), not_copied), 2160))[0], "2160p 3840x2160");
@@ -128,7 +128,7 @@ fn without_a_copy_the_first_rung_is_as_large_as_source_and_cap_allow() {
 }
 
 #[test]
-fn sizes_are_those_that_are_seen() {
+fn rung_size_uses_rotation_and_pixel_aspect() {
     let turned = source((1920, 1080), |video| video.rotation = 90);
     check(&turned, 1080, &["720p 720x1280", "480p 480x854", "360p 360x640", "240p 240x426"]);
     let wide = source((1440, 1080), |video| video.pixel_aspect = (4, 3));
@@ -140,7 +140,7 @@ fn sizes_are_those_that_are_seen() {
 }
 
 #[test]
-fn a_rung_is_a_whole_order() {
+fn rung_has_all_encoder_settings() {
     let index = source((1280, 720), |video| {
         video.frame_rate = Some((60_000, 1001));
         video.is_interlaced = true;
@@ -167,7 +167,7 @@ fn a_rung_is_a_whole_order() {
 }
 
 #[test]
-fn high_dynamic_range_is_brought_to_standard_range_in_small_rungs() {
+fn hdr_is_tone_mapped_in_small_rungs() {
     for (transfer, expected) in [(16, ToneMap::Pq), (18, ToneMap::Hlg)] {
         let index = source((1920, 1080), |video| {
             video.transfer = Some(transfer);
@@ -175,13 +175,13 @@ fn high_dynamic_range_is_brought_to_standard_range_in_small_rungs() {
         });
         let rungs = ladder(&index, 1080);
         assert_eq!(sizes(&rungs), ["480p 854x480", "360p 640x360", "240p 426x240"]);
-        let is_right = |rung: &Rung| rung.tone_map == Some(expected) && rung.colour == Some(Colour::USUAL);
+        let is_right = |rung: &Rung| rung.tone_map == Some(expected) && rung.colour == Some(Colour::BT709);
         assert!(rungs.iter().all(is_right));
     }
 }
 
 #[test]
-fn rates_above_60_are_halved_until_they_are_not() {
+fn frame_rate_above_60_is_halved() {
     let check = |rate, expected| assert_eq!((frame_step(rate), divided(rate, frame_step(rate))), expected);
     check((60, 1), (1, (60, 1)));
     check((60_050, 1000), (1, (60_050, 1000)));
@@ -194,7 +194,7 @@ fn rates_above_60_are_halved_until_they_are_not() {
 }
 
 #[test]
-fn a_clock_too_coarse_for_reordering_has_no_b_frames() {
+fn coarse_timescale_disables_b_frames() {
     for (shift, expected) in [(0, 0), (1, 0), (2, 3), (1536, 3)] {
         let index = source((1280, 720), |video| video.composition_shift = shift);
         assert!(ladder(&index, 1080).iter().all(|rung| rung.bframes == expected), "{shift}");
@@ -202,14 +202,14 @@ fn a_clock_too_coarse_for_reordering_has_no_b_frames() {
 }
 
 #[test]
-fn sound_alone_has_no_rungs() {
+fn audio_only_source_has_no_rungs() {
     let mut index = source((1280, 720), |_| {});
     index.tracks.clear();
     check(&index, 1080, &[]);
 }
 
 #[test]
-fn no_rung_announces_more_than_a_copy_that_every_player_decodes() {
+fn rung_bandwidth_stays_below_universal_copy() {
     let bitrates = |copy: u64, codec: &str| -> Vec<u32> {
         let mut index = source((1920, 1080), |video| video.codec = codec.to_owned());
         index.tracks[0].bitrate_average = copy;
@@ -218,9 +218,9 @@ fn no_rung_announces_more_than_a_copy_that_every_player_decodes() {
     let usual = [2_800_000, 1_400_000, 800_000, 400_000];
     assert_eq!(bitrates(0, "avc1.640028"), usual, "unknown");
     assert_eq!(bitrates(12_000_000, "avc1.640028"), usual);
-    // The recording of a screen.
+    // A screen recording.
     assert_eq!(bitrates(1_000_000, "avc1.640028"), [500_000, 250_000, 142_857, 71_428]);
     assert_eq!(bitrates(100_000, "avc1.640028"), [64_000; 4]);
-    // Only some players decode the copy, so a rung of its size is what the others get.
+    // Only some players decode the copy, so the others get a rung of its size.
     assert_eq!(bitrates(1_000_000, "hvc1.1.6.L93.B0")[1..], usual);
 }

@@ -1,4 +1,4 @@
-//! Configurations written by hand.
+//! Hand-written configurations.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn lc(sample_rate: u32, channels: u32) -> AudioConfig {
 }
 
 #[test]
-fn configurations_are_read_as_the_standard_says() {
+fn audio_specific_config_is_parsed() {
     fn check(name: &str, bytes: &[u8], expected: Option<AudioConfig>) {
         assert_eq!(AudioConfig::parse(bytes), expected, "{name}");
     }
@@ -77,7 +77,7 @@ fn channels_of_a_program_config_element_are_counted() {
 }
 
 #[test]
-fn descriptors_are_found_behind_optional_fields() {
+fn esds_is_parsed_after_optional_fields() {
     let specific: &[u8] = &[0x05, 0x02, 0x12, 0x10];
     let decoder = [&[0x04, 17, 0x40, 0x15, 0, 0, 0, 0, 1, 0xf4, 0, 0, 1, 0xf4, 0], specific].concat();
     let expected = Esds { object_type_indication: 0x40, specific: Some(&[0x12, 0x10]) };
@@ -95,7 +95,7 @@ fn descriptors_are_found_behind_optional_fields() {
 
 proptest! {
     #[test]
-    fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = AudioConfig::parse(&bytes);
         let _ = Esds::parse(&bytes);
     }

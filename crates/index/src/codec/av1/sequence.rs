@@ -2,32 +2,32 @@
 
 use super::super::{bits::Bits, colour::Colour};
 
-/// Kind of unit that holds a sequence header. AV1 Bitstream, 6.2.2.
+/// OBU type of a sequence header. AV1 Bitstream, 6.2.2.
 const SEQUENCE_HEADER: u32 = 1;
-/// A size is 7 bits a byte, in at most 8 bytes. AV1 Bitstream, 4.10.5.
+/// A size has 7 bits per byte, in at most 8 bytes. AV1 Bitstream, 4.10.5.
 const SIZE_LEN_MAX: usize = 8;
-/// Longest row of zeros in front of a `uvlc` number. AV1 Bitstream, 4.10.3.
+/// Most leading zeros of a `uvlc` number. AV1 Bitstream, 4.10.3.
 const UVLC_ZEROS_MAX: u32 = 32;
-/// Colour primaries and transfer that make matrix 0 mean RGB. AV1 Bitstream, 5.5.2.
+/// Colour primaries and transfer with which matrix 0 means RGB. AV1 Bitstream, 5.5.2.
 const SRGB: (u16, u16, u16) = (1, 13, 0);
 /// `seq_choose_screen_content_tools` and its like leave the choice to each frame.
 const CHOSEN_BY_FRAME: u32 = 2;
 
-/// What a sequence header says about pictures.
+/// The video properties in a sequence header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequence {
-    /// Largest width of a picture in pixels.
+    /// Largest frame width in pixels.
     pub width: u32,
-    /// Largest height of a picture in pixels.
+    /// Largest frame height in pixels.
     pub height: u32,
-    /// Meaning of the colours, when said.
+    /// Colour description, if present.
     pub colour: Option<Colour>,
     /// `chroma_sample_position`: 0 unknown, 1 vertical, 2 colocated.
     pub chroma_position: u8,
 }
 
-/// The first sequence header among these units; the inner `None` without one, the outer when something makes
-/// no sense.
+/// The first sequence header among these OBUs. The inner `None`: there is none. The outer `None`: the bytes
+/// are invalid.
 pub(super) fn first(mut units: &[u8]) -> Option<Option<Sequence>> {
     while !units.is_empty() {
         let mut bits = Bits::new(units);
@@ -43,20 +43,20 @@ pub(super) fn first(mut units: &[u8]) -> Option<Option<Sequence>> {
     Some(None)
 }
 
-/// A size off the front. AV1 Bitstream, 4.10.5.
+/// Reads a size from the front. AV1 Bitstream, 4.10.5.
 fn sized(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut size = 0u64;
-    for (place, &byte) in bytes.iter().enumerate().take(SIZE_LEN_MAX) {
-        size |= u64::from(byte & 0x7f) << (7 * place);
+    for (index, &byte) in bytes.iter().enumerate().take(SIZE_LEN_MAX) {
+        size |= u64::from(byte & 0x7f) << (7 * index);
         if byte & 0x80 == 0 {
-            return Some((usize::try_from(size).ok()?, &bytes[place + 1..]));
+            return Some((usize::try_from(size).ok()?, &bytes[index + 1..]));
         }
     }
     None
 }
 
 impl Sequence {
-    /// Reads the payload of a sequence header unit.
+    /// Parses the payload of a sequence header OBU.
     pub fn parse(payload: &[u8]) -> Option<Self> {
         let mut bits = Bits::new(payload);
         let profile = bits.u(3)?;
@@ -83,7 +83,7 @@ impl Sequence {
     }
 }
 
-/// From the timing information to the last operating point. AV1 Bitstream, 5.5.1.
+/// Skips the timing information up to the last operating point. AV1 Bitstream, 5.5.1.
 fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     let mut delay_width = None;
     if bits.flag()? {
@@ -125,7 +125,7 @@ fn skip_uvlc(bits: &mut Bits<'_>) -> Option<()> {
     bits.skip(zeros as usize)
 }
 
-/// Which tools frames may use.
+/// Skips the flags of coding tools.
 fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     bits.skip(4)?; // compounds, warped motion, dual filter
     let has_order_hint = bits.flag()?;
@@ -139,7 +139,7 @@ fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
     bits.skip(if has_order_hint { 3 } else { 0 }) // order_hint_bits_minus_1
 }
 
-/// The description of colours, and where chroma samples lie. AV1 Bitstream, 5.5.2.
+/// The colour description and the position of chroma samples. AV1 Bitstream, 5.5.2.
 fn colours(bits: &mut Bits<'_>, profile: u32) -> Option<(Option<Colour>, u8)> {
     let is_deep = bits.flag()?;
     let is_twelve = profile == 2 && is_deep && bits.flag()?;

@@ -1,13 +1,13 @@
-//! Records and sequence headers, those of encoders and some written bit by bit.
+//! Records and sequence headers: from encoders, and written bit by bit.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::codec::testing::Writer;
 
-/// `av1C` of libaom: 96x54, 8 bits. The values are those that ffprobe shows.
+/// `av1C` of libaom: 96x54, 8 bits. The expected values come from ffprobe.
 const AOM: [u8; 16] = [0x81, 0, 0x0c, 0, 0x0a, 0x0a, 0, 0, 0, 0x03, 0x2d, 0xfd, 0x4d, 0xaf, 0x90, 0x04];
-/// The same of 10 bits in BT.2020 and PQ.
+/// The same with 10 bits, BT.2020 and PQ.
 const AOM_HDR: [u8; 19] =
     [0x81, 0, 0x4c, 0, 0x0a, 0x0d, 0, 0, 0, 0x03, 0x2d, 0xfd, 0x4d, 0xaf, 0x95, 0x09, 0x10, 0x09, 0x04];
 const HDR: Colour = Colour { primaries: 9, transfer: 16, matrix: 9, is_full_range: false };
@@ -34,9 +34,9 @@ fn records_of_encoders_are_read() {
 }
 
 #[test]
-fn records_that_make_no_sense_are_refused() {
+fn invalid_av1c_is_rejected() {
     for len in 0..AOM.len() {
-        // The record alone is whole; its unit is not.
+        // The record alone is complete; its OBU is not.
         assert_eq!(Av1Config::parse(&AOM[..len]).is_some(), len == 4, "{len} bytes");
     }
     let changed = |at: usize, value: u8| {
@@ -54,7 +54,7 @@ fn records_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn codec_strings_are_those_the_binding_lists() {
+fn av1_codec_strings_match_the_binding() {
     let usual = Av1Config {
         profile: 0,
         level: 4,
@@ -77,9 +77,9 @@ fn codec_strings_are_those_the_binding_lists() {
         None,
         "av01.0.31H.10",
     );
-    check(&usual, Some(Colour::USUAL), "av01.0.04M.08");
+    check(&usual, Some(Colour::BT709), "av01.0.04M.08");
     check(&usual, Some(HDR), "av01.0.04M.08.0.110.09.16.09.0");
-    let full = Colour { is_full_range: true, ..Colour::USUAL };
+    let full = Colour { is_full_range: true, ..Colour::BT709 };
     check(&usual, Some(full), "av01.0.04M.08.0.110.01.01.01.1");
     check(&Av1Config { is_monochrome: true, ..usual.clone() }, None, "av01.0.04M.08.1.110.01.01.01.0");
     check(&with_sequence(None, 2), None, "av01.0.04M.08");
@@ -87,11 +87,11 @@ fn codec_strings_are_those_the_binding_lists() {
     check(&with_sequence(None, 1), Some(HDR), "av01.0.04M.08.0.111.09.16.09.0");
 }
 
-/// What a test wants of a sequence header of the Main profile.
+/// The fields of a sequence header of the Main profile.
 #[derive(Clone, Copy)]
 struct Wanted {
     is_reduced: bool,
-    /// Timing with equal intervals, and the model of a decoder.
+    /// Timing with equal intervals, and the decoder model.
     has_timing: bool,
     has_display_delay: bool,
     operating_points: u32,
@@ -115,63 +115,63 @@ const USUAL: Wanted = Wanted {
     colour: Some([9, 18, 9]),
 };
 
-fn written(wanted: Wanted) -> Vec<u8> {
+fn written(fields: Wanted) -> Vec<u8> {
     let mut bits = Writer::default();
-    bits.u(3, 0).u(1, 0).u(1, wanted.is_reduced.into());
-    if wanted.is_reduced {
+    bits.u(3, 0).u(1, 0).u(1, fields.is_reduced.into());
+    if fields.is_reduced {
         bits.u(5, 8);
     } else {
-        bits.u(1, wanted.has_timing.into());
-        if wanted.has_timing {
-            bits.u(32, 1001).u(32, 30_000).u(1, 1).u(3, 0b001).u(2, 0b10); // ticks a picture: 5
+        bits.u(1, fields.has_timing.into());
+        if fields.has_timing {
+            bits.u(32, 1001).u(32, 30_000).u(1, 1).u(3, 0b001).u(2, 0b10); // ticks of a frame: 5
             bits.u(1, 1).u(5, 9).u(32, 1).u(5, 3).u(5, 3); // delays of 10 bits
         }
-        bits.u(1, wanted.has_display_delay.into()).u(5, wanted.operating_points - 1);
-        for n in 0..wanted.operating_points {
+        bits.u(1, fields.has_display_delay.into()).u(5, fields.operating_points - 1);
+        for n in 0..fields.operating_points {
             let level = 7 + n; // from 8 on there is a tier
             bits.u(12, 1).u(5, level);
             if level > 7 {
                 bits.u(1, 1);
             }
-            if wanted.has_timing {
+            if fields.has_timing {
                 bits.u(1, 1).u(10, 1).u(10, 2).u(1, 0);
             }
-            if wanted.has_display_delay {
+            if fields.has_display_delay {
                 bits.u(1, 1).u(4, 9);
             }
         }
     }
     bits.u(4, 10).u(4, 10).u(11, 1919).u(11, 1079);
-    if !wanted.is_reduced {
-        bits.u(1, wanted.has_frame_ids.into());
-        if wanted.has_frame_ids {
+    if !fields.is_reduced {
+        bits.u(1, fields.has_frame_ids.into());
+        if fields.has_frame_ids {
             bits.u(7, 0);
         }
     }
     bits.u(3, 0b111);
-    if !wanted.is_reduced {
-        bits.u(4, 0b1111).u(1, wanted.has_order_hint.into());
-        if wanted.has_order_hint {
+    if !fields.is_reduced {
+        bits.u(4, 0b1111).u(1, fields.has_order_hint.into());
+        if fields.has_order_hint {
             bits.u(2, 0b11);
         }
-        match wanted.screen_content {
+        match fields.screen_content {
             None => bits.u(1, 1),
             Some(forced) => bits.u(1, 0).u(1, forced),
         };
-        if wanted.screen_content != Some(0) {
+        if fields.screen_content != Some(0) {
             bits.u(1, 0).u(1, 1);
         }
-        if wanted.has_order_hint {
+        if fields.has_order_hint {
             bits.u(3, 6);
         }
     }
-    bits.u(3, 0b111).u(1, 0).u(1, wanted.is_monochrome.into()).u(1, wanted.colour.is_some().into());
-    for number in wanted.colour.into_iter().flatten() {
+    bits.u(3, 0b111).u(1, 0).u(1, fields.is_monochrome.into()).u(1, fields.colour.is_some().into());
+    for number in fields.colour.into_iter().flatten() {
         bits.u(8, number);
     }
-    if wanted.colour != Some([1, 13, 0]) || wanted.is_monochrome {
+    if fields.colour != Some([1, 13, 0]) || fields.is_monochrome {
         bits.u(1, 1);
-        if !wanted.is_monochrome {
+        if !fields.is_monochrome {
             bits.u(2, 2);
         }
     }
@@ -179,18 +179,18 @@ fn written(wanted: Wanted) -> Vec<u8> {
 }
 
 #[test]
-fn pictures_are_what_the_sequence_header_says() {
-    fn check(name: &str, wanted: Wanted) {
-        let colour = wanted.colour.map(|[primaries, transfer, matrix]| Colour {
+fn sequence_header_gives_frame_size_and_format() {
+    fn check(name: &str, fields: Wanted) {
+        let colour = fields.colour.map(|[primaries, transfer, matrix]| Colour {
             primaries: primaries as u16,
             transfer: transfer as u16,
             matrix: matrix as u16,
             is_full_range: true,
         });
-        let has_position = !wanted.is_monochrome && wanted.colour != Some([1, 13, 0]);
+        let has_position = !fields.is_monochrome && fields.colour != Some([1, 13, 0]);
         let chroma_position = if has_position { 2 } else { 0 };
         let expected = Sequence { width: 1920, height: 1080, colour, chroma_position };
-        assert_eq!(Sequence::parse(&written(wanted)), Some(expected), "{name}");
+        assert_eq!(Sequence::parse(&written(fields)), Some(expected), "{name}");
     }
     check("usual", USUAL);
     check("of still pictures", Wanted { is_reduced: true, ..USUAL });
@@ -207,18 +207,18 @@ fn pictures_are_what_the_sequence_header_says() {
 }
 
 #[test]
-fn a_sequence_header_cut_short_is_refused() {
+fn truncated_sequence_header_is_rejected() {
     let bytes = written(USUAL);
     for len in 0..bytes.len() {
         assert_eq!(Sequence::parse(&bytes[..len]), None, "{len} bytes");
     }
-    // Timing whose ticks a picture are a row of zeros.
+    // Timing with a `uvlc` number of too many leading zeros (ticks per frame).
     assert_eq!(Sequence::parse(&[&[0b0000_0100, 0, 0, 0, 0, 0, 0, 0, 0b10][..], &[0; 60]].concat()), None);
 }
 
 proptest! {
     #[test]
-    fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let _ = Sequence::parse(&bytes);
         let _ = Av1Config::parse(&bytes);
         if let Some(config) = Av1Config::parse(&[&AOM[..4], &bytes[..]].concat()) {

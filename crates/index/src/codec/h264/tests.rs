@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::codec::testing::Writer;
 
-/// What a test wants of a parameter set; the rest is as x264 writes it for 1920x1080.
+/// The fields of a parameter set; the rest is as x264 writes it for 1920x1080.
 struct Wanted {
     profile: u32,
     chroma_format: u32,
@@ -17,7 +17,7 @@ struct Wanted {
     crop: Option<[u32; 4]>,
     aspect: Option<(u32, Option<(u32, u32)>)>,
     transfer: Option<u32>,
-    /// Ticks of a field, and how many a second.
+    /// Ticks of a field, and ticks per second.
     field_ticks: Option<(u32, u32)>,
 }
 
@@ -35,54 +35,54 @@ const USUAL: Wanted = Wanted {
     field_ticks: None,
 };
 
-fn written(wanted: &Wanted) -> Vec<u8> {
+fn written(fields: &Wanted) -> Vec<u8> {
     let mut bits = Writer::default();
-    bits.u(8, wanted.profile).u(8, 0).u(8, 40).ue(0);
-    if has_chroma_format(wanted.profile as u8) {
-        bits.ue(wanted.chroma_format);
-        if wanted.chroma_format == 3 {
+    bits.u(8, fields.profile).u(8, 0).u(8, 40).ue(0);
+    if has_chroma_format(fields.profile as u8) {
+        bits.ue(fields.chroma_format);
+        if fields.chroma_format == 3 {
             bits.u(1, 0);
         }
-        bits.ue(wanted.depths[0] - 8).ue(wanted.depths[1] - 8).u(1, 0).u(1, wanted.has_scaling_matrix.into());
-        if wanted.has_scaling_matrix {
-            // A flat list, one that falls back after its first entry, the rest absent.
+        bits.ue(fields.depths[0] - 8).ue(fields.depths[1] - 8).u(1, 0).u(1, fields.has_scaling_matrix.into());
+        if fields.has_scaling_matrix {
+            // A flat list, a list that falls back after its first entry, the rest absent.
             bits.u(1, 1);
             bits.u(16, 0xffff); // sixteen times se(0)
             bits.u(1, 1).se(-8);
             bits.u(6, 0);
         }
     }
-    bits.ue(0).ue(wanted.poc_type);
-    match wanted.poc_type {
+    bits.ue(0).ue(fields.poc_type);
+    match fields.poc_type {
         0 => bits.ue(2),
         1 => bits.u(1, 0).se(-3).se(4).ue(2).se(1).se(-1),
         _ => &mut bits,
     };
-    bits.ue(4).u(1, 0).ue(wanted.size_mbs.0 - 1).ue(wanted.size_mbs.1 - 1).u(1, wanted.is_frames_only.into());
-    if !wanted.is_frames_only {
+    bits.ue(4).u(1, 0).ue(fields.size_mbs.0 - 1).ue(fields.size_mbs.1 - 1).u(1, fields.is_frames_only.into());
+    if !fields.is_frames_only {
         bits.u(1, 1);
     }
-    bits.u(1, 1).u(1, wanted.crop.is_some().into());
-    for crop in wanted.crop.into_iter().flatten() {
+    bits.u(1, 1).u(1, fields.crop.is_some().into());
+    for crop in fields.crop.into_iter().flatten() {
         bits.ue(crop);
     }
-    let has_usability = wanted.aspect.is_some() || wanted.transfer.is_some() || wanted.field_ticks.is_some();
+    let has_usability = fields.aspect.is_some() || fields.transfer.is_some() || fields.field_ticks.is_some();
     bits.u(1, has_usability.into());
     if has_usability {
-        bits.u(1, wanted.aspect.is_some().into());
-        if let Some((known, extended)) = wanted.aspect {
-            bits.u(8, known);
+        bits.u(1, fields.aspect.is_some().into());
+        if let Some((idc, extended)) = fields.aspect {
+            bits.u(8, idc);
             if let Some((horizontal, vertical)) = extended {
                 bits.u(16, horizontal).u(16, vertical);
             }
         }
         bits.u(1, 1).u(1, 0); // overscan
-        bits.u(1, wanted.transfer.is_some().into());
-        if let Some(transfer) = wanted.transfer {
+        bits.u(1, fields.transfer.is_some().into());
+        if let Some(transfer) = fields.transfer {
             bits.u(4, 0b1010).u(1, 1).u(8, 9).u(8, transfer).u(8, 9);
         }
-        bits.u(1, 0).u(1, wanted.field_ticks.is_some().into());
-        if let Some((units, scale)) = wanted.field_ticks {
+        bits.u(1, 0).u(1, fields.field_ticks.is_some().into());
+        if let Some((units, scale)) = fields.field_ticks {
             bits.u(16, units >> 16).u(16, units & 0xffff).u(16, scale >> 16).u(16, scale & 0xffff);
         }
         bits.u(3, 0);
@@ -104,9 +104,9 @@ const EXPECTED: Sps = Sps {
 };
 
 #[test]
-fn pictures_are_what_the_parameter_set_says() {
-    fn check(name: &str, wanted: Wanted, expected: Sps) {
-        assert_eq!(Sps::parse(&written(&wanted)), Some(expected), "{name}");
+fn sps_gives_frame_size_and_format() {
+    fn check(name: &str, fields: Wanted, expected: Sps) {
+        assert_eq!(Sps::parse(&written(&fields)), Some(expected), "{name}");
     }
     check("High 1080p", USUAL, EXPECTED);
     check(
@@ -174,15 +174,15 @@ fn pictures_are_what_the_parameter_set_says() {
 }
 
 #[test]
-fn parameter_sets_that_make_no_sense_are_refused() {
+fn invalid_sps_is_rejected() {
     let nal = written(&USUAL);
-    // Cut anywhere before its last field; the stop bit behind it may be missing.
+    // Truncated anywhere before its last field; the stop bit after that may be missing.
     for len in 0..nal.len() - 1 {
         assert_eq!(Sps::parse(&nal[..len]), None, "{len} bytes");
     }
-    let picture = [&[0x65][..], &nal[1..]].concat();
-    assert_eq!(Sps::parse(&picture), None, "another kind of NAL unit");
-    for (name, wanted) in [
+    let slice = [&[0x65][..], &nal[1..]].concat();
+    assert_eq!(Sps::parse(&slice), None, "another kind of NAL unit");
+    for (name, fields) in [
         ("crops all", Wanted { crop: Some([0, 0, 0, 544]), ..USUAL }),
         ("crops more than all", Wanted { crop: Some([0, 70_000, 0, 4]), ..USUAL }),
         ("wider than any level", Wanted { size_mbs: (2000, 68), ..USUAL }),
@@ -190,7 +190,7 @@ fn parameter_sets_that_make_no_sense_are_refused() {
         ("a picture order that does not exist", Wanted { poc_type: 3, ..USUAL }),
         ("a chroma format that does not exist", Wanted { chroma_format: 4, ..USUAL }),
     ] {
-        assert_eq!(Sps::parse(&written(&wanted)), None, "{name}");
+        assert_eq!(Sps::parse(&written(&fields)), None, "{name}");
     }
 }
 
@@ -214,7 +214,7 @@ fn records_hold_profile_and_parameter_sets() {
 
 proptest! {
     #[test]
-    fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
         let _ = Sps::parse(&[&[0x67, 100], &bytes[..]].concat());
         let _ = Sps::parse(&bytes);
         let _ = AvcConfig::parse(&bytes);

@@ -3,45 +3,45 @@
 use super::super::{
     bits::{Bits, without_emulation_prevention},
     colour::Colour,
-    usability::Usability,
+    vui::Vui,
 };
 
-/// Largest side in pixels: no level allows more than sqrt(8 × 35,651,584). ISO/IEC 23008-2, A.4.1, level 6.2.
+/// Largest side in pixels: sqrt(8 × 35,651,584) at the largest level, 6.2. ISO/IEC 23008-2, A.4.1.
 const SIDE_MAX: u32 = 16_888;
 /// Longest list of short-term reference picture sets. ISO/IEC 23008-2, 7.4.3.2.1.
 const SHORT_TERM_SETS_MAX: u32 = 64;
-/// Most pictures before, and after, of one such set: no level keeps more. ISO/IEC 23008-2, A.4.2.
+/// Most reference pictures before, and after, in one such set: no level allows more. ISO/IEC 23008-2, A.4.2.
 const REFERENCES_MAX: u32 = 16;
 /// Longest list of long-term reference pictures. ISO/IEC 23008-2, 7.4.3.2.1.
 const LONG_TERM_MAX: u32 = 32;
 
-/// What a sequence parameter set says about pictures.
+/// The video properties in a sequence parameter set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sps {
     /// `chroma_format_idc`: 0 is monochrome, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4.
     pub chroma_format: u32,
     /// The larger of luma and chroma bit depth.
     pub bit_depth: u32,
-    /// Pictures are fields.
+    /// Coded pictures are fields.
     pub has_fields: bool,
     /// Width in pixels, after cropping to the conformance window.
     pub width: u32,
     /// Height in pixels, after cropping to the conformance window.
     pub height: u32,
-    /// Shape of a pixel, when said.
+    /// Pixel aspect ratio, if present.
     pub pixel_aspect: Option<(u32, u32)>,
-    /// Meaning of the colours, when said.
+    /// Colour description, if present.
     pub colour: Option<Colour>,
 }
 
-/// Whether a NAL unit belongs to the layer that every decoder decodes. ISO/IEC 23008-2, 7.4.2.2:
-/// `nuh_layer_id` is 0.
+/// Whether a NAL unit belongs to the base layer, which every decoder decodes: `nuh_layer_id` is 0. ISO/IEC
+/// 23008-2, 7.4.2.2.
 pub(super) fn is_of_base_layer(nal: &[u8]) -> bool {
     !matches!(nal, [first, second, ..] if first & 1 != 0 || second & 0xf8 != 0)
 }
 
 impl Sps {
-    /// Reads one sequence parameter set NAL unit, its two header bytes included.
+    /// Parses one sequence parameter set NAL unit, its two header bytes included.
     pub fn parse(nal: &[u8]) -> Option<Self> {
         let (header, payload) = nal.split_first_chunk::<2>()?;
         if header[0] >> 1 != super::SEQUENCE_PARAMETER_SET {
@@ -77,9 +77,9 @@ impl Sps {
         }
         skip_coding_tools(&mut bits, sub_layers)?;
 
-        let (mut usability, mut has_fields) = (Usability::default(), false);
+        let (mut usability, mut has_fields) = (Vui::default(), false);
         if bits.flag()? {
-            usability = Usability::parse(&mut bits)?;
+            usability = Vui::parse(&mut bits)?;
             if bits.flag()? {
                 bits.ue()?; // chroma_sample_loc_type_top_field
                 bits.ue()?; // chroma_sample_loc_type_bottom_field
@@ -108,7 +108,7 @@ fn cropped(side: u32, before: u32, after: u32, unit: u32) -> Option<u32> {
     side.checked_sub(crop).filter(|&side| side > 0)
 }
 
-/// `profile_tier_level`, for so many sub-layers beside the highest. ISO/IEC 23008-2, 7.3.3.
+/// Skips `profile_tier_level` with this number of sub-layers below the highest. ISO/IEC 23008-2, 7.3.3.
 fn skip_profile_tier_level(bits: &mut Bits<'_>, sub_layers: u32) -> Option<()> {
     const PROFILE: usize = 88;
     const LEVEL: usize = 8;
@@ -126,7 +126,7 @@ fn skip_profile_tier_level(bits: &mut Bits<'_>, sub_layers: u32) -> Option<()> {
     Some(())
 }
 
-/// From the picture order count to the flag in front of the usability information.
+/// Skips the picture order count up to the flag before the video usability information.
 fn skip_coding_tools(bits: &mut Bits<'_>, sub_layers: u32) -> Option<()> {
     let poc_width = bits.ue().filter(|&width| width <= 12)? as usize + 4;
     let listed = if bits.flag()? { sub_layers + 1 } else { 1 };
@@ -156,7 +156,7 @@ fn skip_numbers(bits: &mut Bits<'_>, count: u32) -> Option<()> {
     (0..count).try_for_each(|_| bits.ue().map(drop))
 }
 
-/// ISO/IEC 23008-2, 7.3.4.
+/// Skips the scaling lists. ISO/IEC 23008-2, 7.3.4.
 fn skip_scaling_lists(bits: &mut Bits<'_>) -> Option<()> {
     for size in 0..4 {
         for _ in 0..if size == 3 { 2 } else { 6 } {
@@ -175,7 +175,8 @@ fn skip_scaling_lists(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
-/// The short-term reference picture sets, each told alone or from the one before it. ISO/IEC 23008-2, 7.3.7.
+/// Skips the short-term reference picture sets, each explicit or predicted from the one before. ISO/IEC
+/// 23008-2, 7.3.7.
 fn skip_short_term_sets(bits: &mut Bits<'_>) -> Option<()> {
     let mut references_before = 0;
     for number in 0..bits.ue().filter(|&count| count <= SHORT_TERM_SETS_MAX)? {
@@ -183,12 +184,12 @@ fn skip_short_term_sets(bits: &mut Bits<'_>) -> Option<()> {
         references_before = if is_predicted {
             bits.skip(1)?; // delta_rps_sign
             bits.ue()?; // abs_delta_rps_minus1
-            let mut kept = 0;
+            let mut used = 0;
             for _ in 0..=references_before {
                 let is_used = bits.flag()?; // used_by_curr_pic_flag
-                kept += u32::from(is_used || bits.flag()?); // use_delta_flag
+                used += u32::from(is_used || bits.flag()?); // use_delta_flag
             }
-            kept
+            used
         } else {
             let mut count = || bits.ue().filter(|&count| count <= REFERENCES_MAX);
             let references = count()? + count()?;

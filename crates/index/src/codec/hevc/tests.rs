@@ -8,10 +8,10 @@ use crate::codec::{colour::Colour, testing::Writer};
 /// Header of a sequence parameter set of the base layer.
 const SPS_HEADER: [u8; 2] = [0x42, 0x01];
 
-/// What a test wants of a parameter set; the rest is as encoders write it for 1920x1080.
+/// The fields of a parameter set; the rest is as encoders write it for 1920x1080.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
-    /// Sub-layers beside the highest: whether each says its profile and its level.
+    /// Sub-layers below the highest: whether each has its profile and its level.
     sub_layers: &'a [(bool, bool)],
     chroma_format: u32,
     size: (u32, u32),
@@ -19,7 +19,8 @@ struct Wanted<'a> {
     depths: [u32; 2],
     has_scaling_lists: bool,
     has_pcm: bool,
-    /// Of each short-term set: none for one told from the set before, else its pictures before and after.
+    /// For each short-term set: none for one predicted from the set before, else its references before and
+    /// after.
     short_term_sets: &'a [Option<(u32, u32)>],
     long_term: Option<u32>,
     aspect: Option<(u32, Option<(u32, u32)>)>,
@@ -42,17 +43,17 @@ const USUAL: Wanted<'_> = Wanted {
     has_fields: false,
 };
 
-fn written(wanted: &Wanted<'_>) -> Vec<u8> {
+fn written(fields: &Wanted<'_>) -> Vec<u8> {
     let mut bits = Writer::default();
-    bits.u(4, 0).u(3, wanted.sub_layers.len() as u32).u(1, 1);
+    bits.u(4, 0).u(3, fields.sub_layers.len() as u32).u(1, 1);
     bits.u(8, 1).u(32, 0x6000_0000).u(24, 0x90_0000).u(24, 0).u(8, 120); // profile, tier, level
-    for &(has_profile, has_level) in wanted.sub_layers {
+    for &(has_profile, has_level) in fields.sub_layers {
         bits.u(1, has_profile.into()).u(1, has_level.into());
     }
-    if !wanted.sub_layers.is_empty() {
-        bits.u(2 * (8 - wanted.sub_layers.len() as u32), 0);
+    if !fields.sub_layers.is_empty() {
+        bits.u(2 * (8 - fields.sub_layers.len() as u32), 0);
     }
-    for &(has_profile, has_level) in wanted.sub_layers {
+    for &(has_profile, has_level) in fields.sub_layers {
         if has_profile {
             bits.u(32, u32::MAX).u(32, u32::MAX).u(24, 0xff_ffff);
         }
@@ -60,20 +61,20 @@ fn written(wanted: &Wanted<'_>) -> Vec<u8> {
             bits.u(8, 0xff);
         }
     }
-    bits.ue(0).ue(wanted.chroma_format);
-    if wanted.chroma_format == 3 {
+    bits.ue(0).ue(fields.chroma_format);
+    if fields.chroma_format == 3 {
         bits.u(1, 0);
     }
-    bits.ue(wanted.size.0).ue(wanted.size.1).u(1, wanted.crop.is_some().into());
-    for crop in wanted.crop.into_iter().flatten() {
+    bits.ue(fields.size.0).ue(fields.size.1).u(1, fields.crop.is_some().into());
+    for crop in fields.crop.into_iter().flatten() {
         bits.ue(crop);
     }
-    bits.ue(wanted.depths[0] - 8).ue(wanted.depths[1] - 8);
+    bits.ue(fields.depths[0] - 8).ue(fields.depths[1] - 8);
     bits.ue(4).u(1, 0); // picture order counts of 8 bits; the ordering of the highest sub-layer alone
     bits.ue(4).ue(2).ue(0);
     bits.ue(0).ue(3).ue(0).ue(3).ue(1).ue(1);
-    bits.u(1, wanted.has_scaling_lists.into());
-    if wanted.has_scaling_lists {
+    bits.u(1, fields.has_scaling_lists.into());
+    if fields.has_scaling_lists {
         bits.u(1, 1);
         // The first list of each size is written, the others refer to it.
         for (coefficients, lists, has_dc) in [(16, 6, false), (64, 6, false), (64, 6, true), (64, 2, true)] {
@@ -86,13 +87,13 @@ fn written(wanted: &Wanted<'_>) -> Vec<u8> {
             }
         }
     }
-    bits.u(2, 0b11).u(1, wanted.has_pcm.into());
-    if wanted.has_pcm {
+    bits.u(2, 0b11).u(1, fields.has_pcm.into());
+    if fields.has_pcm {
         bits.u(8, 0x77).ue(0).ue(2).u(1, 1);
     }
-    bits.ue(wanted.short_term_sets.len() as u32);
+    bits.ue(fields.short_term_sets.len() as u32);
     let mut references = 0;
-    for (number, set) in wanted.short_term_sets.iter().enumerate() {
+    for (number, set) in fields.short_term_sets.iter().enumerate() {
         if number > 0 {
             bits.u(1, set.is_none().into());
         }
@@ -106,7 +107,7 @@ fn written(wanted: &Wanted<'_>) -> Vec<u8> {
             }
             None => {
                 bits.u(1, 1).ue(0);
-                // The first is used, the second kept, the others dropped.
+                // The first is used, the second stays a reference, the others are dropped.
                 for n in 0..=references {
                     match n {
                         0 => bits.u(1, 1),
@@ -118,30 +119,30 @@ fn written(wanted: &Wanted<'_>) -> Vec<u8> {
             }
         }
     }
-    bits.u(1, wanted.long_term.is_some().into());
-    if let Some(count) = wanted.long_term {
+    bits.u(1, fields.long_term.is_some().into());
+    if let Some(count) = fields.long_term {
         bits.ue(count);
         for n in 0..count {
             bits.u(8, n).u(1, 1);
         }
     }
     bits.u(2, 0b11);
-    let has_usability = wanted.aspect.is_some() || wanted.transfer.is_some() || wanted.has_fields;
+    let has_usability = fields.aspect.is_some() || fields.transfer.is_some() || fields.has_fields;
     bits.u(1, has_usability.into());
     if has_usability {
-        bits.u(1, wanted.aspect.is_some().into());
-        if let Some((known, extended)) = wanted.aspect {
-            bits.u(8, known);
+        bits.u(1, fields.aspect.is_some().into());
+        if let Some((idc, extended)) = fields.aspect {
+            bits.u(8, idc);
             if let Some((horizontal, vertical)) = extended {
                 bits.u(16, horizontal).u(16, vertical);
             }
         }
-        bits.u(1, 0).u(1, wanted.transfer.is_some().into());
-        if let Some(transfer) = wanted.transfer {
+        bits.u(1, 0).u(1, fields.transfer.is_some().into());
+        if let Some(transfer) = fields.transfer {
             bits.u(3, 5).u(1, 0).u(1, 1).u(8, 9).u(8, transfer).u(8, 9);
         }
         bits.u(1, 1).ue(2).ue(2); // places of chroma
-        bits.u(1, 0).u(1, wanted.has_fields.into()).u(1, 0);
+        bits.u(1, 0).u(1, fields.has_fields.into()).u(1, 0);
     }
     bits.u(8, 0);
     bits.nal(&SPS_HEADER)
@@ -158,11 +159,11 @@ const EXPECTED: Sps = Sps {
 };
 
 #[test]
-fn pictures_are_what_the_parameter_set_says() {
-    fn check(name: &str, wanted: Wanted<'_>, expected: Sps) {
-        assert_eq!(Sps::parse(&written(&wanted)), Some(expected), "{name}");
+fn sps_gives_frame_size_and_format() {
+    fn check(name: &str, fields: Wanted<'_>, expected: Sps) {
+        assert_eq!(Sps::parse(&written(&fields)), Some(expected), "{name}");
     }
-    // The aspect lies behind everything else: where it is right, all before it was read.
+    // The aspect ratio follows all other fields: if it is right, the parser read all of them.
     let far = Wanted { aspect: Some((14, None)), ..USUAL };
     let expected = Sps { pixel_aspect: Some((4, 3)), ..EXPECTED };
     check("Main 1080p", USUAL, EXPECTED);
@@ -196,8 +197,8 @@ fn pictures_are_what_the_parameter_set_says() {
 }
 
 #[test]
-fn a_parameter_set_of_an_encoder_is_read() {
-    // x265 at 96x54, 10 bits, PQ; the values are those that ffprobe shows.
+fn x265_sps_is_parsed() {
+    // x265 at 96x54, 10 bits, PQ; the expected values come from ffprobe.
     let nal = [
         0x42, 0x01, 0x01, 0x02, 0x20, 0x00, 0x00, 0x03, 0x00, 0x90, 0x00, 0x00, 0x03, 0x00, 0x00, 0x03, 0x00,
         0x1e, 0xa0, 0x30, 0x81, 0x07, 0xcc, 0xd9, 0x65, 0x65, 0x4a, 0x4c, 0x2f, 0x01, 0x6a, 0x12, 0x20, 0x12,
@@ -211,14 +212,14 @@ fn a_parameter_set_of_an_encoder_is_read() {
 }
 
 #[test]
-fn parameter_sets_that_make_no_sense_are_refused() {
+fn invalid_sps_is_rejected() {
     let nal = written(&Wanted { transfer: Some(16), ..USUAL });
     // The last byte is padding.
     for len in 0..nal.len() - 2 {
         assert_eq!(Sps::parse(&nal[..len]), None, "{len} bytes");
     }
     assert_eq!(Sps::parse(&[&[0x44, 0x01][..], &nal[2..]].concat()), None, "another kind of NAL unit");
-    for (name, wanted) in [
+    for (name, fields) in [
         ("crops all", Wanted { crop: Some([0, 0, 0, 544]), ..USUAL }),
         ("crops more than all", Wanted { crop: Some([0, u32::MAX - 2, 0, 4]), ..USUAL }),
         ("no width", Wanted { size: (0, 1088), ..USUAL }),
@@ -230,11 +231,11 @@ fn parameter_sets_that_make_no_sense_are_refused() {
         ("too many pictures in a set", Wanted { short_term_sets: &[Some((17, 0))], ..USUAL }),
         ("too many sub-layers", Wanted { sub_layers: &[(false, false); 7], ..USUAL }),
     ] {
-        assert_eq!(Sps::parse(&written(&wanted)), None, "{name}");
+        assert_eq!(Sps::parse(&written(&fields)), None, "{name}");
     }
 }
 
-/// A record of these arrays of NAL units.
+/// A record with these arrays of NAL units.
 fn record(arrays: &[(u8, &[&[u8]])]) -> Vec<u8> {
     let mut bytes =
         vec![1, 0x01, 0x60, 0, 0, 0, 0xb0, 0, 0, 0, 0, 0, 93, 0xf0, 0, 0xfc, 0xfd, 0xf8, 0xf8, 0, 0, 0x0f];
@@ -253,9 +254,9 @@ fn record(arrays: &[(u8, &[&[u8]])]) -> Vec<u8> {
 fn records_hold_profile_and_parameter_sets() {
     let sps = written(&USUAL);
     let second_layer = [&[0x42, 0x09][..], &sps[2..]].concat();
-    let whole: [(u8, &[&[u8]]); 4] =
+    let all_arrays: [(u8, &[&[u8]]); 4] =
         [(32, &[&[0x40, 1]]), (33, &[&sps, &second_layer]), (34, &[&[0x44, 1]]), (39, &[&[]])];
-    let config = HevcConfig::parse(&record(&whole)).unwrap();
+    let config = HevcConfig::parse(&record(&all_arrays)).unwrap();
     let expected = HevcConfig {
         profile_space: 0,
         is_high_tier: false,
@@ -273,12 +274,12 @@ fn records_hold_profile_and_parameter_sets() {
     assert!(HevcConfig { constraints: [0x40, 0, 0, 0, 0, 0], ..config }.is_interlaced());
 
     for missing in 0..3 {
-        let mut arrays = whole.to_vec();
+        let mut arrays = all_arrays.to_vec();
         arrays.remove(missing);
         assert!(!HevcConfig::parse(&record(&arrays)).unwrap().is_complete, "without array {missing}");
     }
     assert!(!HevcConfig::parse(&record(&[])).unwrap().is_complete, "none at all");
-    let bytes = record(&whole);
+    let bytes = record(&all_arrays);
     for len in 0..bytes.len() {
         assert_eq!(HevcConfig::parse(&bytes[..len]), None, "{len} bytes");
     }
@@ -296,7 +297,7 @@ fn records_hold_profile_and_parameter_sets() {
 }
 
 #[test]
-fn codec_strings_are_those_the_standard_lists() {
+fn codec_strings_match_the_standard() {
     fn check(head: (u8, u8, u32, bool, u8), constraints: [u8; 6], expected: &str) {
         let (profile_space, profile, compatibility, is_high_tier, level) = head;
         let config = HevcConfig {
@@ -322,7 +323,7 @@ fn codec_strings_are_those_the_standard_lists() {
 
 proptest! {
     #[test]
-    fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = Sps::parse(&[&SPS_HEADER, &bytes[..]].concat());
         let _ = Sps::parse(&bytes);
         let _ = HevcConfig::parse(&bytes);

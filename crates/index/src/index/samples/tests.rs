@@ -18,7 +18,7 @@ fn any_sample() -> impl Strategy<Value = Sample> {
     )
 }
 
-/// A track as cameras make them: fixed frame rate, B-frames, a keyframe each 30, audio in between.
+/// A track as cameras write it: fixed frame rate, B-frames, a keyframe every 30 frames, interleaved audio.
 fn usual(count: u32) -> Vec<Sample> {
     let mut offset = 48;
     (0..count)
@@ -47,7 +47,7 @@ fn written(table: &SampleTable) -> Vec<u8> {
 }
 
 #[test]
-fn a_usual_track_takes_less_than_six_bytes_a_sample() {
+fn typical_track_packs_under_six_bytes_per_sample() {
     let table: SampleTable = usual(30 * 600).into_iter().collect();
     let bytes = written(&table).len();
     assert!(bytes <= 18_000 * 4, "{bytes}");
@@ -71,7 +71,7 @@ fn look_ups_find_the_sample_in_any_block() {
 }
 
 #[test]
-fn an_empty_table_finds_nothing() {
+fn empty_table_has_no_samples() {
     let table: SampleTable = [].into_iter().collect();
     assert!(table.is_empty());
     assert_eq!(
@@ -82,7 +82,7 @@ fn an_empty_table_finds_nothing() {
 }
 
 #[test]
-fn a_sample_beyond_the_end_of_the_source_is_refused() {
+fn sample_after_source_end_is_rejected() {
     let samples = usual(200);
     let last = samples[199];
     let end = last.offset + u64::from(last.size);
@@ -93,7 +93,7 @@ fn a_sample_beyond_the_end_of_the_source_is_refused() {
 
 proptest! {
     #[test]
-    fn what_goes_in_comes_out(samples in prop::collection::vec(any_sample(), 0..400), start in 0..400u32, len in 0..400u32) {
+    fn sample_table_round_trips(samples in prop::collection::vec(any_sample(), 0..400), start in 0..400u32, len in 0..400u32) {
         let table: SampleTable = samples.iter().copied().collect();
         prop_assert_eq!(table.len() as usize, samples.len());
         prop_assert_eq!(table.iter().collect::<Vec<_>>(), samples.clone());
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         if let Some(table) = SampleTable::read(&mut Reader::new(&bytes), u64::MAX) {
             table.iter().for_each(drop);
         }

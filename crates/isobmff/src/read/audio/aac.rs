@@ -1,4 +1,4 @@
-//! What is read of AAC, and what of it can be copied.
+//! Reads AAC sample entries and decides which of them can be copied.
 
 use kinora_index::{
     AudioTrack, LAYOUT_CHANNELS_MAX, NotCopied, SampleEntry,
@@ -11,22 +11,24 @@ use super::{
             boxes::{BoxRef, children},
             error::ReadError,
         },
+        codec_names::{
+            OBJECT_TYPES_NOT_DECODED, audio_object_type_name, decoded_object_type, mpeg4_codec_name,
+        },
         entry::rebuilt,
-        names::{OBJECT_TYPES_NOT_DECODED, audio_object_type_name, decoded_object_type, mpeg4_codec_name},
     },
     FIELDS_LEN, not_copied, not_decoded, plain_fields,
 };
 
-/// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound
-/// sample descriptions.
+/// Bytes that QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format,
+/// sound sample descriptions.
 const EXTRA_LENS: [usize; 3] = [0, 16, 36];
 /// Audio object type of AAC-LC.
 const AAC_LC: u32 = 2;
-/// AAC's own highest rate. ISO/IEC 14496-3, table 1.18.
+/// The highest sample rate of AAC. ISO/IEC 14496-3, table 1.18.
 const SAMPLE_RATE_MAX: u32 = 96_000;
 
-/// Reads an `mp4a` sample entry: AAC, or another codec that MPEG-4 has a number for. Copied is AAC-LC of up
-/// to 8 channels.
+/// Reads an `mp4a` sample entry: AAC, or another codec with an MPEG-4 number. AAC-LC of up to 8 channels is
+/// copied.
 pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     let (head, esds_box) =
         split(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
@@ -50,11 +52,11 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
             return not_decoded(&format!("{found} ({codec})"));
         }
         Err(found) => {
-            // The times of packets may have to be reckoned: they are of the core, which its rate tells.
+            // Packet times may have to be computed: they follow the rate of the AAC core.
             let track = not_copied(entry, timescale, codec, &found)?;
             let (sample_rate, packet_samples) = (config.sample_rate, config.packet_samples);
-            // Of fewer channels the entry says how many are heard: two of HE-AAC v2, whose configuration says
-            // one.
+            // Up to 8 channels, the entry has the number of output channels: HE-AAC v2 outputs two, but its
+            // configuration says one.
             let many = config.channels.filter(|channels| LAYOUT_CHANNELS_MAX < *channels);
             let channels = many.unwrap_or(track.channels);
             let not_copied = Some(NotCopied::codec(&found, channels));
@@ -78,7 +80,7 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
     })
 }
 
-/// The number of channels of a configuration that can be copied, or what it is instead.
+/// The number of channels if the configuration can be copied, or else the name of its format.
 fn copied_channels(config: &AudioConfig) -> Result<u32, String> {
     match config.extension {
         Some(Extension::Sbr) => return Err("HE-AAC".into()),
@@ -95,11 +97,11 @@ fn copied_channels(config: &AudioConfig) -> Result<u32, String> {
     }
 }
 
-/// The fields that all versions share, and the `esds` box, which QuickTime hides in a `wave` box.
+/// The fields that all versions share, and the `esds` box, which QuickTime nests in a `wave` box.
 fn split<'a>(entry: &BoxRef<'a>) -> Option<(&'a [u8], BoxRef<'a>)> {
     let (head, rest) = entry.body.split_at_checked(FIELDS_LEN)?;
-    // Writers disagree whether version 1 in an MP4 has QuickTime's extra fields. Where the box is found
-    // tells.
+    // Writers disagree whether version 1 in an MP4 has QuickTime's extra fields. The position of the box
+    // decides.
     let esds = EXTRA_LENS.iter().filter_map(|&extra| rest.get(extra..)).find_map(|boxes| {
         children(boxes).find_map(|child| match &child.kind.0 {
             b"esds" => Some(child),

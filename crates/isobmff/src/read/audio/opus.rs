@@ -1,8 +1,8 @@
-//! What is read of Opus, and what of it can be copied.
+//! Reads Opus sample entries and decides which of them can be copied.
 
 use kinora_index::{
     AudioTrack, LAYOUT_CHANNELS_MAX, NotCopied, SampleEntry,
-    codec::opus::{CODEC, OpusConfig, PACKET_SAMPLES_USUAL, SAMPLE_RATE},
+    codec::opus::{CODEC, OpusConfig, PACKET_SAMPLES_DEFAULT, SAMPLE_RATE},
 };
 
 use super::{
@@ -16,13 +16,13 @@ use super::{
     FIELDS_LEN, not_copied, plain_fields,
 };
 
-/// Families whose channels have a meaning that players know: mono and stereo, and the layouts of Vorbis. RFC
+/// Mapping families whose channels have a defined meaning: mono and stereo, and the Vorbis layouts. RFC
 /// 7845, 5.1.1.
 const MAPPING_FAMILIES: [u8; 2] = [0, 1];
 
-/// Reads an `Opus` sample entry. The length of the packets is left for those who see them.
+/// Reads an `Opus` sample entry. The caller sets the packet duration, because only the packets contain it.
 ///
-/// More than 8 channels and layouts without a meaning are not copied.
+/// More than 8 channels and layouts without a defined meaning are not copied.
 pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     let damaged = || ReadError::damaged("its Opus configuration cannot be read");
     let (head, boxes) = entry
@@ -36,7 +36,7 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
         let track = not_copied(entry, timescale, CODEC.to_owned(), CODEC)?;
         return Ok(AudioTrack { channels, not_copied: Some(NotCopied::codec(CODEC, channels)), ..track });
     }
-    // One or two channels are one stream: so every packet can be told from silence of our own.
+    // One or two channels must be one stream, because our silent packets contain one stream.
     let is_usual = channels > 2 || (config.streams, u32::from(config.coupled)) == (1, channels - 1);
     if !MAPPING_FAMILIES.contains(&config.mapping_family) || !is_usual {
         return not_copied(entry, timescale, CODEC.to_owned(), "Opus of an unknown channel layout");
@@ -47,6 +47,6 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
         codec: CODEC.to_owned(),
         sample_rate: SAMPLE_RATE,
         channels,
-        packet_samples: PACKET_SAMPLES_USUAL,
+        packet_samples: PACKET_SAMPLES_DEFAULT,
     })
 }

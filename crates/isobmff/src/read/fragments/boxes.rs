@@ -1,23 +1,23 @@
-//! What the boxes of a movie fragment say: `trex` in the `moov`, then `tfhd`, `tfdt` and `trun` in each
-//! `moof`. ISO/IEC 14496-12, 8.8.
+//! Parses the boxes of movie fragments: `trex` in the `moov`, then `tfhd`, `tfdt` and `trun` in each `moof`.
+//! ISO/IEC 14496-12, 8.8.
 //!
-//! Nothing is allocated here: a run is a slice of the `moof`, and a count is believed only as far as the box
-//! has bytes for it, or where the samples need no bytes, as far as the caller does.
+//! The parser allocates nothing: a run is a slice of the `moof`. A count is limited by the bytes of the box;
+//! if the samples need no bytes there, the caller limits it.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::super::{
-    boxes::{BoxRef, Fields, children},
+    boxes::{BoxRef, FieldReader, children},
     error::ReadError,
 };
 
 /// `sample_is_non_sync_sample`. ISO/IEC 14496-12, 8.8.3.1.
 const IS_NON_SYNC: u32 = 0x0001_0000;
-/// `sample_depends_on` with the value 1: needs others. Some writers say only that.
+/// `sample_depends_on` with the value 1: depends on others. Some writers set only this flag.
 const DEPENDS_ON: u32 = 0x0300_0000;
 const DEPENDS_ON_OTHERS: u32 = 0x0100_0000;
 
-/// What holds for the samples of a track whose runs do not say otherwise.
+/// Defaults for the samples of a track, which its runs may override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Defaults {
     /// Number of the sample entry, from 1.
@@ -28,7 +28,7 @@ pub(super) struct Defaults {
 }
 
 impl Default for Defaults {
-    /// For a track without `trex`, which must not be but is.
+    /// For a track without `trex`: the standard forbids it, but such files exist.
     fn default() -> Self {
         Defaults { description: 1, duration: 0, size: 0, flags: 0 }
     }
@@ -37,7 +37,7 @@ impl Default for Defaults {
 impl Defaults {
     /// Reads a `trex` box: the number of a track and its defaults. ISO/IEC 14496-12, 8.8.3.
     pub(super) fn parse(trex: &BoxRef<'_>) -> Option<(u32, Self)> {
-        let mut fields = Fields::new(trex.body);
+        let mut fields = FieldReader::new(trex.body);
         fields.version_and_flags()?;
         let track = fields.u32()?;
         let description = fields.u32()?.max(1);
@@ -48,7 +48,7 @@ impl Defaults {
     }
 }
 
-/// One `traf`: what a fragment holds of one track.
+/// One `traf`: the samples of one track in a fragment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrackFragment<'a> {
     traf: BoxRef<'a>,
@@ -58,33 +58,34 @@ pub(super) struct TrackFragment<'a> {
     duration: Option<u32>,
     size: Option<u32>,
     flags: Option<u32>,
-    /// It only says that there is nothing for the default duration.
+    /// A flag: there are no samples for the default duration.
     pub(super) is_empty: bool,
-    /// When its first sample is decoded, in ticks of the track.
+    /// Decode time of its first sample, in ticks of the track.
     pub(super) decode_time: Option<u64>,
 }
 
-/// Where offsets count from.
+/// The base of data offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
     At(u64),
     /// The first byte of the `moof`.
     Moof,
-    /// The same for the first `traf`, the end of the data of the one before for others.
-    Before,
+    /// The first byte of the `moof` for the first `traf`; for others the end of the data of the previous
+    /// one.
+    AfterPrevious,
 }
 
 impl<'a> TrackFragment<'a> {
     /// Reads `tfhd` and `tfdt`. ISO/IEC 14496-12, 8.8.7 and 8.8.12.
     pub(super) fn parse(traf: BoxRef<'a>) -> Result<Self, ReadError> {
         let parse = || {
-            let mut fields = Fields::new(traf.child(b"tfhd")?.body);
+            let mut fields = FieldReader::new(traf.child(b"tfhd")?.body);
             let (_, flags) = fields.version_and_flags()?;
             let track = fields.u32()?;
             let base = match (flags & 1 != 0, flags & 0x2_0000 != 0) {
                 (true, _) => Base::At(fields.u64()?),
                 (false, true) => Base::Moof,
-                (false, false) => Base::Before,
+                (false, false) => Base::AfterPrevious,
             };
             let mut field = |flag: u32| if flags & flag == 0 { Some(None) } else { fields.u32().map(Some) };
             Some(TrackFragment {
@@ -105,7 +106,7 @@ impl<'a> TrackFragment<'a> {
         parse().ok_or_else(|| ReadError::damaged("the head of a fragment is shorter than it says"))
     }
 
-    /// What holds for its samples, given what holds for its track.
+    /// The defaults for its samples, from the defaults of its track.
     pub(super) fn defaults(&self, of_track: Defaults) -> Defaults {
         Defaults {
             description: self.description.map_or(of_track.description, |description| description.max(1)),
@@ -115,60 +116,60 @@ impl<'a> TrackFragment<'a> {
         }
     }
 
-    /// Where its offsets count from, given the first byte of the `moof` and the end of the data before.
+    /// The base of its offsets, from the first byte of the `moof` and the end of the data before.
     pub(super) fn base(&self, moof: u64, before: u64) -> u64 {
         match self.base {
             Base::At(offset) => offset,
             Base::Moof => moof,
-            Base::Before => before,
+            Base::AfterPrevious => before,
         }
     }
 
     /// Its runs, in order.
-    pub(super) fn runs(&self) -> impl Iterator<Item = Result<Run<'a>, ReadError>> + use<'a> {
+    pub(super) fn runs(&self) -> impl Iterator<Item = Result<TrackRun<'a>, ReadError>> + use<'a> {
         children(self.traf.body).filter(|child| &child.kind.0 == b"trun").map(|trun| {
-            Run::parse(&trun)
+            TrackRun::parse(&trun)
                 .ok_or_else(|| ReadError::damaged("a run of samples has fewer rows than it says"))
         })
     }
 }
 
 fn decode_time(tfdt: &BoxRef<'_>) -> Option<u64> {
-    let mut fields = Fields::new(tfdt.body);
+    let mut fields = FieldReader::new(tfdt.body);
     let (version, _) = fields.version_and_flags()?;
     if version == 0 { fields.u32().map(u64::from) } else { fields.u64() }
 }
 
-/// One `trun`: samples that lie one behind the other. ISO/IEC 14496-12, 8.8.8.
+/// One `trun`: consecutive samples. ISO/IEC 14496-12, 8.8.8.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run<'a> {
-    /// How many samples. Where a sample takes no row, nothing vouches for it.
+pub(super) struct TrackRun<'a> {
+    /// Number of samples. If a sample has no row, no bytes of the file confirm it.
     pub(super) count: u32,
-    /// From the base to its first sample; without it, behind the run before.
+    /// From the base to its first sample; without it, the data follows the previous run.
     pub(super) data_offset: Option<i32>,
     first_flags: Option<u32>,
     columns: u32,
     rows: &'a [u8],
 }
 
-/// The fields a row may have, in order.
+/// The optional fields of a row, in order.
 const DURATION: u32 = 0x100;
 const SIZE: u32 = 0x200;
 const FLAGS: u32 = 0x400;
 const COMPOSITION: u32 = 0x800;
 
-/// One sample as a run tells it.
+/// One sample of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RunSample {
+pub(super) struct TrackRunSample {
     pub(super) duration: u32,
     pub(super) size: u32,
     pub(super) composition: i32,
     pub(super) is_sync: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> TrackRun<'a> {
     fn parse(trun: &BoxRef<'a>) -> Option<Self> {
-        let mut fields = Fields::new(trun.body);
+        let mut fields = FieldReader::new(trun.body);
         let (_, flags) = fields.version_and_flags()?;
         let count = fields.u32()?;
         let data_offset = if flags & 1 != 0 { Some(fields.i32()?) } else { None };
@@ -176,13 +177,13 @@ impl<'a> Run<'a> {
         let columns = flags & (DURATION | SIZE | FLAGS | COMPOSITION);
         let len = u64::from(count) * 4 * u64::from(columns.count_ones());
         let rows = fields.take(usize::try_from(len).ok()?)?;
-        Some(Run { count, data_offset, first_flags, columns, rows })
+        Some(TrackRun { count, data_offset, first_flags, columns, rows })
     }
 
     /// Its samples, in order.
-    pub(super) fn samples(&self, defaults: Defaults) -> impl Iterator<Item = RunSample> + use<'a> {
+    pub(super) fn samples(&self, defaults: Defaults) -> impl Iterator<Item = TrackRunSample> + use<'a> {
         let (columns, mut first_flags) = (self.columns, self.first_flags);
-        let mut rows = Fields::new(self.rows);
+        let mut rows = FieldReader::new(self.rows);
         (0..self.count).map_while(move |_| {
             let mut field = |column: u32, default| {
                 if columns & column == 0 { Some(default) } else { rows.u32() }
@@ -190,10 +191,11 @@ impl<'a> Run<'a> {
             let duration = field(DURATION, defaults.duration)?;
             let size = field(SIZE, defaults.size)?;
             let flags = field(FLAGS, first_flags.take().unwrap_or(defaults.flags))?;
-            // Version 0 says unsigned, but writers put negative offsets there too, and none is above 2^31.
+            // The standard says unsigned for version 0, but writers also store negative offsets there, and
+            // none is above 2^31.
             let composition = field(COMPOSITION, 0)? as i32;
             let is_sync = flags & IS_NON_SYNC == 0 && flags & DEPENDS_ON != DEPENDS_ON_OTHERS;
-            Some(RunSample { duration, size, composition, is_sync })
+            Some(TrackRunSample { duration, size, composition, is_sync })
         })
     }
 

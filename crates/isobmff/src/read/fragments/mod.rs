@@ -1,25 +1,24 @@
-//! Movies in fragments: the samples come in a `moof` at a time, each in front of its media. ISO/IEC 14496-12,
-//! 8.8.
+//! Fragmented movies: the samples come one `moof` at a time, each before its media. ISO/IEC 14496-12, 8.8.
 //!
-//! Each `moof` is read once, as it passes, and its samples go straight into the packed tables. Knows no file:
-//! who calls says where a `moof` lies, and whether the file ends as it should.
+//! Each `moof` is parsed once, and its samples go directly into the packed tables. Knows no file: the caller
+//! passes the position of each `moof`, and whether the file ends correctly.
 //!
-//! Times: a `tfdt` is believed, and without one a fragment follows the one before it; so it does where every
-//! `tfdt` says the same. Times that fall back to where they began begin again behind all that came, for all
-//! tracks alike; others that run back are refused. Where fragments leave a gap the sample in front of it
-//! lasts until the next one. Jitter of sound is taken out behind here. D-0030, D-0049.
+//! A `tfdt` sets the decode time. Without one, a fragment follows the previous one; the same applies if
+//! every `tfdt` has the same value. If times fall back to their start, all tracks continue after everything
+//! before; other times that run back are rejected. If fragments leave a gap, the sample before it lasts
+//! until the next one. Later steps remove jitter of audio. D-0030, D-0049.
 
 mod boxes;
 mod clock;
 
 use std::{collections::BTreeMap, ops::Range};
 
-use kinora_index::{LEFT_OUT_MAX, LeftOut, checkpoint::is_time};
+use kinora_index::{SKIPPED_TRACKS_MAX, SkippedTrack, checkpoint::is_valid_time};
 use serde::{Deserialize, Serialize};
 
 use self::{
-    boxes::{Defaults, Run, TrackFragment},
-    clock::{Clock, Fraction},
+    boxes::{Defaults, TrackFragment, TrackRun},
+    clock::{Fraction, FragmentClock},
 };
 use super::{
     super::{
@@ -27,57 +26,57 @@ use super::{
         error::ReadError,
     },
     Movie,
-    head::{AUDIO_SAMPLES_MAX, TRACKS_MAX},
-    open::OpenTrack,
-    pieces::Clocks,
-    sizes::Sizes,
+    apply_edits::Timescales,
+    size_changes::SizeChanges,
     tables::{RawSample, TRACK_SAMPLES_MAX},
+    track_builder::TrackBuilder,
+    track_head::{AUDIO_SAMPLES_MAX, TRACKS_MAX},
 };
 
-/// A movie whose fragments are still coming.
+/// A movie whose fragments are still arriving.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in super::super) struct FragmentedMovie {
     movie_timescale: u32,
     tracks: Vec<FragmentedTrack>,
-    /// By track, of those that are not played too: their data may lie in front of that of others.
+    /// By track, including those that are not played: their data may precede that of others.
     defaults: BTreeMap<u32, Defaults>,
-    clock: Clock,
-    left_out: Vec<LeftOut>,
+    clock: FragmentClock,
+    left_out: Vec<SkippedTrack>,
 }
 
 /// A chosen track, between two fragments.
 #[derive(Debug, Serialize, Deserialize)]
 struct FragmentedTrack {
-    track: OpenTrack,
-    /// Number of the sample entry that is used, from 1; its absence would have been refused.
+    track: TrackBuilder,
+    /// Number of the sample entry in use, from 1; a track without one was rejected before.
     description: Option<u32>,
-    /// Samples so far, empty ones too.
+    /// Samples so far, including empty ones.
     count: u32,
-    /// When the next sample is decoded if nothing else is said.
+    /// Decode time of the next sample if the fragment has none.
     next_dts: i64,
-    /// When the last one was decoded.
+    /// Decode time of the last sample.
     last_dts: Option<i64>,
-    /// The decode time that the first fragment named since times began.
+    /// The decode time of the first fragment since the times last restarted.
     origin: Option<u64>,
-    /// All fragments since then named that one.
+    /// All fragments since then have that same time.
     stands_still: bool,
-    /// Of pictures whose size may change in between.
-    sizes: Option<Sizes>,
+    /// For video whose frame size may change between samples.
+    sizes: Option<SizeChanges>,
 }
 
-/// The samples a track has in the tables of the `moov`, which lie in front of those in fragments.
+/// The samples of a track in the tables of the `moov`, which precede those in fragments.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
+pub(super) struct MoovSamples {
     pub(super) count: u32,
     pub(super) end_dts: i64,
     pub(super) last_dts: Option<i64>,
 }
 
-/// The sample entries that the fragments of each track use, unless they say otherwise.
+/// The sample entries that the fragments of each track use by default.
 #[derive(Debug)]
 pub(super) struct Descriptions(BTreeMap<u32, Defaults>);
 
-/// Reads them all at once: a walk for each track would be many where an `mvex` holds millions of boxes.
+/// Reads them all at once: a search for each track would be slow if an `mvex` contains millions of boxes.
 pub(super) fn descriptions(mvex: &BoxRef<'_>) -> Descriptions {
     Descriptions(all_defaults(mvex))
 }
@@ -95,18 +94,18 @@ fn all_defaults(mvex: &BoxRef<'_>) -> BTreeMap<u32, Defaults> {
 }
 
 impl FragmentedMovie {
-    /// A movie whose `moov` has been read: its chosen tracks with their sample descriptions.
+    /// A movie whose `moov` has been parsed, with its chosen tracks and their sample descriptions.
     pub(super) fn new(
         mvex: &BoxRef<'_>,
         movie_timescale: u32,
-        tracks: Vec<(OpenTrack, Option<u32>, Before)>,
-        left_out: Vec<LeftOut>,
+        tracks: Vec<(TrackBuilder, Option<u32>, MoovSamples)>,
+        left_out: Vec<SkippedTrack>,
     ) -> Self {
         let has_samples = tracks.iter().any(|(_, _, before)| before.count > 0);
         let skipped_s =
             tracks.iter().map(|(track, ..)| track.edits.media_time() / i64::from(track.timescale)).max();
         let tracks = tracks.into_iter().map(|(track, description, before)| FragmentedTrack {
-            sizes: track.video().and_then(Sizes::of),
+            sizes: track.video().and_then(SizeChanges::of),
             track,
             description,
             count: before.count,
@@ -120,7 +119,11 @@ impl FragmentedMovie {
             movie_timescale,
             tracks: tracks.collect(),
             defaults: all_defaults(mvex),
-            clock: if has_samples { Clock::begun() } else { Clock::new(skipped_s.unwrap_or(0)) },
+            clock: if has_samples {
+                FragmentClock::started()
+            } else {
+                FragmentClock::new(skipped_s.unwrap_or(0))
+            },
             left_out,
         }
     }
@@ -128,34 +131,34 @@ impl FragmentedMovie {
     /// Bytes in memory.
     pub(in super::super) fn memory_len(&self) -> usize {
         let of_track = |track: &FragmentedTrack| {
-            track.track.memory_len() + track.sizes.as_ref().map_or(0, Sizes::memory_len)
+            track.track.memory_len() + track.sizes.as_ref().map_or(0, SizeChanges::memory_len)
         };
         self.tracks.iter().map(of_track).sum()
     }
 
-    /// Whether what came back from a checkpoint can go on.
-    pub(in super::super) fn is_sound(&self) -> bool {
-        let clocks = Clocks { movie: self.movie_timescale, own: self.movie_timescale };
-        clocks.is_sound()
+    /// Whether a state that was read from a checkpoint is valid.
+    pub(in super::super) fn is_valid(&self) -> bool {
+        let clocks = Timescales { movie: self.movie_timescale, track: self.movie_timescale };
+        clocks.is_valid()
             && self.tracks.len() <= TRACKS_MAX
-            && self.tracks.iter().all(FragmentedTrack::is_sound)
+            && self.tracks.iter().all(FragmentedTrack::is_valid)
             && self.defaults.len() <= TRACKS_MAX
-            && self.left_out.len() <= LEFT_OUT_MAX
-            && self.clock.is_sound()
+            && self.left_out.len() <= SKIPPED_TRACKS_MAX
+            && self.clock.is_valid()
     }
 
-    /// Reads the body of a `moof` box that lies at `place` in the source.
+    /// Parses the body of a `moof` box at `range` of the source.
     ///
     /// Errors: `Damaged` for boxes that claim more than they hold or point nowhere, `NeedsRemux` for times
-    /// that run back, and what is refused of any movie.
-    pub(in super::super) fn push(&mut self, body: &[u8], place: Range<u64>) -> Result<(), ReadError> {
-        self.begin_again_where_times_do(body)?;
-        let mut before = place.start;
+    /// that run back, and the errors of any movie.
+    pub(in super::super) fn push(&mut self, body: &[u8], range: Range<u64>) -> Result<(), ReadError> {
+        self.restart_on_time_reset(body)?;
+        let mut before = range.start;
         for traf in children(body).filter(|child| &child.kind.0 == b"traf") {
             let fragment = TrackFragment::parse(traf)?;
             self.check_audio_count(&fragment)?;
             let defaults = fragment.defaults(self.defaults.get(&fragment.track).copied().unwrap_or_default());
-            let base = fragment.base(place.start, before);
+            let base = fragment.base(range.start, before);
             before = base;
             let mut track = self.tracks.iter_mut().find(|track| track.track.id == fragment.track);
             if let Some(track) = &mut track {
@@ -171,7 +174,7 @@ impl FragmentedMovie {
                 let data = data.ok_or_else(|| ReadError::damaged("a fragment points outside the file"))?;
                 before = data.end;
                 let Some(track) = &mut track else { continue };
-                if data.start < place.end && place.start < data.end {
+                if data.start < range.end && range.start < data.end {
                     return Err(ReadError::damaged("the samples of a fragment lie inside its own header"));
                 }
                 track.push(&run, defaults, data.start)?;
@@ -180,7 +183,7 @@ impl FragmentedMovie {
         Ok(())
     }
 
-    /// Refuses a fragment of an audio track that claims more samples than all of them may have.
+    /// Rejects a fragment of an audio track that exceeds the sample limit of all audio tracks.
     fn check_audio_count(&self, fragment: &TrackFragment<'_>) -> Result<(), ReadError> {
         let is_audio = |track: &&FragmentedTrack| track.track.video().is_none();
         let audio = || self.tracks.iter().filter(is_audio);
@@ -199,9 +202,9 @@ impl FragmentedMovie {
         Ok(())
     }
 
-    /// Where the times of a chosen track fall back to their beginning, those of all tracks go on from the end
-    /// of the last one.
-    fn begin_again_where_times_do(&mut self, body: &[u8]) -> Result<(), ReadError> {
+    /// If the times of a chosen track fall back to their start, all tracks continue from the end of the last
+    /// one.
+    fn restart_on_time_reset(&mut self, body: &[u8]) -> Result<(), ReadError> {
         let mut begin: Option<Fraction> = None;
         let mut is_again = false;
         for traf in children(body).filter(|child| &child.kind.0 == b"traf") {
@@ -210,13 +213,13 @@ impl FragmentedMovie {
             let Some((track, time)) = track.zip(fragment.decode_time) else { continue };
             let written = self.clock.written(time, track.track.timescale);
             begin = Some(begin.map_or(written, |begin| begin.min(written)));
-            is_again |= track.begins_again(time, &self.clock);
+            is_again |= track.restarts(time, &self.clock);
         }
         let Some(mut begin) = begin.filter(|_| is_again) else { return Ok(()) };
         let mut end: Option<Fraction> = None;
         for track in &mut self.tracks {
             let timescale = track.track.timescale;
-            // Tracks with fragments of their own come to theirs later.
+            // Tracks with separate fragments reach the restart later.
             if let Some(origin) = track.origin {
                 begin = begin.min(self.clock.written(origin, timescale));
             }
@@ -228,22 +231,22 @@ impl FragmentedMovie {
             track.stands_still = true;
         }
         if let Some(end) = end {
-            self.clock.begin_again(begin, end);
+            self.clock.restart(begin, end);
         }
         Ok(())
     }
 
-    /// Bytes of the source pass that are in no header; the first of them lies at `at`.
+    /// Takes bytes of the source that belong to no header; the first of them is at `at`.
     pub(in super::super) fn pass(&mut self, at: u64, bytes: &[u8]) {
         self.tracks
             .iter_mut()
             .filter_map(|track| track.sizes.as_mut())
-            .for_each(|sizes| sizes.pass(at, bytes));
+            .for_each(|sizes| sizes.push(at, bytes));
     }
 
-    /// The movie, once all its fragments have come; `is_cut_off` when the file ends inside a box.
+    /// The movie after all its fragments; `is_cut_off` if the file ends inside a box.
     ///
-    /// Errors: as [`FragmentedMovie::push`], `Truncated` or `NotMedia` when no sample has come.
+    /// Errors: as [`FragmentedMovie::push`], `Truncated` or `NotMedia` if there is no sample.
     pub(in super::super) fn finish(self, is_cut_off: bool) -> Result<Movie, ReadError> {
         if self.tracks.iter().all(|track| track.count == 0) {
             return Err(match is_cut_off {
@@ -262,15 +265,15 @@ impl FragmentedMovie {
     }
 }
 
-/// What is said of an init segment alone.
+/// The error message for a single init segment.
 const NO_FRAGMENT: &str = "the file is the beginning of a stream: no samples follow its movie header (moov)";
 
 impl FragmentedTrack {
-    fn is_sound(&self) -> bool {
-        self.track.is_sound()
-            && is_time(self.next_dts)
-            && self.last_dts.is_none_or(is_time)
-            && self.sizes.as_ref().is_none_or(Sizes::is_sound)
+    fn is_valid(&self) -> bool {
+        self.track.is_valid()
+            && is_valid_time(self.next_dts)
+            && self.last_dts.is_none_or(is_valid_time)
+            && self.sizes.as_ref().is_none_or(SizeChanges::is_valid)
     }
 
     /// Begins the next fragment of the track.
@@ -278,7 +281,7 @@ impl FragmentedTrack {
         &mut self,
         fragment: &TrackFragment<'_>,
         defaults: Defaults,
-        clock: &mut Clock,
+        clock: &mut FragmentClock,
     ) -> Result<(), ReadError> {
         if Some(defaults.description) != self.description {
             return Err(super::changes_format(self.track.kind()));
@@ -301,27 +304,27 @@ impl FragmentedTrack {
         Ok(())
     }
 
-    /// Whether a fragment names the time that all before it named: then it tells nothing.
+    /// Whether a fragment repeats the time of all fragments before it: then the time carries no information.
     fn stays(&self, time: u64) -> bool {
         self.stands_still && self.origin == Some(time) && self.last_dts.is_some()
     }
 
-    /// Whether a fragment names a time no later than the first one did, although samples have come since.
-    fn begins_again(&self, time: u64, clock: &Clock) -> bool {
+    /// Whether the time of a fragment is not after that of the first one, although samples have come since.
+    fn restarts(&self, time: u64, clock: &FragmentClock) -> bool {
         let is_early = self.origin.is_some_and(|origin| time <= origin) && !self.stays(time);
         is_early && self.last_dts.is_some_and(|last| clock.is_before(time, self.track.timescale, last))
     }
 
     /// Takes the samples of a run that begins at `offset`.
-    fn push(&mut self, run: &Run<'_>, defaults: Defaults, mut offset: u64) -> Result<(), ReadError> {
+    fn push(&mut self, run: &TrackRun<'_>, defaults: Defaults, mut offset: u64) -> Result<(), ReadError> {
         self.count = self.count.saturating_add(run.count);
         if self.count > TRACK_SAMPLES_MAX {
             return Err(ReadError::unsupported(format!(
                 "a track has more than {TRACK_SAMPLES_MAX} samples; no more are supported"
             )));
         }
-        // How long the samples of the `moov` are presented says nothing about those in fragments.
-        self.track.edits.go_to_the_end();
+        // The presented duration of the samples in the `moov` does not apply to those in fragments.
+        self.track.edits.extend_to_end();
         for sample in run.samples(defaults) {
             if let Some(sizes) = self.sizes.as_mut().filter(|_| sample.is_sync) {
                 sizes.expect(offset, sample.size);
@@ -335,7 +338,7 @@ impl FragmentedTrack {
                 is_sync: sample.is_sync,
             })?;
             self.last_dts = Some(self.next_dts);
-            // The end of the run is inside 64 bits, and all samples together last less than 2^55 ticks.
+            // The end of the run fits 64 bits, and all samples together last less than 2^55 ticks.
             offset += u64::from(sample.size);
             self.next_dts += i64::from(sample.duration);
         }

@@ -1,4 +1,4 @@
-//! Tables written by hand, sound and broken.
+//! Handwritten tables, valid and broken.
 
 use super::*;
 use crate::read::testing::{full_box, plain_box, words};
@@ -59,7 +59,7 @@ fn compact_sizes_and_wide_offsets_are_read() {
 }
 
 #[test]
-fn short_time_tables_go_on_with_the_last_delta() {
+fn short_stts_repeats_the_last_delta() {
     let mut tables = usual();
     tables[0] = full_box(b"stts", 0, &words(&[1, 2, 10]));
     let times: Vec<_> = parse(&stbl(&tables)).unwrap().iter().map(|sample| sample.dts).collect();
@@ -67,12 +67,12 @@ fn short_time_tables_go_on_with_the_last_delta() {
 }
 
 #[test]
-fn no_table_at_all_is_no_sample() {
+fn missing_sample_tables_give_no_samples() {
     assert_eq!(parse(&[]).unwrap(), []);
 }
 
 #[test]
-fn counts_are_believed_only_as_far_as_there_are_bytes() {
+fn table_counts_are_limited_by_box_bytes() {
     fn check(name: &str, replaced: usize, table: Vec<u8>, expected: &str) {
         let mut tables = usual();
         tables[replaced] = table;
@@ -122,7 +122,7 @@ fn counts_are_believed_only_as_far_as_there_are_bytes() {
 }
 
 #[test]
-fn samples_that_no_chunk_holds_are_left_out() {
+fn samples_without_a_chunk_are_dropped() {
     let check = |name: &str, replaced: usize, table: Vec<u8>, offsets: &[u64]| {
         let mut tables = usual();
         tables[replaced] = table;
@@ -142,7 +142,7 @@ fn samples_that_no_chunk_holds_are_left_out() {
 }
 
 #[test]
-fn one_entry_that_claims_billions_of_deltas_costs_nothing() {
+fn huge_stts_count_costs_no_memory() {
     let mut tables = usual();
     tables[0] = full_box(b"stts", 0, &words(&[1, u32::MAX, 7]));
     assert_eq!(parse(&stbl(&tables)).unwrap().len(), 5);

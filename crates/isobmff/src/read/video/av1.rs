@@ -1,14 +1,14 @@
-//! What is read of AV1, and what of it can be copied.
+//! Reads AV1 sample entries and decides which of them can be copied.
 
 use kinora_index::{NotCopied, NotCopiedReason, codec::av1::Av1Config};
 
-use super::{super::super::error::ReadError, Entry, Stream};
+use super::{super::super::error::ReadError, CodecInfo, VisualSampleEntry};
 
-/// `seq_profile` of pictures of 8 or 10 bits, 4:2:0 or without chroma. M-4, M-5: class B.
+/// `seq_profile` of video of 8 or 10 bits, 4:2:0 or without chroma. M-4, M-5: class B.
 const MAIN: u8 = 0;
 
 /// Everything but the Main profile is not copied.
-pub(super) fn stream(entry: Entry<'_>) -> Result<Stream, ReadError> {
+pub(super) fn stream(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
     let damaged = || ReadError::damaged("its AV1 configuration cannot be read");
     let config = entry.find(b"av1C").and_then(|av1c| Av1Config::parse(av1c.body)).ok_or_else(damaged)?;
     let not_copied = (config.profile != MAIN).then(|| {
@@ -20,7 +20,7 @@ pub(super) fn stream(entry: Entry<'_>) -> Result<Stream, ReadError> {
         Some(sequence) => (sequence.width, sequence.height),
         None => of_entry().ok_or_else(damaged)?,
     };
-    Ok(Stream {
+    Ok(CodecInfo {
         kind: *b"av01",
         codec: config.codec_string(entry.colour()),
         not_copied,

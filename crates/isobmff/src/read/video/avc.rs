@@ -1,4 +1,4 @@
-//! What is read of H.264, and what of it can be copied.
+//! Reads H.264 sample entries and decides which of them can be copied.
 
 use kinora_index::{
     NotCopied, NotCopiedReason,
@@ -6,30 +6,30 @@ use kinora_index::{
 };
 
 use super::{
-    super::{super::error::ReadError, names::avc_profile_name},
-    Entry, Stream,
+    super::{super::error::ReadError, codec_names::avc_profile_name},
+    CodecInfo, VisualSampleEntry,
 };
 
 /// Highest level that is copied, times ten. M-4: class A.
 const LEVEL_MAX: u8 = 51;
-/// Profiles whose streams every player of H.264 decodes: Baseline, Main, High.
+/// Profiles that every H.264 player decodes: Baseline, Main, High.
 const PROFILES: [u8; 3] = [66, 77, 100];
-/// Extended: 8-bit 4:2:0 as those, with tools that players lack.
+/// Extended: also 8-bit 4:2:0, with tools that players lack.
 const EXTENDED: u8 = 88;
 
 /// Everything but progressive 8-bit 4:2:0 up to High 5.1 is not copied. Errors: `Damaged` without parameter
 /// sets in the entry.
-pub(super) fn stream(entry: Entry<'_>) -> Result<Stream, ReadError> {
+pub(super) fn stream(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
     let config = entry
         .find(b"avcC")
         .and_then(|avcc| AvcConfig::parse(avcc.body))
         .ok_or_else(|| ReadError::damaged("its H.264 configuration cannot be read"))?;
     let sps = &config.parameter_sets[0];
-    Ok(Stream {
+    Ok(CodecInfo {
         kind: *b"avc1",
         codec: config.codec_string(),
         not_copied: not_copied(&config),
-        // Whether such pictures are really made of fields is said between them only: taken for granted.
+        // Only the slices show whether such frames really consist of fields: interlacing is assumed.
         is_interlaced: config.parameter_sets.iter().any(|sps| !sps.is_frames_only),
         width: sps.width,
         height: sps.height,
@@ -57,7 +57,7 @@ fn not_copied(config: &AvcConfig) -> Option<NotCopied> {
         } else if !sps.is_frames_only {
             (Interlaced, "interlaced H.264".into())
         } else if shape(sps) != shape(first) {
-            (FormatChanges, "H.264 of several picture sizes".into())
+            (FormatChanges, "H.264 with several frame sizes".into())
         } else {
             return None;
         };

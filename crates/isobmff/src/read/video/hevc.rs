@@ -1,4 +1,4 @@
-//! What is read of HEVC, and what of it can be copied.
+//! Reads HEVC sample entries and decides which of them can be copied.
 
 use kinora_index::{
     NotCopied, NotCopiedReason,
@@ -7,36 +7,35 @@ use kinora_index::{
 
 use super::{
     super::super::{boxes::FourCc, error::ReadError},
-    Entry, Stream,
+    CodecInfo, VisualSampleEntry,
 };
 
-/// Profiles of 4:2:0 pictures of 8 bits, and of up to 10. M-4, M-5: class B.
+/// Profiles of 4:2:0 video of 8 bits, and of up to 10. M-4, M-5: class B.
 const MAIN: u8 = 1;
 const MAIN_10: u8 = 2;
-/// The deeper of the two.
+/// The bit depth of Main 10.
 const BIT_DEPTH_MAX: u32 = 10;
-/// Boxes of Dolby Vision. What remains is the HDR10, HLG or SDR picture that it improves on, which every
-/// player shows. D-0031.
+/// Boxes of Dolby Vision. Without them, the HDR10, HLG or SDR base layer remains, which every player shows.
+/// D-0031.
 const DOLBY_VISION: [&[u8; 4]; 4] = [b"dvcC", b"dvvC", b"dvwC", b"hvcE"];
 
 /// Everything but progressive 4:2:0 of Main or Main 10 with its parameter sets in the entry is not copied.
-pub(super) fn stream(kind: FourCc, entry: Entry<'_>) -> Result<Stream, ReadError> {
+pub(super) fn stream(kind: FourCc, entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
     let damaged = || ReadError::damaged("its HEVC configuration cannot be read");
     let config = entry.find(b"hvcC").and_then(|hvcc| HevcConfig::parse(hvcc.body)).ok_or_else(damaged)?;
     let is_dolby_alone =
         DOLBY_VISION[..3].iter().filter_map(|kind| entry.find(kind)).any(|dolby| is_dolby_alone(dolby.body));
     let not_copied = not_copied(kind, &config).or_else(|| {
-        let found = "Dolby Vision without a picture for other players";
+        let found = "Dolby Vision without a base layer for other players";
         is_dolby_alone.then(|| NotCopied::new(NotCopiedReason::Codec, found))
     });
     let is_copied = not_copied.is_none();
     let sps = config.parameter_sets.first();
     let size = sps.map(|sps| (sps.width, sps.height)).or_else(|| entry.size());
     let (width, height) = size.filter(|&(width, height)| width > 0 && height > 0).ok_or_else(damaged)?;
-    Ok(Stream {
-        // Parameter sets may lie between the frames of `hev1`. They repeat those of the entry, and a decoder
-        // of `hvc1` takes what is repeated as it is: it is the entry that players ask for by name.
-        // D-0031.
+    Ok(CodecInfo {
+        // Parameter sets may occur between the frames of `hev1`. They repeat those of the entry, and a
+        // decoder of `hvc1` ignores repetitions. Players request `hvc1` by name. D-0031.
         kind: if is_copied { *b"hvc1" } else { kind.0 },
         codec: config.codec_string(),
         not_copied,
@@ -66,7 +65,7 @@ fn not_copied(kind: FourCc, config: &HevcConfig) -> Option<NotCopied> {
         } else if sps.has_fields || config.is_interlaced() {
             (Interlaced, "interlaced HEVC".into())
         } else if shape(sps) != shape(first) {
-            (FormatChanges, "HEVC of several picture sizes".into())
+            (FormatChanges, "HEVC with several frame sizes".into())
         } else {
             return None;
         };
@@ -78,8 +77,8 @@ fn not_copied(kind: FourCc, config: &HevcConfig) -> Option<NotCopied> {
     })
 }
 
-/// Whether the picture below the enhancement is none that others show: `dv_bl_signal_compatibility_id` is 0.
-/// Dolby Vision Streams within the ISO Base Media File Format, 3.2.
+/// Whether other players cannot show the base layer: `dv_bl_signal_compatibility_id` is 0. Dolby Vision
+/// Streams within the ISO Base Media File Format, 3.2.
 fn is_dolby_alone(body: &[u8]) -> bool {
     // Version (2 bytes), profile, level and flags (2 bytes), then four bits of the id.
     body.get(4).is_none_or(|byte| byte >> 4 == 0)

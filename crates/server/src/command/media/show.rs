@@ -1,4 +1,4 @@
-//! How a media is shown: to people, and to scripts.
+//! Prints a media: for people, and for scripts.
 
 use kinora_api::PlaybackReportView;
 use kinora_domain::{AddedTrack, AddedTrackState, Media, MediaFacts, MediaState, PlaybackReport, TrackKind};
@@ -38,14 +38,14 @@ pub(in crate::command) fn show(session: &Session, media: &Media) {
     session.print(&view(session, media), &lines.join("\n"));
 }
 
-/// A track that was added to what the file holds.
+/// A line for a track that was added to those of the file.
 fn added(track: &AddedTrack) -> String {
     let why = match &track.state {
         AddedTrackState::Failed { failure } => format!(": {}: {}", failure.code.as_str(), failure.message),
         _ => String::new(),
     };
-    let (kind, name) = (track.wanted.kind.as_str(), &track.wanted.language_name);
-    format!("{kind}  {name} ({}, {}{why})", track.wanted.language_code, track.state.name())
+    let (kind, name) = (track.spec.kind.as_str(), &track.spec.language_name);
+    format!("{kind}  {name} ({}, {}{why})", track.spec.language_code, track.state.name())
 }
 
 fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {
@@ -61,18 +61,18 @@ fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {
         TrackKind::Audio { language_name, .. } => format!("audio     {language_name}"),
     }));
     if facts.does_not_decode {
-        lines.push("note      the picture does not decode and is not offered".to_owned());
+        lines.push("note      the video does not decode and is not offered".to_owned());
     }
     for track in &facts.left_out {
-        let kind = if track.is_picture { "video" } else { "audio" };
+        let kind = if track.is_video { "video" } else { "audio" };
         lines.push(format!("left out  {kind}: {}", track.detail));
     }
     if facts.is_truncated {
-        lines.push("note      the source is cut off; what was there plays".to_owned());
+        lines.push("note      the source is truncated; its playable part plays".to_owned());
     }
 }
 
-/// The renditions as a table; the track that players do not get as it is has a line of its own, with the
+/// The renditions as a table. A track that players do not get as a copy has a row of its own, with the
 /// reason.
 fn report_for_people(report: &PlaybackReport) -> String {
     let kind = |is_picture| if is_picture { "video" } else { "audio" }.to_owned();
@@ -81,7 +81,7 @@ fn report_for_people(report: &PlaybackReport) -> String {
         vec![source, kind(withheld.is_picture), "not copied".to_owned(), withheld.why.detail.clone()]
     });
     let offered = report.renditions.iter().map(|rendition| {
-        let made = if rendition.is_encoded { "encoded while watched" } else { "copied" };
+        let made = if rendition.is_encoded { "encoded on demand" } else { "copied" };
         let name = rendition.name.clone();
         vec![name, kind(rendition.resolution.is_some()), made.to_owned(), String::new()]
     });
@@ -90,7 +90,7 @@ fn report_for_people(report: &PlaybackReport) -> String {
         let (made, why) = if name.ends_with(" in part") {
             ("still or silent", "the source does not decode there")
         } else {
-            ("not offered", "it could not be made")
+            ("not offered", "it could not be encoded")
         };
         vec![name.clone(), kind, made.to_owned(), why.to_owned()]
     });
@@ -99,7 +99,7 @@ fn report_for_people(report: &PlaybackReport) -> String {
     table(&["RENDITION", "TYPE", "MADE", "WHY"], &rows)
 }
 
-/// A media as JSON: what a script needs to go on.
+/// A media as JSON, with the fields that scripts need.
 pub(super) fn view(session: &Session, media: &Media) -> Value {
     let (facts, failure) = match &media.state {
         MediaState::Ready { facts, .. } => (Some(facts), None),
@@ -140,7 +140,7 @@ pub(super) fn view(session: &Session, media: &Media) -> Value {
 #[cfg(test)]
 mod tests {
     use kinora_domain::{
-        NotCopied, NotCopiedReason, OfferedRendition, Random, Resolution, Timestamp, TrackId, WithheldTrack,
+        NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, Random, Resolution, Timestamp, TrackId,
     };
 
     use super::*;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_a_table_with_the_reasons_in_it() {
+    fn playback_report_is_a_table_with_reasons() {
         let track = TrackId::new(Timestamp::from_micros(0), &Zeros);
         let offered = |name: &str, resolution, is_encoded| OfferedRendition {
             name: name.to_owned(),
@@ -172,18 +172,18 @@ mod tests {
                 offered("240p", Some(Resolution::P240), true),
                 offered("audio", None, false),
             ],
-            not_copied: vec![WithheldTrack {
+            not_copied: vec![NotCopiedTrack {
                 track,
                 is_picture: true,
                 why: NotCopied { reason: NotCopiedReason::OpenGop, detail: "open GOP".into() },
             }],
         };
         let expected = "\
-RENDITION  TYPE   MADE                   WHY
-source     video  not copied             open GOP
-360p       video  encoded while watched
-240p       video  encoded while watched
-480p       video  not offered            it could not be made
+RENDITION  TYPE   MADE               WHY
+source     video  not copied         open GOP
+360p       video  encoded on demand
+240p       video  encoded on demand
+480p       video  not offered        it could not be encoded
 audio      audio  copied";
         assert_eq!(report_for_people(&report), expected);
     }

@@ -1,5 +1,5 @@
-//! `kinora token sign`: a playback token of a key whose private half lies in a file: the one that is named,
-//! or that of `trial_key.rs`.
+//! `kinora token sign`: a playback token, signed with the private key in a file: the given one, or that of
+//! `trial_key.rs`.
 
 use std::path::{Path, PathBuf};
 
@@ -16,43 +16,44 @@ use kinora_store::{Opener, Page, Store};
 use serde_json::{Value, json};
 
 use super::trial_key;
+use crate::backends;
 use crate::command::print::note;
-use crate::command::{Problem, Session};
-use crate::place;
+use crate::command::{CommandError, Session};
 use crate::system::SystemClock;
 
-/// The answer that holds a key has some 2 KiB.
+/// A response with a key has some 2 KiB.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
 #[derive(Debug, Args)]
 pub(in crate::command) struct Arguments {
-    /// What it opens
+    /// The playback ID that it plays
     #[arg(long, value_name = "ID")]
     playback_id: PlaybackId,
-    /// How long it holds: 90s, 30m, 1h, 7d
+    /// How long it is valid: 90s, 30m, 1h, 7d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
     expires: i64,
-    /// File with the private key: PEM, its Base64, or the answer that made the key [default: a key of the
-    /// workspace for trials, which is made and lies in the data folder]
+    /// File with the private key: PEM, its Base64, or the API response that created it [default: a trial key
+    /// of the workspace, created in the data folder]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Id of the key [default: that of the file, else looked up in the database]
+    /// Id of the key [default: the id in the file, else the matching key in the database]
     #[arg(long, value_name = "ID", requires = "key")]
     kid: Option<SigningKeyId>,
 }
 
-pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), Problem> {
+pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), CommandError> {
     let Arguments { playback_id, expires, key, kid } = arguments;
     let (pair, kid) = match key {
         None => {
-            let store = place::open_store(&session.settings, Opener::Command).await?;
+            let store = backends::open_store(&session.settings, Opener::Command).await?;
             let workspace =
-                workspace_of(&store, playback_id, "kinora media show ID lists those of a media").await?;
+                workspace_of(&store, playback_id, "kinora media show ID lists the playback IDs of a media")
+                    .await?;
             trial_key::of_workspace(session, &store, workspace).await?
         }
         Some(key) => {
-            let (pair, told) = read(&key)?;
-            let kid = match kid.or(told) {
+            let (pair, stored_kid) = read(&key)?;
+            let kid = match kid.or(stored_kid) {
                 Some(kid) => kid,
                 None => look_up(session, playback_id, &pair).await?,
             };
@@ -77,18 +78,18 @@ pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), P
     Ok(())
 }
 
-fn sign(pair: &RsaKeyPair, header: &Value, claims: &Value) -> Result<String, Problem> {
+fn sign(pair: &RsaKeyPair, header: &Value, claims: &Value) -> Result<String, CommandError> {
     let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
     let message = format!("{header}.{claims}");
     let mut signature = vec![0; pair.public_modulus_len()];
     pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message.as_bytes(), &mut signature)
-        .map_err(|_| Problem::new("the key cannot sign"))?;
+        .map_err(|_| CommandError::new("the key cannot sign"))?;
     Ok(format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// The key in a file, and its id where the file tells.
-pub(super) fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), Problem> {
-    let problem = |what: &str| Problem::new(format!("{}: {what}", path.display()));
+/// The key in a file, and its id if the file has one.
+pub(super) fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), CommandError> {
+    let problem = |what: &str| CommandError::new(format!("{}: {what}", path.display()));
     let size = std::fs::metadata(path).map_err(|error| problem(&error.to_string()))?.len();
     if size > FILE_BYTES_MAX {
         return Err(problem("is too long for a key"));
@@ -103,9 +104,7 @@ pub(super) fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), Pr
         _ => (text, None),
     };
     let pair = key_of_text(text).ok_or_else(|| {
-        problem(
-            "is no private key of RSA as POST /iam/signing-keys answers it (PKCS#8, as PEM or its Base64)",
-        )
+        problem("is not an RSA private key as POST /iam/signing-keys returns it (PKCS#8, PEM or its Base64)")
     })?;
     Ok((pair, kid))
 }
@@ -123,23 +122,28 @@ pub(super) fn key_of_text(text: String) -> Option<RsaKeyPair> {
     RsaKeyPair::from_pkcs8(&STANDARD.decode(body).ok()?).ok()
 }
 
-/// The public half as the database has it.
-pub(super) fn public_pem(pair: &RsaKeyPair) -> Result<String, Problem> {
+/// The public half as the database stores it.
+pub(super) fn public_pem(pair: &RsaKeyPair) -> Result<String, CommandError> {
     let der: PublicKeyX509Der<'_> =
-        pair.public_key().as_der().map_err(|_| Problem::new("the key has no public half"))?;
-    let public = PublicKey::from_spki(der.as_ref().to_vec()).map_err(|bad| Problem::new(bad.to_string()))?;
+        pair.public_key().as_der().map_err(|_| CommandError::new("the key has no public key"))?;
+    let public =
+        PublicKey::from_spki(der.as_ref().to_vec()).map_err(|bad| CommandError::new(bad.to_string()))?;
     Ok(public.to_pem())
 }
 
-/// The workspace that a playback ID belongs to; without one, what to do instead. Says so where nobody asks
-/// for a token.
-async fn workspace_of(store: &Store, playback: PlaybackId, instead: &str) -> Result<WorkspaceId, Problem> {
+/// The workspace of a playback ID; the error of an unknown one contains `instead`. Prints a note if the
+/// playback ID is public and needs no token.
+async fn workspace_of(
+    store: &Store,
+    playback: PlaybackId,
+    instead: &str,
+) -> Result<WorkspaceId, CommandError> {
     let media = store.media_of_playback(playback).await?.ok_or_else(|| {
-        Problem::new(format!("there is no media with the playback ID {playback}; {instead}"))
+        CommandError::new(format!("there is no media with the playback ID {playback}; {instead}"))
     })?;
     let handle = media.playback.iter().find(|handle| handle.id == playback);
     if handle.is_some_and(|handle| handle.policy == AccessPolicy::Public) {
-        note(&format!("the playback ID {playback} is public: nobody asks for this token"));
+        note(&format!("the playback ID {playback} is public and needs no token"));
     }
     Ok(media.workspace)
 }
@@ -149,8 +153,8 @@ async fn look_up(
     session: &Session,
     playback: PlaybackId,
     pair: &RsaKeyPair,
-) -> Result<SigningKeyId, Problem> {
-    let store = place::open_store(&session.settings, Opener::Command).await?;
+) -> Result<SigningKeyId, CommandError> {
+    let store = backends::open_store(&session.settings, Opener::Command).await?;
     let workspace = workspace_of(&store, playback, "say --kid").await?;
     let public = public_pem(pair)?;
     let limit = u32::try_from(SigningKey::PER_WORKSPACE_MAX).unwrap_or(u32::MAX);
@@ -158,7 +162,7 @@ async fn look_up(
     let keys = store.signing_key_page(workspace, page).await?;
     let found = keys.items.iter().find(|key| key.public_key == public);
     found.map(|key| key.id).ok_or_else(|| {
-        Problem::new(format!("the workspace of the playback ID {playback} has no signing key of this file"))
+        CommandError::new(format!("the workspace of the playback ID {playback} has no signing key for this file; import its public key or choose another file with --key"))
     })
 }
 
@@ -182,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_a_number_with_its_unit() {
+    fn duration_is_a_number_with_a_unit() {
         let check = |text: &str, expected: Option<i64>| assert_eq!(seconds(text).ok(), expected, "{text}");
         check("90s", Some(90));
         check("30m", Some(1800));

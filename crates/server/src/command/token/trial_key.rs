@@ -1,5 +1,5 @@
-//! The key of `kinora token sign` without `--key`: one of its own for each workspace, whose private half lies
-//! in a file of the data folder and nowhere else. D-0099.
+//! The key of `kinora token sign` without `--key`: one for each workspace. Its private half is stored only
+//! in a file of the data folder. D-0099.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -8,100 +8,101 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::signature::RsaKeyPair;
 use kinora_domain::{KeyMaker as _, KeyPair, SigningKey, SigningKeyId, WorkspaceId};
-use kinora_service::{Caller, Error, Plain};
+use kinora_service::{Caller, CommitOnly, Error};
 use kinora_store::Store;
 use serde_json::json;
 
 use super::sign::{key_of_text, public_pem, read};
+use crate::backends;
 use crate::command::print::note;
-use crate::command::{Problem, Session};
-use crate::place;
+use crate::command::{CommandError, Session};
 use crate::system::SystemKeys;
 
-/// The trial key of a workspace. It is made where there is none, and anew where it was deleted: what somebody
-/// took back stays so.
+/// The trial key of a workspace. Makes one if there is none, and another one if it was deleted: a revoked
+/// key stays revoked.
 pub(super) async fn of_workspace(
     session: &Session,
     store: &Store,
     workspace: WorkspaceId,
-) -> Result<(RsaKeyPair, SigningKeyId), Problem> {
+) -> Result<(RsaKeyPair, SigningKeyId), CommandError> {
     let settings = &session.settings;
-    // Wherever the command is typed it would make another folder, and another key of the hundred.
+    // Each working directory would get another folder, and another one of the hundred keys.
     if !settings.has_folder() && !settings.has_own_data_dir {
-        return Err(Problem::new(
-            "there is no data folder to keep a key for trials in; say which with --data-dir, or sign with one of your own: --key FILE",
+        return Err(CommandError::new(
+            "there is no data folder to store a trial key in; set --data-dir, or sign with your own key: --key FILE",
         ));
     }
-    let place = Place::new(&settings.data_dir, workspace);
-    // Of two commands at once the second one finds what the first one made.
-    let _turn = place.turn().await?;
-    if let Some((pair, id)) = place.held()?
+    let key_file = TrialKeyFile::new(&settings.data_dir, workspace);
+    // Of two concurrent commands the second one finds the key of the first.
+    let _lock = key_file.lock_file().await?;
+    if let Some((pair, id)) = key_file.read_key()?
         && is_in_force(store, workspace, &pair, id).await?
     {
         return Ok((pair, id));
     }
-    let (service, caller) = (place::service(store), Caller::command_line(workspace));
+    let (service, caller) = (backends::service(store), Caller::command_line(workspace));
     service.check_signing_key_limit(&caller).await.map_err(explain)?;
     let made = tokio::task::spawn_blocking(|| SystemKeys.make()).await;
     let KeyPair { public_key, private_key } = made.expect("it does not panic and nobody aborts it");
     let key = service.new_signing_key(&caller, public_key);
     let (id, private_key) = (key.id, private_key.reveal());
-    // The file first: a file without a row is replaced by the next command, a row without a file would stay
+    // The file first: the next command replaces a file without a row, but a row without a file would stay
     // for ever.
-    place.keep(&json!({
+    key_file.write_key(&json!({
         "id": id.to_string(),
         "privateKey": private_key,
         "createdAt": key.created_at.to_string(),
     }))?;
-    service.add_signing_key(&caller, key, Plain).await.map_err(explain)?;
+    service.add_signing_key(&caller, key, CommitOnly).await.map_err(explain)?;
     note(&format!(
-        "made the signing key {id} for trials; its private half lies in {} and whoever has it can sign",
-        place.file.display()
+        "created the trial signing key {id}; its private key is stored in {}, and everyone who can read it can sign",
+        key_file.file.display()
     ));
-    let pair = key_of_text(private_key).ok_or_else(|| Problem::new("the key that was made cannot sign"))?;
+    let pair = key_of_text(private_key).ok_or_else(|| CommandError::new("the created key cannot sign"))?;
     Ok((pair, id))
 }
 
-/// Whether this is still a key of the workspace. Its id may be another key's meanwhile: clients choose ids.
+/// Whether this is still a key of the workspace. Its id may belong to another key meanwhile: clients choose
+/// ids.
 async fn is_in_force(
     store: &Store,
     workspace: WorkspaceId,
     pair: &RsaKeyPair,
     id: SigningKeyId,
-) -> Result<bool, Problem> {
-    let held = store.signing_key(workspace, id).await?;
+) -> Result<bool, CommandError> {
+    let stored = store.signing_key(workspace, id).await?;
     let public = public_pem(pair)?;
-    Ok(held.is_some_and(|held| held.public_key == public))
+    Ok(stored.is_some_and(|key| key.public_key == public))
 }
 
-fn explain(error: Error) -> Problem {
+fn explain(error: Error) -> CommandError {
     let max = SigningKey::PER_WORKSPACE_MAX;
     match error {
-        Error::TooManySigningKeys => Problem::new(format!(
-            "the workspace has {max} signing keys, as many as it may have; delete one that nothing is signed with any more, \
-             or say --key"
+        Error::TooManySigningKeys => CommandError::new(format!(
+            "the workspace has {max} signing keys, the maximum; delete one that is no longer used, or set \
+                --key"
         )),
         other => other.into(),
     }
 }
 
-/// Where the key of a workspace lies.
-struct Place {
+/// The file of the trial key of a workspace.
+struct TrialKeyFile {
     folder: PathBuf,
     file: PathBuf,
     workspace: WorkspaceId,
 }
 
-impl Place {
+impl TrialKeyFile {
     fn new(folder: &Path, workspace: WorkspaceId) -> Self {
         let file = folder.join(format!("trial-key-{workspace}.json"));
         Self { folder: folder.to_owned(), file, workspace }
     }
 
-    /// Waits until no other command looks for this key or makes it. The system gives the lock back when a
-    /// process ends, however it ends.
-    async fn turn(&self) -> Result<File, Problem> {
-        // On PostgreSQL nobody may have made the folder.
+    /// Waits until no other command reads or makes this key. The system releases the lock when a process
+    /// ends, also after a crash.
+    async fn lock_file(&self) -> Result<File, CommandError> {
+        // With PostgreSQL the folder may not exist yet.
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -113,27 +114,29 @@ impl Place {
             file.lock()?;
             Ok(file)
         };
-        let taken = tokio::task::spawn_blocking(take).await.expect("it does not panic and nobody aborts it");
-        taken.map_err(|error| self.unusable(error))
+        let locked = tokio::task::spawn_blocking(take).await.expect("it does not panic and nobody aborts it");
+        locked.map_err(|error| self.unusable(error))
     }
 
-    /// The key of the file; `None` where there is no file. One that cannot be read is somebody's mistake, and
-    /// not ours to remove.
-    fn held(&self) -> Result<Option<(RsaKeyPair, SigningKeyId)>, Problem> {
+    /// The key of the file; `None` without a file. A file that cannot be parsed is a mistake of the
+    /// operator, and is not removed here.
+    fn read_key(&self) -> Result<Option<(RsaKeyPair, SigningKeyId)>, CommandError> {
         if !self.file.try_exists().map_err(|error| self.unusable(error))? {
             return Ok(None);
         }
-        let next = "remove it, and the next call makes another key";
-        let (pair, id) = read(&self.file).map_err(|problem| Problem::new(format!("{problem}; {next}")))?;
-        let id = id.ok_or_else(|| Problem::new(format!("{}: has no id; {next}", self.file.display())))?;
+        let next = "remove it, and the next call creates another key";
+        let (pair, id) =
+            read(&self.file).map_err(|problem| CommandError::new(format!("{problem}; {next}")))?;
+        let id =
+            id.ok_or_else(|| CommandError::new(format!("{}: has no id; {next}", self.file.display())))?;
         Ok(Some((pair, id)))
     }
 
-    /// Puts a whole, synced file of mode 0600 there, in one step, also where there was one.
-    fn keep(&self, key: &serde_json::Value) -> Result<(), Problem> {
+    /// Writes a complete, synced file of mode 0600 atomically, also over an existing one.
+    fn write_key(&self, key: &serde_json::Value) -> Result<(), CommandError> {
         let draft = self.file.with_extension("json.new");
         let write = || {
-            // Of a command that was killed: nobody else writes while we have our turn.
+            // Left by a killed command: no other command writes while this one has the lock.
             match fs::remove_file(&draft) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -147,10 +150,10 @@ impl Place {
         write().map_err(|error| self.unusable(error))
     }
 
-    fn unusable(&self, error: io::Error) -> Problem {
+    fn unusable(&self, error: io::Error) -> CommandError {
         let shown = self.folder.display();
-        Problem::with_cause(
-            format!("cannot keep a key in {shown}; choose another folder with --data-dir, or say --key"),
+        CommandError::with_cause(
+            format!("cannot store a key in {shown}; choose another folder with --data-dir, or set --key"),
             error,
         )
     }

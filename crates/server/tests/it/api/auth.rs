@@ -1,4 +1,4 @@
-//! Who is let in, and to what.
+//! Authentication and authorization.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::fixture;
@@ -9,7 +9,7 @@ use crate::support::{TestApp, Token, text, until};
 const LIST: &str = "/v1/on-demand";
 
 #[tokio::test]
-async fn only_the_right_id_with_the_right_secret_is_let_in() {
+async fn wrong_token_id_or_secret_is_401() {
     let app = TestApp::start().await;
     let Token { id, secret } = &app.token;
     let other = app.new_token(DEVELOPMENT, Permission::ReadWrite).await;
@@ -36,7 +36,7 @@ async fn only_the_right_id_with_the_right_secret_is_let_in() {
     refusals.push(app.request("GET", LIST).send().await);
     refusals.push(app.request("POST", LIST).json(&json!({})).send().await);
 
-    // All of them are told the same, so that nobody learns which half was right.
+    // All get the same response, so that it does not reveal which half was valid.
     let expected = app.golden().answer(&refusals[0]);
     insta::assert_snapshot!(expected);
     for refusal in refusals {
@@ -45,7 +45,7 @@ async fn only_the_right_id_with_the_right_secret_is_let_in() {
 }
 
 #[tokio::test]
-async fn a_read_only_token_may_get_and_nothing_else() {
+async fn read_only_token_may_only_get() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let path = format!("{LIST}/{}", text(&media["id"]));
@@ -66,29 +66,29 @@ async fn a_read_only_token_may_get_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_token_sees_its_workspace_and_nothing_else() {
+async fn token_sees_only_its_workspace() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let path = format!("{LIST}/{}", text(&media["id"]));
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
 
-    // The very answer that an id without a media gets.
+    // The same response as for an id without a media.
     let unknown = app.get("019a492c-41f3-7001-8203-040506070809").await;
     insta::assert_snapshot!(app.golden().answer(&unknown));
     for method in ["GET", "DELETE"] {
-        let answer = app.request(method, &path).token(&stranger).send().await;
+        let answer = app.request(method, &path).token(&other_token).send().await;
         assert_eq!(app.golden().answer(&answer), app.golden().answer(&unknown), "{method}");
     }
-    let answer = app.request("GET", &format!("{path}/input-info")).token(&stranger).send().await;
+    let answer = app.request("GET", &format!("{path}/input-info")).token(&other_token).send().await;
     assert_eq!(app.golden().answer(&answer), app.golden().answer(&unknown), "input-info");
-    let list = app.request("GET", LIST).token(&stranger).send().await.json();
+    let list = app.request("GET", LIST).token(&other_token).send().await.json();
     assert_eq!((&list["data"], &list["pagination"]["totalRecords"]), (&json!([]), &json!(0)));
     assert_eq!(app.get(text(&media["id"])).await.data(), media, "nothing was deleted");
 }
 
 /// `kinora_web` bounds how long a caller is cached.
 #[tokio::test]
-async fn token_revoked_by_another_process_is_refused() {
+async fn token_revoked_by_another_process_is_401() {
     let app = TestApp::start().await;
     let token = app.new_token(DEVELOPMENT, Permission::ReadWrite).await;
     let call = async || app.request("GET", LIST).token(&token).send().await;
@@ -107,7 +107,7 @@ async fn token_revoked_by_another_process_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_that_another_process_made_works_at_once_even_after_a_refusal() {
+async fn token_of_another_process_works_immediately_after_a_401() {
     let app = TestApp::start().await;
     let made = app.new_token(DEVELOPMENT, Permission::ReadWrite).await;
     assert_eq!(app.request("GET", LIST).basic(&made.id, "a typing error").send().await.status, 401);

@@ -1,8 +1,7 @@
-//! What published clients send when nothing optional is filled in: no operation refuses it, and each answers
-//! what they read.
+//! Default requests of published clients: no operation rejects them, and each response has the fields they
+//! read.
 //!
-//! C-128, C-131, C-141, C-156, C-161 and C-171 say which bodies these are, and C-102 which headers go with
-//! them.
+//! C-128, C-131, C-141, C-156, C-161 and C-171 define these bodies, and C-102 the headers.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -19,8 +18,8 @@ enum Client {
 impl Client {
     const ALL: [Self; 2] = [Self::Python, Self::Node];
 
-    /// The headers that it sends with everything (C-102). Node sends an empty `cookie` too.
-    fn dressed(self, request: Request) -> Request {
+    /// The headers of all its requests (C-102). Node sends an empty `cookie` too.
+    fn client_headers(self, request: Request) -> Request {
         let request = request.header("Accept", "application/json");
         match self {
             Self::Python => {
@@ -32,7 +31,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand` with nothing but an address (C-128).
+    /// `POST /on-demand` with only a URL (C-128).
     fn media(self, url: &str) -> Value {
         let inputs = json!([{"type": "video", "url": url}]);
         match self {
@@ -43,7 +42,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand/upload` with nothing but an origin and a policy (C-141).
+    /// `POST /on-demand/upload` with only an origin and a policy (C-141).
     fn upload(self) -> Value {
         let settings = match self {
             Self::Python => {
@@ -56,7 +55,7 @@ impl Client {
         json!({"corsOrigin": "*", "pushMediaSettings": settings})
     }
 
-    /// `PATCH /on-demand/{mediaId}` with nothing but metadata: Node fills in what its document shows
+    /// `PATCH /on-demand/{mediaId}` with only metadata: Node adds the values of the examples in its document
     /// (C-131).
     fn update(self) -> Value {
         let metadata = json!({"key1": "value1"});
@@ -68,7 +67,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand/{mediaId}/playback-ids` with nothing but a policy (C-161).
+    /// `POST /on-demand/{mediaId}/playback-ids` with only a policy (C-161).
     fn playback_id(self) -> Value {
         match self {
             Self::Python => json!({"accessPolicy": "public"}),
@@ -76,8 +75,10 @@ impl Client {
         }
     }
 
-    /// `PATCH /on-demand/{mediaId}/tracks/{trackId}`, one after another: Python knows no address, a title
-    /// that nobody else does, and sends of all three what it is given (C-156).
+    /// `PATCH /on-demand/{mediaId}/tracks/{trackId}`, one after another.
+    ///
+    /// Python has no field for the URL and an additional `title`, and sends only fields that were set
+    /// (C-156).
     fn track_updates(self, url: &str) -> Vec<Value> {
         match self {
             Self::Python => vec![
@@ -91,7 +92,7 @@ impl Client {
         }
     }
 
-    /// `POST /on-demand/playlists` with nothing but what must be there (C-171): Node fills in a limit.
+    /// `POST /on-demand/playlists` with only the required fields (C-171): Node adds a limit.
     fn playlist(self, reference: &str, smart: bool) -> Value {
         let mut body = if smart {
             let range = json!({"startDate": "2024-11-11", "endDate": "2099-12-12"});
@@ -112,27 +113,29 @@ fn nothing_restricted() -> Value {
     json!({"domains": rule, "userAgents": rule})
 }
 
-/// The answer of what must not be refused; its type is the one that clients look at before they read it.
+/// `data` of a response that must be a success.
+///
+/// Checks the content type, which clients check before they read the body.
 #[track_caller]
-fn taken(answer: &Answer, status: u16) -> Value {
+fn accepted(answer: &Answer, status: u16) -> Value {
     assert_eq!(answer.status, status, "{answer:?}");
     assert_eq!(answer.header("content-type"), Some("application/json"));
     answer.data()
 }
 
-/// Every one of these fields is there.
+/// Checks that all these fields exist.
 #[track_caller]
-fn has(data: &Value, fields: &[&str]) {
+fn check_fields(data: &Value, fields: &[&str]) {
     for field in fields {
         assert!(data.get(field).is_some(), "without {field}: {data}");
     }
 }
 
 #[tokio::test]
-async fn a_media_is_made_with_what_clients_send_by_default() {
+async fn default_sdk_body_creates_media() {
     let app = TestApp::options().without_webhook().start().await;
     let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()));
-    // What they send when every optional field was set to what is so anyway, or to nothing at all.
+    // Every optional field set to its default, or to an empty value.
     let input = json!([{"type": "video", "url": url}]);
     let filled = json!({"inputs": input, "accessPolicy": "public", "accessRestrictions": nothing_restricted(), "metadata": {},
         "subtitles": {}, "mp4Support": "none", "sourceAccess": false, "chapters": false, "namedEntities": false,
@@ -142,9 +145,9 @@ async fn a_media_is_made_with_what_clients_send_by_default() {
     for client in Client::ALL {
         for path in ["/on-demand", "/v1/on-demand"] {
             for body in [client.media(&url), filled.clone(), emptied.clone()] {
-                let answer = client.dressed(app.call("POST", path)).json(&body).send().await;
-                let made = taken(&answer, 201);
-                has(
+                let answer = client.client_headers(app.call("POST", path)).json(&body).send().await;
+                let made = accepted(&answer, 201);
+                check_fields(
                     &made,
                     &[
                         "id",
@@ -174,14 +177,17 @@ async fn a_media_is_made_with_what_clients_send_by_default() {
 }
 
 #[tokio::test]
-async fn an_upload_is_made_listed_and_cancelled_with_what_clients_send_by_default() {
+async fn default_sdk_requests_create_list_and_cancel_an_upload() {
     let app = TestApp::options().without_webhook().start().await;
     for client in Client::ALL {
         for path in ["/on-demand/upload", "/v1/on-demand/upload", "/v1/on-demand/uploads"] {
-            let answer = client.dressed(app.call("POST", path)).json(&client.upload()).send().await;
-            let made = taken(&answer, 201);
-            has(&made, &["uploadId", "trial", "status", "url", "timeout", "corsOrigin", "pushMediaSettings"]);
-            has(
+            let answer = client.client_headers(app.call("POST", path)).json(&client.upload()).send().await;
+            let made = accepted(&answer, 201);
+            check_fields(
+                &made,
+                &["uploadId", "trial", "status", "url", "timeout", "corsOrigin", "pushMediaSettings"],
+            );
+            check_fields(
                 &made["pushMediaSettings"],
                 &[
                     "playbackIds",
@@ -202,11 +208,11 @@ async fn an_upload_is_made_listed_and_cancelled_with_what_clients_send_by_defaul
                 "what has no effect is told: {warnings}"
             );
 
-            let listed = client.dressed(app.call("GET", "/v1/on-demand/uploads?limit=1")).send().await;
-            assert_eq!(taken(&listed, 200)[0]["uploadId"], made["uploadId"]);
+            let listed = client.client_headers(app.call("GET", "/v1/on-demand/uploads?limit=1")).send().await;
+            assert_eq!(accepted(&listed, 200)[0]["uploadId"], made["uploadId"]);
             let cancel = format!("/v1/on-demand/upload/{}/cancel", text(&made["uploadId"]));
-            let cancelled = taken(&client.dressed(app.call("PUT", &cancel)).send().await, 200);
-            has(
+            let cancelled = accepted(&client.client_headers(app.call("PUT", &cancel)).send().await, 200);
+            check_fields(
                 &cancelled,
                 &[
                     "uploadId",
@@ -226,22 +232,22 @@ async fn an_upload_is_made_listed_and_cancelled_with_what_clients_send_by_defaul
 }
 
 #[tokio::test]
-async fn a_media_is_read_changed_and_deleted_with_what_clients_send_by_default() {
+async fn default_sdk_requests_read_update_and_delete_media() {
     let app = TestApp::options().without_webhook().start().await;
     for client in Client::ALL {
         let media = app.ready("/a.mp4", fixture::two_seconds()).await;
         let path = format!("/v1/on-demand/{}", text(&media["id"]));
         let call = async |method: &str, path: &str, body: Option<Value>| {
-            let request = client.dressed(app.call(method, path));
+            let request = client.client_headers(app.call(method, path));
             let request = match body {
                 Some(body) => request.json(&body),
                 None => request,
             };
             request.send().await
         };
-        let changed = taken(&call("PATCH", &path, Some(client.update())).await, 200);
+        let changed = accepted(&call("PATCH", &path, Some(client.update())).await, 200);
         assert_eq!(changed["metadata"], json!({"key1": "value1"}));
-        has(
+        check_fields(
             &changed,
             &[
                 "id",
@@ -258,29 +264,30 @@ async fn a_media_is_read_changed_and_deleted_with_what_clients_send_by_default()
             changed["duration"].is_string() && changed["tracks"][0]["frameRate"].is_string(),
             "{changed}"
         );
-        assert_eq!(taken(&call("GET", &path, None).await, 200), changed);
-        // Python asks with every parameter filled in.
+        assert_eq!(accepted(&call("GET", &path, None).await, 200), changed);
+        // Python sends every parameter.
         let listed = call("GET", "/v1/on-demand?limit=10&offset=1&orderBy=desc", None).await;
-        assert_eq!(taken(&listed, 200)[0], changed);
-        has(&listed.json()["pagination"], &["totalRecords", "currentOffset", "offsetCount"]);
+        assert_eq!(accepted(&listed, 200)[0], changed);
+        check_fields(&listed.json()["pagination"], &["totalRecords", "currentOffset", "offsetCount"]);
 
         let ids = format!("{path}/playback-ids");
-        let made = taken(&call("POST", &ids, Some(client.playback_id())).await, 201);
-        has(&made, &["id", "accessPolicy", "accessRestrictions"]);
-        let all = taken(&call("GET", &ids, None).await, 200);
+        let made = accepted(&call("POST", &ids, Some(client.playback_id())).await, 201);
+        check_fields(&made, &["id", "accessPolicy", "accessRestrictions"]);
+        let all = accepted(&call("GET", &ids, None).await, 200);
         assert_eq!(all[1], made);
         let deleted = call("DELETE", &format!("{ids}?playbackId={}", text(&made["id"])), None).await;
         assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
 
-        // Node names a content type on every request, also where no body goes with it (C-102).
-        let delete = client.dressed(app.call("DELETE", &path)).header("Content-Type", "application/json");
+        // Node sends a content type with every request, also with those without a body (C-102).
+        let delete =
+            client.client_headers(app.call("DELETE", &path)).header("Content-Type", "application/json");
         let deleted = delete.send().await;
         assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
     }
 }
 
 #[tokio::test]
-async fn a_track_is_added_changed_and_deleted_with_what_clients_send_by_default() {
+async fn default_sdk_requests_add_update_and_delete_a_track() {
     let app = TestApp::options().without_webhook().start().await;
     let url = app.serve("/a.srt", Source::of("1\n00:00:00,000 --> 00:00:01,500\nHello\n"));
     for client in Client::ALL {
@@ -288,31 +295,33 @@ async fn a_track_is_added_changed_and_deleted_with_what_clients_send_by_default(
         let all = format!("/v1/on-demand/{}/tracks", text(&media["id"]));
         let track =
             json!({"url": url, "type": "subtitle", "languageCode": "en-US", "languageName": "English"});
-        let added = client.dressed(app.call("POST", &all)).json(&json!({"tracks": track})).send().await;
-        let added = taken(&added, 201);
-        has(&added, &["id", "type", "url", "languageCode", "languageName"]);
+        let added =
+            client.client_headers(app.call("POST", &all)).json(&json!({"tracks": track})).send().await;
+        let added = accepted(&added, 201);
+        check_fields(&added, &["id", "type", "url", "languageCode", "languageName"]);
         let one = format!("{all}/{}", text(&added["id"]));
         let mut updated = added.clone();
         for body in client.track_updates(&url) {
-            let update = client.dressed(app.call("PATCH", &one)).json(&body).send().await;
+            let update = client.client_headers(app.call("PATCH", &one)).json(&body).send().await;
             for field in ["languageCode", "languageName"] {
                 updated[field] = body.get(field).unwrap_or(&updated[field]).clone();
             }
-            assert_eq!(taken(&update, 200), updated, "{client:?} {body}");
+            assert_eq!(accepted(&update, 200), updated, "{client:?} {body}");
         }
-        has(&updated, &["id", "type", "url", "languageCode", "languageName"]);
+        check_fields(&updated, &["id", "type", "url", "languageCode", "languageName"]);
         assert_eq!(
             (&updated["languageCode"], &updated["languageName"]),
             (&json!("en-GB"), &json!("British"))
         );
-        let delete = client.dressed(app.call("DELETE", &one)).header("Content-Type", "application/json");
+        let delete =
+            client.client_headers(app.call("DELETE", &one)).header("Content-Type", "application/json");
         let deleted = delete.send().await;
         assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
     }
 }
 
 #[tokio::test]
-async fn a_playlist_is_made_filled_and_deleted_with_what_clients_send_by_default() {
+async fn default_sdk_requests_create_fill_and_delete_a_playlist() {
     const ALL: &str = "/v1/on-demand/playlists";
     const FIELDS: [&str; 10] = [
         "id",
@@ -331,26 +340,26 @@ async fn a_playlist_is_made_filled_and_deleted_with_what_clients_send_by_default
     let ids = json!({"mediaIds": [media["id"]]});
     for client in Client::ALL {
         let call = async |method: &str, path: &str, body: &Value| {
-            client.dressed(app.call(method, path)).json(body).send().await
+            client.client_headers(app.call(method, path)).json(body).send().await
         };
-        let smart = taken(&call("POST", ALL, &client.playlist("smart", true)).await, 201);
-        has(&smart, &FIELDS);
-        has(&smart, &["playOrder", "metadata"]);
+        let smart = accepted(&call("POST", ALL, &client.playlist("smart", true)).await, 201);
+        check_fields(&smart, &FIELDS);
+        check_fields(&smart, &["playOrder", "metadata"]);
         assert_eq!(
             (&smart["mediaCount"], &smart["mediaList"][0]["id"]),
             (&json!(1), &media["id"]),
             "{client:?}"
         );
-        let manual = taken(&call("POST", ALL, &client.playlist("manual", false)).await, 201);
-        has(&manual, &FIELDS);
+        let manual = accepted(&call("POST", ALL, &client.playlist("manual", false)).await, 201);
+        check_fields(&manual, &FIELDS);
         let one = format!("{ALL}/{}", text(&manual["id"]));
-        let held = format!("{one}/media");
+        let media_path = format!("{one}/media");
         for (method, count) in [("PATCH", 1), ("PUT", 1), ("DELETE", 0)] {
-            let changed = taken(&call(method, &held, &ids).await, 200);
-            has(&changed, &FIELDS);
+            let changed = accepted(&call(method, &media_path, &ids).await, 200);
+            check_fields(&changed, &FIELDS);
             assert_eq!(changed["mediaCount"], count, "{client:?} {method}");
             for media in changed["mediaList"].as_array().expect("a list") {
-                has(
+                check_fields(
                     media,
                     &[
                         "id",
@@ -366,13 +375,16 @@ async fn a_playlist_is_made_filled_and_deleted_with_what_clients_send_by_default
             }
         }
         let renamed = call("PUT", &one, &json!({"name": "Q", "description": "D"})).await;
-        has(&taken(&renamed, 200), &FIELDS);
-        assert_eq!(taken(&client.dressed(app.call("GET", &one)).send().await, 200), renamed.data());
-        let listed = client.dressed(app.call("GET", &format!("{ALL}?limit=10&offset=1"))).send().await;
-        has(&taken(&listed, 200)[0], &["id", "name", "type", "referenceId", "createdAt", "mediaCount"]);
-        has(&listed.json()["pagination"], &["totalRecords", "currentOffset", "offsetCount"]);
+        check_fields(&accepted(&renamed, 200), &FIELDS);
+        assert_eq!(accepted(&client.client_headers(app.call("GET", &one)).send().await, 200), renamed.data());
+        let listed = client.client_headers(app.call("GET", &format!("{ALL}?limit=10&offset=1"))).send().await;
+        check_fields(
+            &accepted(&listed, 200)[0],
+            &["id", "name", "type", "referenceId", "createdAt", "mediaCount"],
+        );
+        check_fields(&listed.json()["pagination"], &["totalRecords", "currentOffset", "offsetCount"]);
         for id in [&manual["id"], &smart["id"]] {
-            let delete = client.dressed(app.call("DELETE", &format!("{ALL}/{}", text(id))));
+            let delete = client.client_headers(app.call("DELETE", &format!("{ALL}/{}", text(id))));
             let deleted = delete.header("Content-Type", "application/json").send().await;
             assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
         }
@@ -380,26 +392,26 @@ async fn a_playlist_is_made_filled_and_deleted_with_what_clients_send_by_default
 }
 
 #[tokio::test]
-async fn signing_keys_and_lists_are_asked_for_as_clients_do() {
+async fn default_sdk_requests_read_signing_keys_and_lists() {
     let app = TestApp::options().without_webhook().start().await;
     for client in Client::ALL {
         let made = client
-            .dressed(app.call("POST", "/v1/iam/signing-keys"))
+            .client_headers(app.call("POST", "/v1/iam/signing-keys"))
             .header("Content-Type", "application/json");
-        let made = taken(&made.send().await, 201);
-        has(&made, &["id", "privateKey", "createdAt"]);
+        let made = accepted(&made.send().await, 201);
+        check_fields(&made, &["id", "privateKey", "createdAt"]);
         let one = format!("/v1/iam/signing-keys/{}", text(&made["id"]));
-        has(
-            &taken(&client.dressed(app.call("GET", &one)).send().await, 200),
+        check_fields(
+            &accepted(&client.client_headers(app.call("GET", &one)).send().await, 200),
             &["workspaceId", "signingKeyId", "publicKey"],
         );
         for path in
             ["/v1/iam/signing-keys?limit=10&offset=1", "/v1/on-demand/drm-configurations?offset=1&limit=10"]
         {
-            let listed = client.dressed(app.call("GET", path)).send().await;
-            assert!(taken(&listed, 200).is_array(), "{path}");
+            let listed = client.client_headers(app.call("GET", path)).send().await;
+            assert!(accepted(&listed, 200).is_array(), "{path}");
         }
-        let deleted = client.dressed(app.call("DELETE", &one)).send().await;
+        let deleted = client.client_headers(app.call("DELETE", &one)).send().await;
         assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
     }
 }

@@ -1,4 +1,4 @@
-//! Texts in gzip for clients that accept it (RFC 9110, 8.4, 8.8.3 and 12.5).
+//! gzip of text responses for clients that accept it (RFC 9110, 8.4, 8.8.3 and 12.5).
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -10,8 +10,8 @@ use crate::support::{Answer, TestApp, text};
 /// The shortest text that is compressed.
 const LEN_MIN: usize = 1 << 10;
 
-/// A media of thirty seconds with subtitles, and the addresses that its players request, without segments
-/// that would be encoded.
+/// A media of thirty seconds with subtitles, and the URLs that its players request, without encoded
+/// segments.
 async fn all(app: &TestApp) -> (Value, Vec<String>) {
     let media = app.ready("/a.mp4", fixture::thirty_seconds()).await;
     let cues = (0..200).map(|at| format!("00:00:{:02},000 --> 00:00:59,000\nCue number {at}\n\n", at % 30));
@@ -41,7 +41,7 @@ const GZIP: (&str, &str) = ("Accept-Encoding", "br, gzip;q=0.8");
 async fn long_texts_are_compressed_and_segments_never() {
     let app = TestApp::start().await;
     let (_, mut all) = all(&app).await;
-    // With a size for each rung of the ladder.
+    // Its manifest has one variant for each rung of the ladder.
     let large = app.ready("/large.mp4", fixture::quad_hd()).await;
     all.push(format!("/{}.m3u8", text(&large["playbackIds"][0]["id"])));
     let mut compressed = Vec::new();
@@ -76,20 +76,20 @@ async fn long_texts_are_compressed_and_segments_never() {
 }
 
 #[tokio::test]
-async fn conditions_and_ranges_name_the_coding_they_are_for() {
+async fn etags_and_ranges_are_separate_per_content_encoding() {
     let app = TestApp::start().await;
     let (_, all) = all(&app).await;
     let address = all.last().unwrap();
     let (plain, packed) = (get(&app, address, &[]).await, get(&app, address, &[GZIP]).await);
     let (etag, packed_etag) = (plain.header("etag").unwrap(), packed.header("etag").unwrap());
 
-    let known = get(&app, address, &[GZIP, ("If-None-Match", packed_etag)]).await;
-    assert_eq!((known.status, known.header("etag")), (304, Some(packed_etag)));
-    assert_eq!(known.header("vary"), Some("Accept-Encoding"));
+    let revalidated = get(&app, address, &[GZIP, ("If-None-Match", packed_etag)]).await;
+    assert_eq!((revalidated.status, revalidated.header("etag")), (304, Some(packed_etag)));
+    assert_eq!(revalidated.header("vary"), Some("Accept-Encoding"));
     let known = get(&app, address, &[("If-None-Match", etag)]).await;
     assert_eq!((known.status, known.header("etag")), (304, Some(etag)));
     assert_eq!(known.header("vary"), Some("Accept-Encoding"));
-    // The other coding is another representation.
+    // The other coding is another representation, so its tag does not match.
     assert_eq!(get(&app, address, &[("If-None-Match", packed_etag)]).await.body, plain.body);
     assert_eq!(get(&app, address, &[GZIP, ("If-None-Match", etag)]).await.body, packed.body);
 
@@ -99,12 +99,12 @@ async fn conditions_and_ranges_name_the_coding_they_are_for() {
     assert_eq!(part.header("vary"), Some("Accept-Encoding"));
     let part = get(&app, address, &[GZIP, ("Range", "BYTES=0-1"), ("If-Range", etag)]).await;
     assert_eq!((part.status, &part.body[..]), (206, &plain.body[..2]));
-    let whole = get(&app, address, &[GZIP, ("Range", "bytes=10-19"), ("If-Range", packed_etag)]).await;
-    assert_eq!((whole.status, &whole.body), (200, &plain.body));
+    let full = get(&app, address, &[GZIP, ("Range", "bytes=10-19"), ("If-Range", packed_etag)]).await;
+    assert_eq!((full.status, &full.body), (200, &plain.body));
 }
 
 #[tokio::test]
-async fn api_answers_are_compressed_and_their_tags_are_conditions() {
+async fn api_responses_are_gzipped_with_their_own_etags() {
     let app = TestApp::start().await;
     let (media, _) = all(&app).await;
     let path = format!("/v1/on-demand/{}", text(&media["id"]));
@@ -121,9 +121,9 @@ async fn api_answers_are_compressed_and_their_tags_are_conditions() {
     assert_eq!(head.header("content-length"), packed.header("content-length"));
     assert_eq!((head.header("etag"), head.body.len()), (Some(etag), 0));
 
-    let known = call("GET", &path, GZIP.0, GZIP.1).header("If-None-Match", etag).send().await;
-    assert_eq!((known.status, known.header("etag")), (304, Some(etag)));
-    // A change is made for the text, whatever it was sent in.
+    let revalidated = call("GET", &path, GZIP.0, GZIP.1).header("If-None-Match", etag).send().await;
+    assert_eq!((revalidated.status, revalidated.header("etag")), (304, Some(etag)));
+    // `If-Match` accepts the tag of the compressed response: it identifies the same text.
     let change = |condition: &str| {
         let request = call("PATCH", &path, GZIP.0, GZIP.1).header("If-Match", condition);
         request.json(&json!({"metadata": {"a": condition.len().to_string()}}))

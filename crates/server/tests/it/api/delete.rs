@@ -1,4 +1,4 @@
-//! `DELETE /on-demand/{mediaId}`: a media is gone, and so is everything that belonged to it.
+//! `DELETE /on-demand/{mediaId}`: deletes a media and all its objects.
 
 use kinora_testkit::{Source, fixture};
 
@@ -6,9 +6,9 @@ use super::playback::addresses;
 use crate::support::{DEADLINE, TestApp, text, until};
 
 #[tokio::test]
-async fn a_deleted_media_is_gone_with_all_its_addresses_and_objects() {
+async fn delete_removes_every_url_and_object() {
     let app = TestApp::start().await;
-    let kept = app.ready("/kept.mp4", fixture::two_seconds()).await;
+    let other = app.ready("/kept.mp4", fixture::two_seconds()).await;
     let before = app.objects().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let id = text(&media["id"]);
@@ -27,20 +27,20 @@ async fn a_deleted_media_is_gone_with_all_its_addresses_and_objects() {
     }
 
     until("the objects are gone", async || (app.objects().await == before).then_some(())).await;
-    assert_eq!(app.get(text(&kept["id"])).await.data(), kept, "another media is untouched");
+    assert_eq!(app.get(text(&other["id"])).await.data(), other, "another media is untouched");
     app.event("video.media.deleted").await;
     assert_eq!(app.receiver.distinct_events("video.media.deleted").len(), 1);
 }
 
 #[tokio::test]
-async fn a_media_deleted_while_its_source_arrives_leaves_nothing() {
+async fn delete_during_download_leaves_no_objects() {
     let app = TestApp::start().await;
-    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let media = app.create(&url).await;
     let id = text(&media["id"]);
     app.sources.wait_until_held("/a.mp4", DEADLINE).await;
     if !app.ground.is_shared() {
-        // A bucket shows nothing of a small object before it is whole.
+        // A bucket does not show a small object before it is whole.
         until("bytes are arriving", async || (!app.objects().await.is_empty()).then_some(())).await;
     }
 
@@ -49,7 +49,7 @@ async fn a_media_deleted_while_its_source_arrives_leaves_nothing() {
     app.sources.release("/a.mp4");
     until("nothing is left", async || app.objects().await.is_empty().then_some(())).await;
 
-    // What comes after it in the lane shows that nothing of it is still to come.
+    // A later media in the same lane shows that no event of the deleted one is still pending.
     let after = app.ready("/b.mp4", fixture::two_seconds()).await;
     let posted = app
         .receiver
@@ -59,17 +59,17 @@ async fn a_media_deleted_while_its_source_arrives_leaves_nothing() {
             })
         })
         .await;
-    let mut told: Vec<_> = posted
+    let mut event_types: Vec<_> = posted
         .iter()
         .filter(|post| post.json()["object"]["id"] == media["id"])
-        .map(kinora_testkit::Posted::event_type)
+        .map(kinora_testkit::ReceivedPost::event_type)
         .collect();
-    told.sort();
-    assert_eq!(told, ["video.media.created", "video.media.deleted"]);
+    event_types.sort();
+    assert_eq!(event_types, ["video.media.created", "video.media.deleted"]);
 }
 
 #[tokio::test]
-async fn a_failed_media_can_be_deleted_too() {
+async fn failed_media_can_be_deleted() {
     let app = TestApp::start().await;
     let media = app.create(&app.sources.url("/none.mp4")).await;
     assert_eq!(app.wait_settled(text(&media["id"])).await["status"], "Failed");

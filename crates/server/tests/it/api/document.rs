@@ -1,5 +1,4 @@
-//! `/openapi.json` and `/docs`: that everything that is served is described, and that everything that is
-//! described is so.
+//! `/openapi.json` and `/docs`: every served operation is described, and every description is correct.
 
 mod bounds;
 mod examples;
@@ -15,7 +14,7 @@ use crate::support::{TestApp, text};
 const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
 const ID: &str = "019a492c-41f3-7001-8203-040506070809";
 
-/// The document as a client gets it.
+/// The OpenAPI document, requested over HTTP.
 async fn document(app: &TestApp) -> Value {
     let answer = app.fetch("/openapi.json").await;
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{answer:?}");
@@ -23,7 +22,7 @@ async fn document(app: &TestApp) -> Value {
 }
 
 #[tokio::test]
-async fn the_document_is_for_everybody_and_says_where_the_server_is() {
+async fn openapi_json_is_public_and_names_the_server_url() {
     let app = TestApp::options().without_webhook().start().await;
     let answer = app.fetch("/openapi.json").await;
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "tools are pages of other origins");
@@ -33,9 +32,9 @@ async fn the_document_is_for_everybody_and_says_where_the_server_is() {
     assert_eq!(app.request("POST", "/openapi.json").send().await.refusal().0, 405);
 }
 
-/// Whoever adds an operation describes it in the `doc.rs` beside it.
+/// Each new operation needs a description in the `doc.rs` of its module.
 #[tokio::test]
-async fn every_method_that_is_served_is_described_and_no_other() {
+async fn openapi_describes_exactly_the_served_methods() {
     let app = TestApp::options().without_webhook().start().await;
     let mut described: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for Operation { method, path, .. } in operations(&document(&app).await) {
@@ -45,7 +44,7 @@ async fn every_method_that_is_served_is_described_and_no_other() {
         let target: Vec<_> =
             path.split('/').map(|part| if part.starts_with('{') { ID } else { part }).collect();
         for prefix in ["", "/v1"] {
-            // A method that no path has is told those that this one has.
+            // The 405 to an unknown method lists the methods of the path.
             let answer = app.call("BREW", &format!("{prefix}{}", target.join("/"))).send().await;
             assert_eq!(answer.status, 405, "{path}: {answer:?}");
             let allowed = answer.header("allow").unwrap_or_default().split(',');
@@ -57,7 +56,7 @@ async fn every_method_that_is_served_is_described_and_no_other() {
 }
 
 #[tokio::test]
-async fn the_page_loads_nothing_from_outside() {
+async fn docs_page_csp_allows_no_external_resources() {
     let app = TestApp::options().without_webhook().start().await;
     let page = app.fetch("/docs").await;
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
@@ -67,7 +66,7 @@ async fn the_page_loads_nothing_from_outside() {
 }
 
 #[tokio::test]
-async fn a_process_without_the_role_has_neither() {
+async fn openapi_and_docs_are_404_without_api_role() {
     let roles = kinora_server::Roles { api: false, ..kinora_server::Roles::ALL };
     let app = TestApp::options().without_webhook().roles(roles).start().await;
     for path in ["/openapi.json", "/docs"] {
@@ -75,7 +74,7 @@ async fn a_process_without_the_role_has_neither() {
     }
 }
 
-/// The id of a track that was added to a media, whatever becomes of it.
+/// The id of a track that was added to a media; the track may fail.
 async fn track_of(app: &TestApp, media: &Value, url: &str) -> String {
     let track = json!({"url": url, "type": "subtitle", "languageCode": "de", "languageName": "Deutsch"});
     let path = format!("/v1/on-demand/{}/tracks", text(&media["id"]));

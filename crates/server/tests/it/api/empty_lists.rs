@@ -1,4 +1,4 @@
-//! Lists in which nothing can be yet: clips and DRM configurations (D-0066).
+//! Lists that are always empty so far: clips and DRM configurations (D-0066).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::json;
@@ -9,8 +9,8 @@ const ID: &str = "019a492c-41f3-7001-8203-040506070809";
 const STREAM: &str = "1c5ec9c1f3d3c7b0b8e0c0b6d5b9f4a2";
 
 #[tokio::test]
-async fn empty_lists_answer_as_lists_do_and_what_is_not_there_is_not_found() {
-    // Sources are refused at once: this is about rows.
+async fn empty_lists_are_paged_and_unknown_ids_are_404() {
+    // Sources are rejected at once: this test needs only rows.
     let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
     let media = app.create("http://127.0.0.1/a.mp4").await;
     let media = text(&media["id"]);
@@ -51,12 +51,12 @@ async fn empty_lists_answer_as_lists_do_and_what_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn they_are_read_with_a_token_of_their_workspace_and_only_read() {
+async fn empty_lists_need_a_workspace_token_and_allow_only_get() {
     let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
     let media = app.create("http://127.0.0.1/a.mp4").await;
     let clips = format!("/v1/on-demand/{}/media-clips", text(&media["id"]));
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let drm = "/v1/on-demand/drm-configurations";
     let one = format!("{drm}/{ID}");
     let live = format!("/v1/on-demand/{STREAM}/live-clips");
@@ -67,7 +67,7 @@ async fn they_are_read_with_a_token_of_their_workspace_and_only_read() {
     assert_eq!(app.request("GET", &one).token(&reader).send().await.refusal(), not_found);
     assert_eq!(app.request("GET", &live).token(&reader).send().await.data(), json!([]));
 
-    let foreign = app.request("GET", &clips).token(&stranger).send().await;
+    let foreign = app.request("GET", &clips).token(&other_token).send().await;
     let unknown = app.call("GET", &format!("/v1/on-demand/{ID}/media-clips")).send().await;
     assert_eq!(app.golden().answer(&foreign), app.golden().answer(&unknown));
 

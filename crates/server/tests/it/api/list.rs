@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, TestApp, text};
 
-/// A page, as the ids on it and its pagination.
+/// A page: its ids and its pagination.
 async fn page(app: &TestApp, query: &str) -> (Vec<String>, Value) {
     let answer = app.call("GET", &format!("/v1/on-demand{query}")).send().await;
     assert_eq!(answer.status, 200, "{query}: {answer:?}");
@@ -20,8 +20,8 @@ fn pagination(total: u64, offset: u64, pages: u64) -> Value {
 }
 
 #[tokio::test]
-async fn pages_hold_every_media_once_in_the_order_asked_for() {
-    // Sources are refused at once: the list is about rows.
+async fn pages_list_every_media_once_in_requested_order() {
+    // Sources are rejected at once: the list needs only rows.
     let app = TestApp::options().allow_loopback(false).start().await;
     assert_eq!(page(&app, "").await, (Vec::new(), pagination(0, 1, 0)));
 
@@ -51,14 +51,14 @@ async fn pages_hold_every_media_once_in_the_order_asked_for() {
 }
 
 #[tokio::test]
-async fn an_item_of_a_list_is_the_media_as_it_is_read() {
+async fn list_item_equals_the_media() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
     let list = app.call("GET", "/on-demand").send().await.json();
     assert_eq!(list, json!({"success": true, "data": [media], "pagination": pagination(1, 1, 1)}));
 }
 
-/// The path and query behind a link of this relation.
+/// The path and query of the link with this relation.
 fn link(app: &TestApp, answer: &Answer, rel: &str) -> Option<String> {
     let links = answer.header("link")?;
     let link = links.split(", ").find(|link| link.ends_with(&format!("; rel=\"{rel}\"")))?;
@@ -66,7 +66,7 @@ fn link(app: &TestApp, answer: &Answer, rel: &str) -> Option<String> {
     Some(address.strip_prefix(&app.url("")).expect("it is one of this server").to_owned())
 }
 
-/// Follows the links from a path to the end and back, and answers the ids on the way there.
+/// Follows the links from a path to the end and back, and returns the ids of each page on the way.
 async fn walk(app: &TestApp, path: &str, id: &str) -> Vec<Vec<String>> {
     let get = async |path: &str| {
         let answer = app.call("GET", path).send().await;
@@ -98,7 +98,7 @@ async fn walk(app: &TestApp, path: &str, id: &str) -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn links_lead_through_every_list_and_back() {
+async fn link_headers_page_forward_and_backward_through_every_list() {
     let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
     let (mut media, mut uploads, mut keys) = (Vec::new(), Vec::new(), Vec::new());
     for n in 0..5 {
@@ -126,26 +126,29 @@ async fn links_lead_through_every_list_and_back() {
 }
 
 #[tokio::test]
-async fn filters_hold_along_a_walk_and_wrong_ones_are_named() {
+async fn filters_persist_across_pages_invalid_filters_are_422() {
     let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
-    let mut ours = Vec::new();
+    let mut created = Vec::new();
     for n in 0..6 {
         let creator = if n % 2 == 0 { "ann & co" } else { "ben" };
         let fields =
             json!({"title": format!("Clip {n}"), "creatorId": creator, "metadata": {"k [1]": "v=&"}});
         let media = app.create_with(&format!("http://127.0.0.1/{n}.mp4"), fields).await;
         if n % 2 == 0 {
-            ours.push(text(&media["id"]).to_owned());
+            created.push(text(&media["id"]).to_owned());
         }
     }
-    ours.reverse();
+    created.reverse();
     let filters = "creatorId=ann+%26+co&title=CLIP&metadata[k%20[1]]=v%3D%26&metadataKey=k%20[1]&createdAfter=2020-01-01";
-    assert_eq!(walk(&app, &format!("/v1/on-demand?limit=2&{filters}"), "id").await, [&ours[..2], &ours[2..]]);
+    assert_eq!(
+        walk(&app, &format!("/v1/on-demand?limit=2&{filters}"), "id").await,
+        [&created[..2], &created[2..]]
+    );
     let (found, pages) = page(&app, &format!("?{filters}")).await;
-    assert_eq!((found, pages), (ours.clone(), pagination(3, 1, 1)));
+    assert_eq!((found, pages), (created.clone(), pagination(3, 1, 1)));
     assert_eq!(page(&app, "?createdBefore=2020-01-01").await, (Vec::new(), pagination(0, 1, 0)));
 
-    // States of the contract that no media is ever in here.
+    // States of the contract that no media of this server has.
     for state in ["Downloaded", "Validating", "In+Queue", "In%20Queue", "Processing"] {
         for filters in ["", "&title=clip&creatorId=ben", "&createdAfter=2020-01-01"] {
             let none = page(&app, &format!("?limit=2&status={state}{filters}")).await;
@@ -157,7 +160,7 @@ async fn filters_hold_along_a_walk_and_wrong_ones_are_named() {
     let next =
         link(&app, &app.call("GET", "/v1/on-demand?limit=2").send().await, "next").expect("there is more");
     let cursor = next.split("cursor=").nth(1).expect("a link has a cursor");
-    // The first letter is that of the version.
+    // The first letter is the version.
     let broken = format!("B{}", &cursor[1..]);
     let mut golden = app.golden();
     golden.name(cursor, "[cursor]");
@@ -183,16 +186,16 @@ async fn filters_hold_along_a_walk_and_wrong_ones_are_named() {
 }
 
 #[tokio::test]
-async fn a_cursor_of_another_workspace_shows_nothing_of_it() {
+async fn cursor_of_another_workspace_lists_none_of_its_media() {
     let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
     for n in 0..3 {
         app.create(&format!("http://127.0.0.1/{n}.mp4")).await;
     }
     let next =
         link(&app, &app.call("GET", "/v1/on-demand?limit=1").send().await, "next").expect("there is more");
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let shown = app.request("GET", &next).token(&stranger).send().await;
+    let shown = app.request("GET", &next).token(&other_token).send().await;
     assert_eq!((shown.data(), shown.header("link")), (json!([]), None));
     let shown = app.request("GET", &next).token(&reader).send().await.data();
     assert_eq!(shown.as_array().map(Vec::len), Some(1));

@@ -1,36 +1,36 @@
-//! The JSON API and what players read, over real HTTP.
+//! The JSON API and the playback URLs, over real HTTP.
 
-mod added_sound;
+mod access_change;
+mod added_audio;
 mod auth;
 mod clients;
 mod compression;
-mod conditions;
+mod conditional_requests;
 mod create;
 mod delete;
 mod document;
 mod empty_lists;
-mod limited;
+mod errors;
+mod health;
+mod idempotency;
+mod images;
 mod list;
 mod mounts;
 pub(crate) mod mp4_support;
+mod not_implemented;
 mod oembed;
-mod once;
-mod operate;
-pub(crate) mod page;
 mod permission;
-mod picture;
 mod playback;
 mod playback_ids;
+pub(crate) mod player_page;
 mod playlists;
 mod proxies;
 mod ranges;
 mod rate_limits;
 mod read;
-mod refusals;
 mod signing_keys;
 mod source_access;
 pub(crate) mod tracks;
-mod unsupported;
 mod update;
 mod usage;
 

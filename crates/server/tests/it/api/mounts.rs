@@ -1,5 +1,5 @@
-//! The table of routes at a second place, as the dashboard mounts it: `/x/workspaces/{workspaceId}` beside
-//! `/v1`.
+//! The routes of the API at a second mount, as in the dashboard: `/x/workspaces/{workspaceId}` in addition
+//! to `/v1`.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,20 +9,20 @@ use axum::Router;
 use axum::extract::{FromRequestParts as _, RawPathParams, Request as HttpRequest};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
-use kinora_api::{AnswerCache, ApiParts, ApiState, KeyPairs, OpenApiState};
+use kinora_api::{ApiParts, ApiState, KeyPairs, OpenApiState, ResponseCache};
 use kinora_domain::{Clock, DEVELOPMENT, PRODUCTION, Permission, WorkspaceId};
-use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
+use kinora_intake::{Intake, IntakeOptions, ScanLimits, StallLimit};
 use kinora_server::{SystemClock, SystemKeys, SystemRandom};
 use kinora_service::{Caller, Principal, Service};
 use kinora_store::WorkerId;
 use kinora_testkit::MovableClock;
-use kinora_web::addresses::Addresses;
-use kinora_web::around::{answer_by, answer_of, around};
 use kinora_web::assets::Assets;
 use kinora_web::auth::{Access, Authenticator};
+use kinora_web::base_urls::BaseUrls;
 use kinora_web::gzip::GzipCache;
+use kinora_web::idempotency::Idempotency;
+use kinora_web::middleware::{layer_fn, next_response, respond_with};
 use kinora_web::observe::{self, Observer};
-use kinora_web::once::Idempotency;
 use kinora_web::rate_limit::RateLimits;
 use kinora_web::roles::Roles;
 use kinora_web::serve::{ServeOptions, serve};
@@ -32,15 +32,16 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::support::{Answer, Request, TestApp, Token, text};
 
-/// Names the principal of a request to the second mount: the id of an access token, or `command-line`.
+/// The header with the principal of a request to the second mount: the id of an access token, or
+/// `command-line`.
 const PRINCIPAL: &str = "x-test-principal";
-/// With it the principal may not write.
+/// The header that makes the principal read-only.
 const READ_ONLY: &str = "x-test-read-only";
 const PREFIX: &str = "/x/workspaces/{workspaceId}";
 const COMMAND_LINE: &str = "command-line";
 const REPLAYED: &str = "idempotent-replayed";
 
-/// The API at both places, on the database of a running server.
+/// The API at both mounts, on the database of a running server.
 struct TwoMounts {
     app: TestApp,
     address: SocketAddr,
@@ -74,24 +75,24 @@ impl TwoMounts {
         Self { app, address, workspace, _running: stop.drop_guard() }
     }
 
-    /// A request to the usual place, with the token of the workspace Development.
-    fn usual(&self, method: &str, path: &str) -> Request {
+    /// A request to the first mount, with the token of the workspace Development.
+    fn first_mount(&self, method: &str, path: &str) -> Request {
         Request::new(self.address, method, &format!("/v1{path}")).token(&self.app.token)
     }
 
     /// The same request to the second mount, without credentials.
-    fn second(&self, method: &str, path: &str, principal: &str) -> Request {
+    fn second_mount(&self, method: &str, path: &str, principal: &str) -> Request {
         let target = format!("/x/workspaces/{}{path}", self.workspace);
         Request::new(self.address, method, &target).header(PRINCIPAL, principal)
     }
 
-    /// The token's own principal at the second mount.
-    fn same(&self, method: &str, path: &str) -> Request {
-        self.second(method, path, &self.app.token.id)
+    /// A request to the second mount with the principal of the token.
+    fn second_mount_of_token(&self, method: &str, path: &str) -> Request {
+        self.second_mount(method, path, &self.app.token.id)
     }
 
     async fn media_count(&self) -> Value {
-        let list = self.usual("GET", "/on-demand").send().await;
+        let list = self.first_mount("GET", "/on-demand").send().await;
         list.json()["pagination"]["totalRecords"].take()
     }
 }
@@ -102,12 +103,12 @@ async fn workspace(app: &TestApp, name: &str) -> WorkspaceId {
 }
 
 async fn router(app: &TestApp, address: SocketAddr, limit: Option<&str>) -> Router {
-    // It stands still, so no rate limit refills, and near the clock of the running server, which sweeps old
-    // rows.
+    // It stands still, so that no rate limit refills. It is near the clock of the running server, which
+    // sweeps old rows.
     let clock: Arc<dyn Clock> = Arc::new(MovableClock::at(SystemClock.now()));
     let (random, store) = (Arc::new(SystemRandom), app.store.clone());
     let public = format!("http://{address}");
-    let addresses = Addresses { public: public.clone(), stream: public.clone(), images: public.clone() };
+    let addresses = BaseUrls { public: public.clone(), stream: public.clone(), images: public.clone() };
     let addresses = Arc::new(addresses);
     let authenticator = Authenticator::new(store.clone(), Arc::clone(&clock));
     let intake = Intake::new(IntakeOptions {
@@ -117,8 +118,8 @@ async fn router(app: &TestApp, address: SocketAddr, limit: Option<&str>) -> Rout
         random: random.clone(),
         worker: WorkerId::new(&*random),
         public_url: public.into(),
-        pace_min: PaceMin::default(),
-        scans: ScanTurns::new(std::env::temp_dir().into()),
+        stall_limit: StallLimit::default(),
+        scans: ScanLimits::new(std::env::temp_dir().into()),
     });
     let state = ApiState::new(ApiParts {
         store: store.clone(),
@@ -130,27 +131,27 @@ async fn router(app: &TestApp, address: SocketAddr, limit: Option<&str>) -> Rout
         authenticator: authenticator.clone(),
         idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator),
         rate_limits: limit.map(|limit| RateLimits::new(limit.parse().expect("a limit"), clock)),
-        answers: AnswerCache::default(),
+        responses: ResponseCache::default(),
         key_pairs: KeyPairs::new(Arc::new(SystemKeys)),
     });
     let gzip = Arc::new(GzipCache::default());
     let openapi = Arc::new(OpenApiState::new(addresses, Arc::new(NoAssets), Arc::clone(&gzip)));
-    let second = kinora_api::mount(PREFIX, state.clone(), &gzip).route_layer(around(|request, below| {
-        let mut below = below.clone();
-        answer_by(async move {
-            match proved(request).await {
-                Some(request) => answer_of(request, &mut below).await,
+    let second = kinora_api::mount(PREFIX, state.clone(), &gzip).route_layer(layer_fn(|request, next| {
+        let mut next = next.clone();
+        respond_with(async move {
+            match authenticated(request).await {
+                Some(request) => next_response(request, &mut next).await,
                 None => StatusCode::UNAUTHORIZED.into_response(),
             }
         })
     }));
     let observer = Arc::new(Observer::new(&*random));
-    let observe = around(move |request, below| observe::observe(&observer, request, below));
+    let observe = layer_fn(move |request, next| observe::observe(&observer, request, next));
     kinora_api::router(state, &gzip, openapi).merge(second).layer(observe)
 }
 
-/// The request with the [`Access`] that its path and its headers name; `None` where they name none.
-async fn proved(request: HttpRequest) -> Option<HttpRequest> {
+/// The request with the [`Access`] of its path and headers; `None` when they have none.
+async fn authenticated(request: HttpRequest) -> Option<HttpRequest> {
     let (mut parts, body) = request.into_parts();
     let params = RawPathParams::from_request_parts(&mut parts, &()).await.ok()?;
     let (_, workspace) = params.iter().find(|(name, _)| *name == "workspaceId")?;
@@ -165,8 +166,8 @@ async fn proved(request: HttpRequest) -> Option<HttpRequest> {
     Some(HttpRequest::from_parts(parts, body))
 }
 
-/// All of an answer but what differs between two equal requests.
-fn seen(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
+/// A response without the headers that differ between two equal requests.
+fn comparable(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let own = ["x-request-id", "date"];
     let headers = answer.headers().iter().filter(|(name, _)| !own.contains(&name.as_str()));
     (answer.status, headers.cloned().collect(), answer.text())
@@ -184,15 +185,15 @@ fn is_replayed(answer: &Answer) -> bool {
     answer.header(REPLAYED) == Some("true")
 }
 
-/// Every operation with ids in its path finds them by their names.
+/// Every operation with ids in its path reads them by name.
 #[tokio::test]
-async fn operations_answer_the_same_at_both_mounts() {
+async fn operations_give_the_same_response_at_both_mounts() {
     let api = TwoMounts::start().await;
     let media = api.app.create("http://127.0.0.1/a.mp4").await;
     let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
     let unknown = "019a492c-41f3-7001-8203-040506070809";
     let playlist = json!({"name": "a", "type": "manual", "referenceId": "a"});
-    let playlist = api.usual("POST", "/on-demand/playlists").json(&playlist).send().await.data();
+    let playlist = api.first_mount("POST", "/on-demand/playlists").json(&playlist).send().await.data();
     let playlist = text(&playlist["id"]);
     let empty = json!({});
     for (method, path, body) in [
@@ -223,17 +224,19 @@ async fn operations_answer_the_same_at_both_mounts() {
             Some(body) => request.json(body),
             None => request,
         };
-        let usual = with(api.usual(method, &path)).send().await;
-        let second = with(api.same(method, &path)).send().await;
-        assert_eq!(seen(&second), seen(&usual), "{method} {path}");
+        let usual = with(api.first_mount(method, &path)).send().await;
+        let second = with(api.second_mount_of_token(method, &path)).send().await;
+        assert_eq!(comparable(&second), comparable(&usual), "{method} {path}");
     }
-    // Only the addresses of a list's neighbours name the mount.
-    let (usual, second) =
-        (api.usual("GET", "/on-demand").send().await, api.same("GET", "/on-demand").send().await);
+    // Only the pagination links contain the mount.
+    let (usual, second) = (
+        api.first_mount("GET", "/on-demand").send().await,
+        api.second_mount_of_token("GET", "/on-demand").send().await,
+    );
     assert_eq!((second.status, second.data()), (200, usual.data()));
 
-    assert_eq!(api.same("DELETE", &format!("/on-demand/{id}")).send().await.status, 200);
-    assert_eq!(api.usual("GET", &format!("/on-demand/{id}")).send().await.status, 404);
+    assert_eq!(api.second_mount_of_token("DELETE", &format!("/on-demand/{id}")).send().await.status, 200);
+    assert_eq!(api.first_mount("GET", &format!("/on-demand/{id}")).send().await.status, 404);
 }
 
 #[tokio::test]
@@ -250,50 +253,50 @@ async fn metrics_count_an_operation_under_one_route() {
         value.map_or(0, |value| value.parse::<u64>().expect("a whole number"))
     };
     let before = count().await;
-    assert_eq!(api.same("GET", &path).send().await.status, 200);
-    assert_eq!(api.usual("GET", &path).send().await.status, 200);
+    assert_eq!(api.second_mount_of_token("GET", &path).send().await.status, 200);
+    assert_eq!(api.first_mount("GET", &path).send().await.status, 200);
     assert_eq!(count().await, before + 2);
 }
 
 #[tokio::test]
 async fn stored_response_is_replayed_at_the_other_mount() {
     let api = TwoMounts::start().await;
-    let first = with_key(api.usual("POST", "/on-demand"), "a", &media_body("a")).await;
+    let first = with_key(api.first_mount("POST", "/on-demand"), "a", &media_body("a")).await;
     assert_eq!((first.status, is_replayed(&first)), (201, false));
-    let again = with_key(api.same("POST", "/on-demand"), "a", &media_body("a")).await;
+    let again = with_key(api.second_mount_of_token("POST", "/on-demand"), "a", &media_body("a")).await;
     assert_eq!((again.status, is_replayed(&again), again.text()), (201, true, first.text()));
 
     let media = text(&first.data()["id"]).to_owned();
     let path = format!("/on-demand/{media}/playback-ids");
     let body = json!({"accessPolicy": "public"});
-    let first = with_key(api.same("POST", &path), "b", &body).await;
-    let again = with_key(api.usual("POST", &path), "b", &body).await;
+    let first = with_key(api.second_mount_of_token("POST", &path), "b", &body).await;
+    let again = with_key(api.first_mount("POST", &path), "b", &body).await;
     assert_eq!((again.status, is_replayed(&again), again.text()), (201, true, first.text()));
 
-    // Another path, or another body, is another request at either place.
+    // Another path or another body with the same key is rejected at both mounts.
     for (path, body) in [("/on-demand", media_body("c")), ("/on-demand/upload", media_body("a"))] {
-        let other = with_key(api.same("POST", path), "a", &body).await;
+        let other = with_key(api.second_mount_of_token("POST", path), "a", &body).await;
         assert_eq!(other.refusal(), (422, "payload validation failed".to_owned()), "{path}");
     }
     assert_eq!(api.media_count().await, 1);
 }
 
 #[tokio::test]
-async fn idempotency_key_of_one_principal_answers_no_other() {
+async fn idempotency_keys_are_separate_per_principal() {
     let api = TwoMounts::start().await;
     let (key, body) = ("a", media_body("a"));
-    let of_token = with_key(api.usual("POST", "/on-demand"), key, &body).await;
-    let of_command_line = with_key(api.second("POST", "/on-demand", COMMAND_LINE), key, &body).await;
+    let of_token = with_key(api.first_mount("POST", "/on-demand"), key, &body).await;
+    let of_command_line = with_key(api.second_mount("POST", "/on-demand", COMMAND_LINE), key, &body).await;
     assert_eq!((of_command_line.status, is_replayed(&of_command_line)), (201, false));
     assert_ne!(of_command_line.data()["id"], of_token.data()["id"]);
-    // Tokens of a workspace share their keys, as before: the second one is told.
+    // Tokens of a workspace share their idempotency keys, so the second token is rejected.
     let other = api.app.new_token(DEVELOPMENT, Permission::ReadWrite).await;
-    let of_other = with_key(api.second("POST", "/on-demand", &other.id), key, &body).await;
+    let of_other = with_key(api.second_mount("POST", "/on-demand", &other.id), key, &body).await;
     assert_eq!(of_other.refusal(), (422, "payload validation failed".to_owned()));
 
     for (request, first) in [
-        (api.same("POST", "/on-demand"), of_token),
-        (api.second("POST", "/on-demand", COMMAND_LINE), of_command_line),
+        (api.second_mount_of_token("POST", "/on-demand"), of_token),
+        (api.second_mount("POST", "/on-demand", COMMAND_LINE), of_command_line),
     ] {
         let again = with_key(request, key, &body).await;
         assert_eq!((is_replayed(&again), again.text()), (true, first.text()));
@@ -306,18 +309,18 @@ async fn rate_limit_counts_a_principal_at_both_mounts() {
     let api = TwoMounts::limited(Some("2/60")).await;
     let left = |answer: Answer| (answer.status, answer.header("ratelimit").map(str::to_owned));
     let within = |left: &str| (200, Some(format!("\"token\";r={left};t=30")));
-    assert_eq!(left(api.usual("GET", "/on-demand").send().await), within("1"));
-    assert_eq!(left(api.same("GET", "/on-demand").send().await), within("0"));
-    for over in [api.usual("GET", "/on-demand"), api.same("GET", "/on-demand")] {
+    assert_eq!(left(api.first_mount("GET", "/on-demand").send().await), within("1"));
+    assert_eq!(left(api.second_mount_of_token("GET", "/on-demand").send().await), within("0"));
+    for over in [api.first_mount("GET", "/on-demand"), api.second_mount_of_token("GET", "/on-demand")] {
         assert_eq!(over.send().await.refusal(), (429, "too many requests".to_owned()));
     }
-    assert_eq!(left(api.second("GET", "/on-demand", COMMAND_LINE).send().await), within("1"));
+    assert_eq!(left(api.second_mount("GET", "/on-demand", COMMAND_LINE).send().await), within("1"));
     let other = api.app.new_token(DEVELOPMENT, Permission::ReadWrite).await;
-    assert_eq!(left(api.second("GET", "/on-demand", &other.id).send().await), within("1"));
+    assert_eq!(left(api.second_mount("GET", "/on-demand", &other.id).send().await), within("1"));
 }
 
 #[tokio::test]
-async fn access_of_a_mount_is_what_its_layer_proved() {
+async fn auth_layer_of_a_mount_decides_access() {
     let api = TwoMounts::start().await;
     let media = api.app.create("http://127.0.0.1/a.mp4").await;
     let path = format!("/on-demand/{}", text(&media["id"]));
@@ -325,19 +328,21 @@ async fn access_of_a_mount_is_what_its_layer_proved() {
     let target = |workspace: WorkspaceId| format!("/x/workspaces/{workspace}{path}");
     let get = |target: &str| Request::new(api.address, "GET", target);
 
-    // The layer decides, and no header beside it.
+    // Only the layer authenticates; credentials in headers have no effect.
     assert_eq!(get(&target(api.workspace)).token(&api.app.token).send().await.status, 401);
     let foreign = get(&target(other)).header(PRINCIPAL, COMMAND_LINE).token(&api.app.token).send().await;
     assert_eq!(foreign.refusal(), (404, "media workspace relation not found".to_owned()));
-    let reader = |method| api.same(method, &path).header(READ_ONLY, "1").token(&api.app.token);
+    let reader =
+        |method| api.second_mount_of_token(method, &path).header(READ_ONLY, "1").token(&api.app.token);
     assert_eq!(reader("GET").send().await.status, 200);
     assert_eq!(reader("DELETE").send().await.status, 403);
 
-    // What the second mount trusts means nothing at the usual place.
-    let nobody = get(&format!("/v1{path}")).header(PRINCIPAL, COMMAND_LINE).send().await;
-    assert_eq!(nobody.refusal(), (401, "unauthorized".to_owned()));
-    let stranger = Token { id: api.app.token.id.clone(), secret: "wrong".to_owned() };
-    let stranger = get(&format!("/v1{path}")).header(PRINCIPAL, COMMAND_LINE).token(&stranger).send().await;
-    assert_eq!(stranger.refusal(), (401, "unauthorized".to_owned()));
-    assert_eq!(api.usual("GET", &path).send().await.status, 200);
+    // The headers of the second mount have no effect at the first one.
+    let without_token = get(&format!("/v1{path}")).header(PRINCIPAL, COMMAND_LINE).send().await;
+    assert_eq!(without_token.refusal(), (401, "unauthorized".to_owned()));
+    let wrong_token = Token { id: api.app.token.id.clone(), secret: "wrong".to_owned() };
+    let rejected =
+        get(&format!("/v1{path}")).header(PRINCIPAL, COMMAND_LINE).token(&wrong_token).send().await;
+    assert_eq!(rejected.refusal(), (401, "unauthorized".to_owned()));
+    assert_eq!(api.first_mount("GET", &path).send().await.status, 200);
 }

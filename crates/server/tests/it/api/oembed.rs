@@ -1,4 +1,4 @@
-//! How another site embeds a media (oembed.com), and what it is refused with.
+//! oEmbed for other sites (oembed.com), and its errors.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::json;
@@ -7,13 +7,13 @@ use crate::private::watched::oembed;
 use crate::support::{Answer, TestApp, text};
 
 #[tokio::test]
-async fn a_site_is_told_how_to_embed_what_is_pasted_into_it() {
+async fn oembed_returns_embed_html() {
     let app = TestApp::options().without_webhook().start().await;
     let title = "Tom & Jerry <b>\"'\u{2028}";
     let wide = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"title": title})).await;
-    let turned = app.ready("/b.mp4", fixture::rotated()).await;
-    let sound = app.ready_with("/a.m4a", fixture::audio_only(), json!({"title": "Sound"})).await;
-    let mut told = String::new();
+    let rotated = app.ready("/b.mp4", fixture::rotated()).await;
+    let audio = app.ready_with("/a.m4a", fixture::audio_only(), json!({"title": "Sound"})).await;
+    let mut transcript = String::new();
     let mut golden = app.golden();
     for (media, bounds) in [
         (&wide, ""),
@@ -21,29 +21,29 @@ async fn a_site_is_told_how_to_embed_what_is_pasted_into_it() {
         (&wide, "&maxheight=45&format=json"),
         (&wide, "&maxwidth=4294967295&maxheight=100000&strange=x"),
         (&wide, "&maxwidth=1&maxheight=1"),
-        (&turned, ""),
-        (&turned, "&maxwidth=1000&maxheight=80"),
-        (&sound, ""),
-        (&sound, "&maxwidth=200&maxheight=100"),
+        (&rotated, ""),
+        (&rotated, "&maxwidth=1000&maxheight=80"),
+        (&audio, ""),
+        (&audio, "&maxwidth=200&maxheight=100"),
     ] {
         let playback = text(&media["playbackIds"][0]["id"]);
         let answer = app.fetch(&format!("{}{bounds}", oembed(&app, playback, ""))).await;
-        told += &format!("{bounds}\n{}\n", golden.answer(&answer));
-        // The picture is exactly as large as it says.
+        transcript += &format!("{bounds}\n{}\n", golden.answer(&answer));
+        // The thumbnail has exactly the announced size.
         if let Some(address) = answer.json()["thumbnail_url"].as_str() {
-            let picture = app.fetch(&address.replace(&app.url(""), "")).await;
-            let (width, height) = super::picture::size(&picture.body);
+            let thumbnail = app.fetch(&address.replace(&app.url(""), "")).await;
+            let (width, height) = super::images::size(&thumbnail.body);
             assert_eq!(
                 json!([width, height]),
                 json!([answer.json()["thumbnail_width"], answer.json()["thumbnail_height"]])
             );
         }
     }
-    insta::assert_snapshot!(told);
+    insta::assert_snapshot!(transcript);
 }
 
 #[tokio::test]
-async fn the_stream_may_be_pasted_and_the_page_tells_where_to_ask() {
+async fn stream_url_is_accepted_and_page_links_its_oembed() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = text(&media["playbackIds"][0]["id"]);
@@ -55,9 +55,9 @@ async fn the_stream_may_be_pasted_and_the_page_tells_where_to_ask() {
     let strange = oembed(&app, playback, "?token=abc&autoplay=1");
     assert_eq!(app.fetch(&strange).await.body, by_page.body, "what nobody asks for is not handed on");
 
-    let known =
+    let revalidated =
         app.request("GET", &address).header("If-None-Match", by_page.header("etag").unwrap()).send().await;
-    assert_eq!((known.status, known.body.len()), (304, 0));
+    assert_eq!((revalidated.status, revalidated.body.len()), (304, 0));
     let page = app.fetch(&format!("/embed/{playback}")).await.text();
     let element =
         format!(r#"<link rel="alternate" type="application/json+oembed" href="{}">"#, app.url(&address));
@@ -65,7 +65,7 @@ async fn the_stream_may_be_pasted_and_the_page_tells_where_to_ask() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_cannot_be_embedded() {
+async fn oembed_of_unknown_media_is_404() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = text(&media["playbackIds"][0]["id"]);
@@ -73,7 +73,7 @@ async fn what_is_not_there_cannot_be_embedded() {
     let failed = app.wait_settled(text(&failed["id"])).await;
     let good = oembed(&app, playback, "");
     let foreign = |pasted: &str| format!("/oembed?url={pasted}");
-    let mut told = String::new();
+    let mut transcript = String::new();
     let mut golden = app.golden();
     golden.name(&app.url("").replace(':', "%3A").replace('/', "%2F"), "SERVER");
     for address in [
@@ -91,19 +91,19 @@ async fn what_is_not_there_cannot_be_embedded() {
         let answer: Answer = app.fetch(&address).await;
         assert_eq!(answer.refusal().0, answer.status);
         let address = address.split('?').nth(1).unwrap_or_default();
-        told += &format!("{address}: {} {}\n", answer.status, answer.json()["error"]);
+        transcript += &format!("{address}: {} {}\n", answer.status, answer.json()["error"]);
     }
-    insta::assert_snapshot!(golden.text(&told));
+    insta::assert_snapshot!(golden.text(&transcript));
     assert_eq!(app.request("POST", &good).send().await.refusal().0, 405);
 }
 
 #[tokio::test]
-async fn what_is_not_ready_has_a_frame_and_no_picture_yet() {
+async fn oembed_of_unready_media_has_no_thumbnail() {
     let app = TestApp::options().without_webhook().start().await;
-    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let media = app.create_with(&url, json!({"title": "Soon"})).await;
     let playback = text(&media["playbackIds"][0]["id"]);
     let answer = app.fetch(&oembed(&app, playback, "")).await.json();
-    let told = ["type", "title", "width", "height", "cache_age", "thumbnail_url"].map(|name| &answer[name]);
-    assert_eq!(json!(told), json!(["video", "Soon", 640, 360, 60, null]));
+    let fields = ["type", "title", "width", "height", "cache_age", "thumbnail_url"].map(|name| &answer[name]);
+    assert_eq!(json!(fields), json!(["video", "Soon", 640, 360, 60, null]));
 }

@@ -1,26 +1,28 @@
-//! Who may do what to a media.
+//! Permissions for changes of a media.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::Value;
 
 use crate::support::{TestApp, text};
 
-/// No media has it.
+/// An id without a media.
 pub(super) const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 
 /// Checks that only a read-write token of its workspace may change a media by `PATCH
-/// /on-demand/{mediaId}/{operation}`. `body` would change it; nothing is changed.
+/// /on-demand/{mediaId}/{operation}`.
+///
+/// `body` is a valid change, but the media does not change.
 pub(super) async fn check_patch(app: &TestApp, media: &Value, operation: &str, body: &Value) {
     let id = text(&media["id"]);
     let path = |id: &str| format!("/v1/on-demand/{id}/{operation}");
     let patch = async |id| app.call("PATCH", &path(id)).json(body).send().await;
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let call = async |token| app.request("PATCH", &path(id)).token(token).json(body).send().await;
     assert_eq!(call(&reader).await.refusal(), (403, "forbidden".to_owned()));
     assert_eq!(app.request("PATCH", &path(id)).json(body).send().await.refusal().0, 401);
     let not_found = (404, "media workspace relation not found".to_owned());
-    assert_eq!(call(&stranger).await.refusal(), not_found);
+    assert_eq!(call(&other_token).await.refusal(), not_found);
     assert_eq!(patch(UNKNOWN).await.refusal(), not_found);
     assert_eq!(patch("42").await.status, 422);
     let wrong = app.call("GET", &path(id)).send().await;

@@ -1,11 +1,11 @@
-//! What players read: manifests, playlists, init segments, segments.
+//! The resources of players: manifests, playlists, init segments, segments.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use crate::support::{DEADLINE, Golden, TestApp, text};
 
-/// Every address a player comes by: the manifest, the playlists it lists, and what those list, in this order.
+/// Every URL that a player requests: the manifest, its playlists, and their entries, in this order.
 pub(crate) async fn addresses(app: &TestApp, media: &Value) -> Vec<String> {
     let manifest = format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]));
     let mut found = vec![manifest.clone()];
@@ -19,7 +19,7 @@ pub(crate) async fn addresses(app: &TestApp, media: &Value) -> Vec<String> {
     found
 }
 
-/// The addresses in a playlist: lines of their own, and `URI="…"`.
+/// The URLs in a playlist: lines of their own, and `URI="…"`.
 pub(crate) fn listed(playlist: &str) -> Vec<String> {
     let uri = |line: &str| {
         if line.starts_with('#') {
@@ -31,7 +31,7 @@ pub(crate) fn listed(playlist: &str) -> Vec<String> {
     playlist.lines().filter_map(uri).collect()
 }
 
-/// The index id is a hash of what ffmpeg made, and so is the bit rate: other versions make others.
+/// The index id is a hash of the output of ffmpeg, and so is the bit rate: both differ between versions.
 fn golden(app: &TestApp, addresses: &[String]) -> Golden {
     let mut golden = app.golden();
     golden.name(addresses[1].split('/').nth(2).expect("the index id"), "[index]");
@@ -47,7 +47,7 @@ fn without_rates(manifest: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_player_finds_everything_it_needs() {
+async fn manifest_leads_to_every_playlist_and_segment() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::thirty_seconds()).await;
     let addresses = addresses(&app, &media).await;
@@ -65,7 +65,7 @@ async fn a_player_finds_everything_it_needs() {
                 transcript += &shown;
                 first = shown;
             }
-            // One segment is like another.
+            // All segments get the same headers.
             Some(n) => assert_eq!(
                 shown.replace(&format!("{n}.m4s"), "0.m4s").replace(&format!("-{n}\""), "-0\""),
                 first
@@ -76,7 +76,7 @@ async fn a_player_finds_everything_it_needs() {
 }
 
 #[tokio::test]
-async fn sound_alone_and_pictures_alone_are_listed_as_what_they_are() {
+async fn audio_only_and_video_only_manifests_list_their_codecs() {
     let app = TestApp::start().await;
     for (name, bytes) in [("audio_only", fixture::audio_only()), ("video_only", fixture::video_only())] {
         let media = app.ready(&format!("/{name}"), bytes).await;
@@ -91,7 +91,7 @@ async fn sound_alone_and_pictures_alone_are_listed_as_what_they_are() {
 }
 
 #[tokio::test]
-async fn scripts_of_any_page_may_read_what_players_read() {
+async fn playback_urls_allow_cors_from_any_origin() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let mut addresses = addresses(&app, &media).await;
@@ -113,16 +113,16 @@ async fn scripts_of_any_page_may_read_what_players_read() {
             "{address}"
         );
     }
-    // Monitoring and HTTP clients add headers of their own, to every address.
-    let asked = "authorization,sentry-trace,traceparent,x-custom";
+    // Monitoring and HTTP clients add headers, for every URL.
+    let request_headers = "authorization,sentry-trace,traceparent,x-custom";
     for address in addresses.iter().map(String::as_str).chain(["/none"]) {
         let request = app.request("OPTIONS", address).header("Origin", "https://page.example");
-        let answer = request.header("Access-Control-Request-Headers", asked).send().await;
+        let answer = request.header("Access-Control-Request-Headers", request_headers).send().await;
         let allowed = answer.header("access-control-allow-headers").expect("it is told");
         let allowed: Vec<_> = allowed.split(", ").collect();
-        assert!(asked.split(',').all(|name| allowed.contains(&name)), "{address}: {allowed:?}");
+        assert!(request_headers.split(',').all(|name| allowed.contains(&name)), "{address}: {allowed:?}");
     }
-    // Refusals too, or a player could not read why.
+    // Errors have CORS headers too; otherwise a player could not read the reason.
     let wrong = format!("/{}/thumbnail.jpg?width=0", text(&media["playbackIds"][0]["id"]));
     let unknown = "/019a492c-41f3-7001-8203-040506070809.m3u8";
     for (method, address, status) in
@@ -139,13 +139,13 @@ async fn scripts_of_any_page_may_read_what_players_read() {
 }
 
 #[tokio::test]
-async fn an_address_that_no_playlist_lists_is_not_found() {
+async fn unlisted_playback_url_is_404() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = text(&media["playbackIds"][0]["id"]);
     let addresses = addresses(&app, &media).await;
     let index = addresses[1].split('/').nth(2).unwrap();
-    let stranger = "019a492c-41f3-7001-8203-040506070809";
+    let unknown = "019a492c-41f3-7001-8203-040506070809";
     let child = |playback: &str, index: &str, rest: &str| format!("/{playback}/{index}/{rest}");
     for address in [
         child(playback, index, "video/1000.m4s"),
@@ -159,9 +159,9 @@ async fn an_address_that_no_playlist_lists_is_not_found() {
         child(playback, &index.to_uppercase(), "video/init.mp4"),
         child(playback, "..", "video/0.m4s"),
         child(playback, index, "video/%2e%2e"),
-        child(stranger, index, "video/0.m4s"),
+        child(unknown, index, "video/0.m4s"),
         child("none", index, "video/0.m4s"),
-        format!("/{stranger}.m3u8"),
+        format!("/{unknown}.m3u8"),
         format!("/{playback}.m3u"),
         format!("/{playback}"),
         format!("/{playback}/none.jpg"),
@@ -173,13 +173,13 @@ async fn an_address_that_no_playlist_lists_is_not_found() {
         assert!(["not found", "Media/PlaybackId not Found"].contains(&&*message), "{address}: {message}");
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{address}");
     }
-    insta::assert_snapshot!("unknown", app.golden().answer(&app.fetch(&format!("/{stranger}.m3u8")).await));
+    insta::assert_snapshot!("unknown", app.golden().answer(&app.fetch(&format!("/{unknown}.m3u8")).await));
 }
 
 #[tokio::test]
-async fn a_media_that_is_not_ready_asks_for_patience_and_plays_the_moment_it_is() {
+async fn unready_media_sends_retry_after_then_plays() {
     let app = TestApp::start().await;
-    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let media = app.create(&url).await;
     let playback = text(&media["playbackIds"][0]["id"]);
     let (manifest, thumbnail) = (format!("/{playback}.m3u8"), format!("/{playback}/thumbnail.png"));
@@ -194,7 +194,7 @@ async fn a_media_that_is_not_ready_asks_for_patience_and_plays_the_moment_it_is(
 }
 
 #[tokio::test]
-async fn a_private_media_plays_for_nobody_yet() {
+async fn private_media_without_playback_token_is_401() {
     let app = TestApp::start().await;
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"accessPolicy": "private"})).await;
     let playback = text(&media["playbackIds"][0]["id"]);
@@ -212,7 +212,7 @@ async fn a_private_media_plays_for_nobody_yet() {
 }
 
 #[tokio::test]
-async fn a_failed_media_never_plays() {
+async fn failed_media_never_plays() {
     let app = TestApp::start().await;
     let media = app.create(&app.sources.url("/none.mp4")).await;
     app.wait_settled(text(&media["id"])).await;

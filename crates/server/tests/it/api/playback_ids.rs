@@ -1,20 +1,21 @@
-//! `/on-demand/{mediaId}/playback-ids`: made, listed, read, restricted and deleted; what that means to
-//! viewers is in `limited.rs`.
+//! `/on-demand/{mediaId}/playback-ids`: created, listed, read, restricted and deleted.
+//!
+//! `access_change.rs` has the effects on viewers.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::permission::UNKNOWN;
-use super::update::told;
+use super::update::events_of_type;
 use crate::support::{Answer, DEADLINE, HOOK, Request, TestApp, text};
 
 const UPDATED: &str = "video.media.updated";
-/// Most playback IDs of a media, and entries of a list (D-0067).
+/// The most playback IDs of a media, and the most entries of a list (D-0067).
 const IDS_MAX: usize = 50;
 const ENTRIES_MAX: usize = 100;
 
-/// The playback IDs of a media, as its owner sees them.
+/// The playback IDs of a media, as its owner uses them.
 pub(crate) struct Ids<'a> {
     app: &'a TestApp,
     media: &'a str,
@@ -29,12 +30,12 @@ impl<'a> Ids<'a> {
         format!("/v1/on-demand/{}/playback-ids{rest}", self.media)
     }
 
-    /// `POST`, whatever it answers.
+    /// `POST`, any response.
     pub(crate) async fn make(&self, body: &Value) -> Answer {
         self.app.call("POST", &self.path("")).json(body).send().await
     }
 
-    /// The id of a new one.
+    /// Creates a playback ID and returns its id.
     pub(crate) async fn made(&self, body: &Value) -> String {
         let answer = self.make(body).await;
         assert_eq!(answer.status, 201, "{answer:?}");
@@ -53,14 +54,14 @@ impl<'a> Ids<'a> {
         self.app.call("DELETE", &self.path(&format!("?playbackId={id}"))).send().await
     }
 
-    /// `PATCH …/domains` or `…/user-agents`, whatever it answers.
+    /// `PATCH …/domains` or `…/user-agents`, any response.
     pub(crate) async fn restrict(&self, id: &str, kind: &str, rule: &Value) -> Answer {
         self.app.call("PATCH", &self.path(&format!("/{id}/{kind}"))).json(rule).send().await
     }
 }
 
 #[tokio::test]
-async fn a_playback_id_is_made_listed_read_and_deleted() {
+async fn playback_id_is_created_listed_read_and_deleted() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let ids = Ids::of(&app, &media);
@@ -94,7 +95,7 @@ async fn a_playback_id_is_made_listed_read_and_deleted() {
     assert_eq!(gone.refusal(), (404, "Media/PlaybackId not Found".to_owned()));
     assert_eq!(ids.delete(text(&made[5]["id"])).await.refusal(), gone.refusal());
     assert_eq!(ids.list().await.data(), json!(made[..5]));
-    // The media shows the same, but for the largest that is played (C-121).
+    // The media shows the same, without the maximum resolution (C-121).
     let mut shown = made[..5].to_vec();
     for one in &mut shown {
         one.as_object_mut().expect("it is one").remove("resolution");
@@ -102,11 +103,11 @@ async fn a_playback_id_is_made_listed_read_and_deleted() {
     let now = app.get(ids.media).await.data();
     assert_eq!(now["playbackIds"], json!(shown));
     assert_ne!(now["updatedAt"], media["updatedAt"]);
-    assert_eq!(told(&app, UPDATED).await.len(), 6, "five made, one deleted");
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 6, "five made, one deleted");
 }
 
 #[tokio::test]
-async fn each_change_is_told_whole_and_what_changes_nothing_is_not() {
+async fn playback_id_change_emits_event_noop_emits_none() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let ids = Ids::of(&app, &media);
@@ -119,7 +120,7 @@ async fn each_change_is_told_whole_and_what_changes_nothing_is_not() {
         ("domains", rule.clone(), true),
         ("domains", rule.clone(), false),
         ("user-agents", json!({"deny": ["curl/", "Wget"]}), true),
-        // The lists replace.
+        // A new list replaces the old one.
         ("user-agents", json!({"allow": ["Mozilla"]}), true),
         ("user-agents", json!({"defaultPolicy": "allow", "allow": ["Mozilla"], "deny": null}), false),
         ("domains", json!({"defaultPolicy": "allow"}), true),
@@ -128,27 +129,27 @@ async fn each_change_is_told_whole_and_what_changes_nothing_is_not() {
         let before = app.get(ids.media).await.data();
         let answer = ids.restrict(first, kind, &rule).await;
         transcript += &format!("{kind} {rule}\n{}\n", golden.answer(&answer));
-        let held = ids.read(first).await.data();
+        let stored = ids.read(first).await.data();
         let name = if kind == "domains" { "domains" } else { "userAgents" };
-        assert_eq!(held["accessRestrictions"][name], answer.data(), "{kind} {rule}");
+        assert_eq!(stored["accessRestrictions"][name], answer.data(), "{kind} {rule}");
         assert_eq!(app.get(ids.media).await.data()["updatedAt"] != before["updatedAt"], is_another, "{rule}");
     }
     insta::assert_snapshot!("rules", transcript);
     let second = ids.made(&json!({"accessPolicy": "public"})).await;
     assert_eq!(ids.delete(&second).await.status, 200);
-    let told = told(&app, UPDATED).await;
-    assert_eq!(told.len(), 7);
+    let events = events_of_type(&app, UPDATED).await;
+    assert_eq!(events.len(), 7);
     let posts = app.posts(HOOK, 9).await;
     assert_eq!(posts.len(), 9, "created, ready, and each change once");
-    insta::assert_snapshot!("told", app.golden().json(&told[6]));
-    for event in &told {
+    insta::assert_snapshot!("told", app.golden().json(&events[6]));
+    for event in &events {
         let facts = json!({"mediaId": media["id"], "isNamedEntitiesEnabled": false});
         assert_eq!((&event["data"], &event["status"]), (&facts, &json!("media_created")));
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_is_refused_field_by_field_and_nothing_changes() {
+async fn invalid_fields_are_422_and_change_nothing() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let ids = Ids::of(&app, &media);
@@ -190,9 +191,9 @@ async fn what_cannot_be_kept_is_refused_field_by_field_and_nothing_changes() {
     }
     insta::assert_snapshot!(transcript);
     assert_eq!(app.get(ids.media).await.data(), media);
-    assert_eq!(told(&app, UPDATED).await.len(), 0);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 0);
 
-    // The bounds themselves are within.
+    // The bounds themselves are valid.
     let full = json!({"defaultPolicy": "deny", "allow": many(ENTRIES_MAX), "deny": many(ENTRIES_MAX)});
     assert_eq!(ids.restrict(&first, "domains", &full).await.data(), full);
     let full =
@@ -205,7 +206,7 @@ async fn what_cannot_be_kept_is_refused_field_by_field_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn a_media_has_so_many_playback_ids_and_no_more() {
+async fn playback_id_limit_per_media_is_enforced() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.create(&app.sources.url("/none.mp4")).await;
     app.wait_settled(text(&media["id"])).await;
@@ -242,13 +243,13 @@ fn with(request: Request, body: &Option<Value>) -> Request {
 }
 
 #[tokio::test]
-async fn only_a_read_write_token_of_its_workspace_changes_who_may_watch() {
+async fn changes_need_a_read_write_token_of_the_workspace() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let other = app.ready("/b.mp4", fixture::two_seconds()).await;
     let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     for (method, path, body) in operations("/v1", id, playback) {
         let call = async |token| with(app.request(method, &path).token(token), &body).send().await;
         let read = call(&reader).await;
@@ -258,7 +259,7 @@ async fn only_a_read_write_token_of_its_workspace_changes_who_may_watch() {
             assert_eq!(read.refusal(), (403, "forbidden".to_owned()), "{path}");
         }
         assert_eq!(with(app.request(method, &path), &body).send().await.refusal().0, 401, "{path}");
-        let foreign = call(&stranger).await;
+        let foreign = call(&other_token).await;
         let message = if path.ends_with("/playback-ids") {
             "media workspace relation not found"
         } else {
@@ -269,7 +270,7 @@ async fn only_a_read_write_token_of_its_workspace_changes_who_may_watch() {
         let unknown = with(app.call(method, &nowhere), &body).send().await;
         assert_eq!(app.golden().answer(&foreign), app.golden().answer(&unknown), "a stranger learns nothing");
     }
-    // Of another media of the same workspace, of nobody, and no ids at all.
+    // A playback ID of another media in the same workspace, and an unknown one.
     let unknown = "f3b5d6c2-6a1f-4e8e-9b7f-0123456789ab";
     for (media, playback) in
         [(&other, playback), (&media, text(&other["playbackIds"][0]["id"])), (&media, unknown)]
@@ -294,11 +295,11 @@ async fn only_a_read_write_token_of_its_workspace_changes_who_may_watch() {
         assert_eq!((answer.status, &*named), (422, expected), "{method} {path}");
     }
     assert_eq!(app.get(id).await.data(), media);
-    assert_eq!(told(&app, UPDATED).await.len(), 0);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 0);
 }
 
 #[tokio::test]
-async fn paths_and_methods_beside_the_operations_answer_as_the_api_does() {
+async fn other_methods_are_405_and_other_paths_404() {
     let app = TestApp::start().await;
     let check = async |method: &str, path: &str, status: u16, allow: Option<&str>| {
         let answer = app.call(method, path).send().await;
@@ -316,9 +317,9 @@ async fn paths_and_methods_beside_the_operations_answer_as_the_api_does() {
 }
 
 #[tokio::test]
-async fn playback_ids_are_changed_while_the_media_comes_in_and_all_of_them_play_when_it_is_there() {
+async fn playback_ids_change_during_download() {
     let app = TestApp::start().await;
-    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let media = app.create(&url).await;
     app.sources.wait_until_held("/a.mp4", DEADLINE).await;
     let ids = Ids::of(&app, &media);
@@ -331,12 +332,12 @@ async fn playback_ids_are_changed_while_the_media_comes_in_and_all_of_them_play_
     assert_eq!(ready["playbackIds"][0]["id"], json!(second));
     assert_eq!(ready["thumbnail"], json!(app.url(&format!("/{second}/thumbnail.png"))));
     assert_eq!(app.fetch(&format!("/{second}.m3u8")).await.status, 200);
-    let told = app.event("video.media.ready").await;
-    assert_eq!(told["data"]["playbackIds"], ready["playbackIds"]);
+    let event = app.event("video.media.ready").await;
+    assert_eq!(event["data"]["playbackIds"], ready["playbackIds"]);
 }
 
 #[tokio::test]
-async fn a_media_without_any_playback_id_stays_and_can_get_one_again() {
+async fn media_without_playback_ids_remains_and_accepts_a_new_one() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let ids = Ids::of(&app, &media);
@@ -352,7 +353,7 @@ async fn a_media_without_any_playback_id_stays_and_can_get_one_again() {
 }
 
 #[tokio::test]
-async fn playback_ids_made_at_the_same_time_are_all_there_and_each_is_told() {
+async fn concurrent_creates_are_all_listed_and_each_emits_updated() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let ids = Ids::of(&app, &media);
@@ -364,5 +365,5 @@ async fn playback_ids_made_at_the_same_time_are_all_there_and_each_is_told() {
     for id in [made.0, made.1, made.2, made.3] {
         assert!(listed.contains(&id.as_str()), "{id} is not in {list}");
     }
-    assert_eq!(told(&app, UPDATED).await.len(), 4);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 4);
 }

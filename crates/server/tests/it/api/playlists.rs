@@ -1,5 +1,6 @@
-//! `/on-demand/playlists`: made, listed, read, renamed and deleted, and the media in them; how one plays is
-//! in `playlist_plays.rs`.
+//! `/on-demand/playlists`: created, listed, read, renamed and deleted, and the media in them.
+//!
+//! `playlist_plays.rs` covers playback.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::fixture;
@@ -10,16 +11,16 @@ use crate::support::{Answer, Request, TestApp, text};
 const ALL: &str = "/v1/on-demand/playlists";
 const UNKNOWN: &str = "f3b5d6c2-6a1f-4e8e-9b7f-0123456789ab";
 
-/// The playlists of a workspace, as its owner sees them.
+/// The playlists of a workspace, as its owner uses them.
 pub(super) struct Playlists<'a>(pub(super) &'a TestApp);
 
 impl Playlists<'_> {
-    /// `POST`, whatever it answers.
+    /// `POST`, any response.
     pub(super) async fn make(&self, body: &Value) -> Answer {
         self.0.call("POST", ALL).json(body).send().await
     }
 
-    /// `data` of a new manual one with these media.
+    /// `data` of a new manual playlist with these media.
     pub(super) async fn made_of(&self, reference: &str, media: &[&str]) -> Value {
         let made = self.make(&json!({"name": "N", "referenceId": reference, "type": "manual"})).await;
         assert_eq!(made.status, 201, "{made:?}");
@@ -40,7 +41,7 @@ impl Playlists<'_> {
         self.0.call("DELETE", &format!("{ALL}/{id}")).send().await
     }
 
-    /// An operation on the media of one, whatever it answers.
+    /// An operation on the media of a playlist, any response.
     pub(super) async fn media(&self, method: &str, id: &str, media: &[&str]) -> Answer {
         let path = format!("{ALL}/{id}/media");
         self.0.call(method, &path).json(&json!({"mediaIds": media})).send().await
@@ -48,19 +49,19 @@ impl Playlists<'_> {
 }
 
 /// The ids of the media of a playlist.
-fn held(playlist: &Value) -> Vec<&str> {
+fn media_ids(playlist: &Value) -> Vec<&str> {
     let list: Vec<_> = playlist["mediaList"].as_array().expect("a list").iter().collect();
     assert_eq!(playlist["mediaCount"], list.len());
     list.into_iter().map(|media| text(&media["id"])).collect()
 }
 
 #[tokio::test]
-async fn a_playlist_is_made_filled_reordered_emptied_and_deleted() {
+async fn manual_playlist_is_created_filled_reordered_emptied_and_deleted() {
     let app = TestApp::options().without_webhook().start().await;
     let first =
         app.ready_with("/a.mp4", fixture::two_seconds(), json!({"title": "A", "creatorId": "me"})).await;
-    let sound = app.ready("/b.m4a", fixture::audio_only()).await;
-    let (a, b) = (text(&first["id"]), text(&sound["id"]));
+    let audio = app.ready("/b.m4a", fixture::audio_only()).await;
+    let (a, b) = (text(&first["id"]), text(&audio["id"]));
     let lists = Playlists(&app);
     let mut golden = app.golden();
     let body = json!({"name": "Evening", "referenceId": "evening", "type": "manual", "description": "Quiet", "limit": 2, "other": 1});
@@ -87,7 +88,7 @@ async fn a_playlist_is_made_filled_reordered_emptied_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_smart_playlist_holds_what_its_dates_choose_when_it_is_read() {
+async fn smart_playlist_lists_media_in_its_date_ranges() {
     let app = TestApp::options().without_webhook().start().await;
     let mut made = Vec::new();
     for name in ["/a.mp4", "/b.mp4", "/c.mp4"] {
@@ -96,8 +97,8 @@ async fn a_smart_playlist_holds_what_its_dates_choose_when_it_is_read() {
     let ids: Vec<_> = made.iter().map(|media| text(&media["id"])).collect();
     let lists = Playlists(&app);
     let (first, last) = (&text(&made[0]["createdAt"])[..10], &text(&made[2]["updatedAt"])[..10]);
-    let smart = |reference: &str, order: &str, fields: Value| {
-        let mut body = json!({"name": "N", "referenceId": reference, "type": "smart", "playOrder": order,
+    let smart = |reference: &str, play_order: &str, fields: Value| {
+        let mut body = json!({"name": "N", "referenceId": reference, "type": "smart", "playOrder": play_order,
             "metadata": {"createdDate": {"startDate": first, "endDate": last}}});
         body.as_object_mut().expect("it is one").extend(fields.as_object().expect("fields").clone());
         body
@@ -107,25 +108,25 @@ async fn a_smart_playlist_holds_what_its_dates_choose_when_it_is_read() {
         "smart",
         app.golden().answer(&newest).replace(first, "[day]").replace(last, "[day]")
     );
-    assert_eq!(held(&newest.data()), [ids[2], ids[1]]);
+    assert_eq!(media_ids(&newest.data()), [ids[2], ids[1]]);
     let updated = json!({"metadata": {"updatedDate": {"startDate": first}}});
     let oldest = lists.make(&smart("oldest", "createdDate ASC", updated)).await.data();
-    assert_eq!(held(&oldest), ids);
+    assert_eq!(media_ids(&oldest), ids);
     let past = json!({"metadata": {"createdDate": {"endDate": "2020-01-01"}}});
     let past = lists.make(&smart("past", "createdDate ASC", past)).await.data();
-    assert_eq!(held(&past), [""; 0]);
+    assert_eq!(media_ids(&past), [""; 0]);
     let list = app.call("GET", &format!("{ALL}?orderBy=asc")).send().await.data();
     let counts: Vec<_> = list.as_array().expect("a list").iter().map(|one| &one["mediaCount"]).collect();
     assert_eq!(counts, [2, 3, 0]);
 
-    // What is deleted is no longer chosen, and what is made is.
+    // A deleted media is no longer selected, and a new one is.
     assert_eq!(app.delete(ids[2]).await.status, 200);
-    assert_eq!(held(&lists.read(text(&newest.data()["id"])).await.data()), [ids[1], ids[0]]);
+    assert_eq!(media_ids(&lists.read(text(&newest.data()["id"])).await.data()), [ids[1], ids[0]]);
     let none = app.create(&app.sources.url("/none.mp4")).await;
     app.wait_settled(text(&none["id"])).await;
     let fourth = app.ready("/d.mp4", fixture::two_seconds()).await;
     let now = lists.read(text(&oldest["id"])).await.data();
-    assert_eq!(held(&now), [ids[0], ids[1], text(&fourth["id"])]);
+    assert_eq!(media_ids(&now), [ids[0], ids[1], text(&fourth["id"])]);
     for method in ["PATCH", "PUT", "DELETE"] {
         let refused = lists.media(method, text(&oldest["id"]), &[ids[0]]).await;
         assert_eq!(refused.json()["error"]["fields"][0]["field"], "playlistId", "{refused:?}");
@@ -135,7 +136,7 @@ async fn a_smart_playlist_holds_what_its_dates_choose_when_it_is_read() {
 }
 
 #[tokio::test]
-async fn only_ready_media_join_and_what_is_deleted_leaves_with_its_answer() {
+async fn only_ready_media_are_added_and_deleted_media_leave() {
     let app = TestApp::options().without_webhook().start().await;
     let (a, b) = (
         app.ready("/a.mp4", fixture::two_seconds()).await,
@@ -174,12 +175,12 @@ async fn only_ready_media_join_and_what_is_deleted_leaves_with_its_answer() {
     }
     insta::assert_snapshot!("refused", transcript);
     assert_eq!(lists.read(id).await.data(), playlist, "nothing changed");
-    // Asked again for what is so already: the same answer.
+    // A repeated change has the same response.
     assert_eq!(lists.media("PATCH", id, &[b]).await.data(), playlist);
     assert_eq!(lists.media("PUT", id, &[a, b]).await.data(), playlist);
 
     assert_eq!(app.delete(a).await.status, 200);
-    assert_eq!(held(&lists.read(id).await.data()), [b]);
+    assert_eq!(media_ids(&lists.read(id).await.data()), [b]);
     let list = app.call("GET", ALL).send().await.data();
     assert_eq!((&list[1]["id"], &list[1]["mediaCount"]), (&playlist["id"], &json!(1)));
 }
@@ -208,13 +209,13 @@ fn with(request: Request, body: &Option<Value>) -> Request {
 }
 
 #[tokio::test]
-async fn only_a_read_write_token_of_its_workspace_changes_a_playlist() {
+async fn changes_need_a_read_write_token_of_the_workspace() {
     let app = TestApp::options().without_webhook().start().await;
     let lists = Playlists(&app);
     let playlist = lists.made_of("mine", &[]).await;
     let id = text(&playlist["id"]);
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     for (method, path, body) in operations("/v1", id) {
         let call = async |token| with(app.request(method, &path).token(token), &body).send().await;
         let read = call(&reader).await;
@@ -227,29 +228,29 @@ async fn only_a_read_write_token_of_its_workspace_changes_a_playlist() {
         if !path.contains(id) {
             continue;
         }
-        let foreign = call(&stranger).await;
+        let foreign = call(&other_token).await;
         assert_eq!(foreign.refusal(), (404, "playlist not found".to_owned()), "{method} {path}");
         let unknown = with(app.call(method, &path.replace(id, UNKNOWN)), &body).send().await;
         assert_eq!(app.golden().answer(&foreign), app.golden().answer(&unknown), "a stranger learns nothing");
         let none = with(app.call(method, &path.replace(id, "42")), &body).send().await;
         assert_eq!(none.json()["error"]["fields"][0]["field"], "playlistId", "{none:?}");
     }
-    let theirs = app.request("GET", ALL).token(&stranger).send().await;
-    assert_eq!(theirs.data(), json!([]));
+    let of_other_workspace = app.request("GET", ALL).token(&other_token).send().await;
+    assert_eq!(of_other_workspace.data(), json!([]));
     assert_eq!(lists.read(id).await.data(), playlist);
-    // A media of another workspace is none of this one.
+    // A media of another workspace is not found in this one.
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let body = json!({"name": "N", "referenceId": "mine", "type": "manual"});
-    let other = app.request("POST", ALL).token(&stranger).json(&body).send().await;
+    let other = app.request("POST", ALL).token(&other_token).json(&body).send().await;
     assert_eq!(other.status, 201, "each workspace has its references");
     let path = format!("{ALL}/{}/media", text(&other.data()["id"]));
     let body = json!({"mediaIds": [media["id"]]});
-    let refused = app.request("PATCH", &path).token(&stranger).json(&body).send().await;
+    let refused = app.request("PATCH", &path).token(&other_token).json(&body).send().await;
     assert_eq!(refused.json()["error"]["fields"][0]["field"], "mediaIds[0]", "{refused:?}");
 }
 
 #[tokio::test]
-async fn playlists_are_paged_and_paths_beside_them_answer_as_the_api_does() {
+async fn playlists_are_paged_and_other_methods_are_405() {
     let app = TestApp::options().without_webhook().start().await;
     let lists = Playlists(&app);
     for number in 0..3 {

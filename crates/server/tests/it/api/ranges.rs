@@ -1,4 +1,4 @@
-//! Conditions, ranges and HEAD on everything players read (RFC 9110, 13 and 14).
+//! Conditions, ranges and HEAD on all playback URLs (RFC 9110, 13 and 14).
 
 use kinora_testkit::fixture;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::playback::addresses;
 use crate::support::{Answer, TestApp, text};
 
-/// The addresses of a media that plays, pictures too.
+/// The URLs of a media that plays, including images.
 async fn all(app: &TestApp) -> Vec<String> {
     let media = app
         .ready_with(
@@ -24,7 +24,7 @@ async fn all(app: &TestApp) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn head_tells_the_length_and_sends_nothing() {
+async fn head_has_get_headers_and_no_body() {
     let app = TestApp::start().await;
     for address in all(&app).await {
         let get = app.fetch(&address).await;
@@ -38,22 +38,22 @@ async fn head_tells_the_length_and_sends_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_client_has_is_not_sent_again() {
+async fn if_none_match_of_segments_is_304() {
     let app = TestApp::start().await;
     let all = all(&app).await;
     let mut etags = Vec::new();
     for address in &all {
-        let whole = app.fetch(address).await;
-        let etag = whole.header("etag").expect("everything has an etag").to_owned();
-        for known in [etag.clone(), format!("W/{etag}"), format!("\"other\", {etag}"), "*".to_owned()] {
-            let answer = app.request("GET", address).header("If-None-Match", &known).send().await;
-            assert_eq!((answer.status, answer.body.len()), (304, 0), "{address} {known}");
+        let full = app.fetch(address).await;
+        let etag = full.header("etag").expect("everything has an etag").to_owned();
+        for matching in [etag.clone(), format!("W/{etag}"), format!("\"other\", {etag}"), "*".to_owned()] {
+            let answer = app.request("GET", address).header("If-None-Match", &matching).send().await;
+            assert_eq!((answer.status, answer.body.len()), (304, 0), "{address} {matching}");
             for name in ["etag", "cache-control", "access-control-allow-origin"] {
-                assert_eq!(answer.header(name), whole.header(name), "{name} of {address}");
+                assert_eq!(answer.header(name), full.header(name), "{name} of {address}");
             }
         }
         let other = app.request("GET", address).header("If-None-Match", "\"other\"").send().await;
-        assert_eq!((other.status, &other.body), (200, &whole.body), "{address}");
+        assert_eq!((other.status, &other.body), (200, &full.body), "{address}");
         etags.push(etag);
     }
     etags.sort();
@@ -62,12 +62,12 @@ async fn what_a_client_has_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_range_is_that_part_of_the_whole() {
+async fn range_request_returns_206_with_that_part() {
     let app = TestApp::start().await;
     for address in all(&app).await {
-        let whole = app.fetch(&address).await;
-        let (bytes, len) = (&whole.body, whole.body.len());
-        let etag = whole.header("etag").unwrap().to_owned();
+        let full = app.fetch(&address).await;
+        let (bytes, len) = (&full.body, full.body.len());
+        let etag = full.header("etag").unwrap().to_owned();
         let get = async |range: &str, condition: Option<&str>| -> Answer {
             let request = app.request("GET", &address).header("Range", range);
             match condition {
@@ -84,10 +84,10 @@ async fn a_range_is_that_part_of_the_whole() {
             (format!("bytes={}-{}", len - 1, len + 100), len - 1, len),
         ] {
             let part = get(&range, None).await;
-            let told = (part.status, part.header("content-range"), part.header("content-length"));
+            let found = (part.status, part.header("content-range"), part.header("content-length"));
             let content_range = format!("bytes {start}-{}/{len}", end - 1);
             assert_eq!(
-                told,
+                found,
                 (206, Some(&*content_range), Some(&*(end - start).to_string())),
                 "{address} {range}"
             );
@@ -105,7 +105,7 @@ async fn a_range_is_that_part_of_the_whole() {
                 "{address} {outside}"
             );
         }
-        // What is no single range of bytes is no range at all.
+        // Anything but a single range of bytes is ignored.
         for range in ["bytes=0-1,3-4", "bytes=4-1", "bytes=", "lines=1-2", "bytes=a-b"] {
             let answer = get(range, None).await;
             assert_eq!((answer.status, &answer.body), (200, bytes), "{address} {range}");

@@ -1,4 +1,4 @@
-//! `GET /on-demand/{mediaId}`: a media in every state it can be seen in.
+//! `GET /on-demand/{mediaId}`: a media in each of its visible states.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use crate::support::{DEADLINE, TestApp, text, until};
 
 #[tokio::test]
-async fn a_media_is_read_in_whatever_state_it_is() {
+async fn media_is_readable_in_every_state() {
     let app = TestApp::start().await;
     let fields = json!({"title": "A title", "creatorId": "creator-1", "metadata": {"season": "2"}});
-    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let media = app.create_with(&url, fields).await;
     let id = text(&media["id"]).to_owned();
 
@@ -20,7 +20,7 @@ async fn a_media_is_read_in_whatever_state_it_is() {
     app.sources.release("/slow.mp4");
     let ready = app.wait_settled(&id).await;
     insta::assert_snapshot!("ready", app.golden().json(&ready));
-    // Both prefixes, again and again: the same bytes.
+    // Both prefixes, repeatedly: the same bytes.
     let bare = app.call("GET", &format!("/on-demand/{id}")).send().await;
     assert_eq!(bare.body, app.get(&id).await.body);
     insta::assert_snapshot!("ready_on_the_wire", app.golden().answer(&bare));
@@ -29,23 +29,23 @@ async fn a_media_is_read_in_whatever_state_it_is() {
 }
 
 #[tokio::test]
-async fn a_failed_media_says_why() {
+async fn failed_media_has_its_error() {
     let app = TestApp::start().await;
-    let url = app.serve("/page", Source::of(fixture::foreign::html()).content_type("video/mp4"));
+    let url = app.serve("/page", Source::of(fixture::not_media::html()).content_type("video/mp4"));
     let media = app.create(&url).await;
     let failed = app.wait_settled(text(&media["id"])).await;
     insta::assert_snapshot!(app.golden().json(&failed));
 }
 
 #[tokio::test]
-async fn sound_alone_has_no_picture_and_says_so() {
+async fn audio_only_media_has_no_thumbnail() {
     let app = TestApp::start().await;
     let media = app.ready("/a.m4a", fixture::audio_only()).await;
     insta::assert_snapshot!(app.golden().json(&media));
 }
 
 #[tokio::test]
-async fn a_source_that_was_cut_off_plays_as_far_as_it_goes_and_says_so() {
+async fn truncated_source_plays_and_is_reported() {
     let app = TestApp::start().await;
     let media = app.ready("/cut.mp4", fixture::damaged::truncated()).await;
     insta::assert_snapshot!(app.golden().json(&media));
@@ -54,9 +54,9 @@ async fn a_source_that_was_cut_off_plays_as_far_as_it_goes_and_says_so() {
 }
 
 #[tokio::test]
-async fn where_a_media_came_from_is_told_once_its_file_is_known() {
+async fn input_info_is_404_until_the_source_is_downloaded() {
     let app = TestApp::start().await;
-    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let media = app.create(&format!("{url}?signature=1%2B2")).await;
     let id = text(&media["id"]).to_owned();
     let info = async |id: &str| app.call("GET", &format!("/on-demand/{id}/input-info")).send().await;
@@ -67,7 +67,7 @@ async fn where_a_media_came_from_is_told_once_its_file_is_known() {
     app.wait_settled(&id).await;
     insta::assert_snapshot!("input_info", app.golden().json(&info(&id).await.data()));
 
-    let failing = app.serve("/page", Source::of(fixture::foreign::html()));
+    let failing = app.serve("/page", Source::of(fixture::not_media::html()));
     let failed = app.create(&failing).await;
     app.wait_settled(text(&failed["id"])).await;
     assert_eq!(info(text(&failed["id"])).await.status, 404);
@@ -76,7 +76,7 @@ async fn where_a_media_came_from_is_told_once_its_file_is_known() {
 }
 
 #[tokio::test]
-async fn a_change_is_read_at_once() {
+async fn delete_is_visible_to_the_next_read() {
     let app = TestApp::start().await;
     for n in 0..5 {
         let media = app.ready(&format!("/{n}.mp4"), fixture::two_seconds()).await;

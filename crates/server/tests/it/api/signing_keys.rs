@@ -19,7 +19,7 @@ async fn make(app: &TestApp) -> Answer {
     app.call("POST", KEYS).send().await
 }
 
-/// The ids on a page, and its pagination as (records, page, pages).
+/// The ids of a page, and its pagination as (records, page, pages).
 async fn page(app: &TestApp, query: &str) -> (Vec<String>, [u64; 3]) {
     let answer = app.call("GET", &format!("{KEYS}{query}")).send().await;
     assert_eq!(answer.status, 200, "{query}: {answer:?}");
@@ -30,10 +30,10 @@ async fn page(app: &TestApp, query: &str) -> (Vec<String>, [u64; 3]) {
 }
 
 #[tokio::test]
-async fn a_key_is_shown_once_listed_read_and_deleted() {
+async fn private_key_is_shown_once_then_listed_and_deleted() {
     let app = TestApp::start().await;
     let mut golden = app.golden();
-    // What is sent beside the question is not read.
+    // The request body is not read.
     let made = app.call("POST", KEYS).header("Content-Type", "text/plain").body("{nothing").send().await;
     let key = made.data();
     let (id, private) = (text(&key["id"]).to_owned(), text(&key["privateKey"]).to_owned());
@@ -64,8 +64,8 @@ async fn a_key_is_shown_once_listed_read_and_deleted() {
     assert!(app.receiver.posted().is_empty(), "no event tells of keys");
 }
 
-/// What OpenSSL, which signs for most clients, makes of both halves.
-const JUDGE: &str = r"
+/// Checks both halves with OpenSSL, which signs for most clients.
+const VERIFY_SCRIPT: &str = r"
 const { createPrivateKey, createPublicKey, sign, verify } = require('node:crypto');
 const { PRIVATE_KEY, PUBLIC_KEY, OTHER_KEY } = process.env;
 const pem = Buffer.from(PRIVATE_KEY, 'base64').toString();
@@ -85,7 +85,7 @@ console.log(JSON.stringify({
 ";
 
 #[tokio::test]
-async fn what_the_private_half_signs_the_public_half_verifies_in_openssl() {
+async fn openssl_verifies_private_key_signatures_with_the_public_key() {
     let app = TestApp::options().without_webhook().start().await;
     let (key, other) = (make(&app).await.data(), make(&app).await.data());
     let public = async |key: &Value| {
@@ -93,7 +93,7 @@ async fn what_the_private_half_signs_the_public_half_verifies_in_openssl() {
         text(&read["publicKey"]).to_owned()
     };
     let run = Program::new("node")
-        .args(["-e", JUDGE])
+        .args(["-e", VERIFY_SCRIPT])
         .env("PRIVATE_KEY", text(&key["privateKey"]))
         .env("PUBLIC_KEY", public(&key).await)
         .env("OTHER_KEY", public(&other).await)
@@ -110,8 +110,8 @@ async fn what_the_private_half_signs_the_public_half_verifies_in_openssl() {
 
 #[tokio::test]
 async fn keys_are_listed_in_pages() {
-    let keys = HeldKeys::default();
-    keys.let_go();
+    let keys = GatedKeyMaker::default();
+    keys.release();
     let app = TestApp::options().without_webhook().key_maker(keys).start().await;
     let mut oldest_first = Vec::new();
     for _ in 0..3 {
@@ -128,12 +128,12 @@ async fn keys_are_listed_in_pages() {
 }
 
 #[tokio::test]
-async fn only_who_may_write_makes_and_deletes_keys_and_nobody_sees_those_of_others() {
+async fn changes_need_read_write_token_and_keys_stay_per_workspace() {
     let app = TestApp::options().without_webhook().start().await;
     let path = format!("{KEYS}/{}", text(&make(&app).await.data()["id"]));
     let key = app.call("GET", &path).send().await;
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
 
     for (method, target) in [("POST", KEYS), ("DELETE", &path)] {
         let refused = app.request(method, target).token(&reader).send().await;
@@ -145,10 +145,10 @@ async fn only_who_may_write_makes_and_deletes_keys_and_nobody_sees_those_of_othe
     let unknown = app.call("GET", &format!("{KEYS}/{ID}")).send().await;
     assert_eq!(unknown.refusal(), (404, "signing key not found".to_owned()));
     for method in ["GET", "DELETE"] {
-        let answer = app.request(method, &path).token(&stranger).send().await;
+        let answer = app.request(method, &path).token(&other_token).send().await;
         assert_eq!(app.golden().answer(&answer), app.golden().answer(&unknown), "{method}");
     }
-    assert_eq!(app.request("GET", KEYS).token(&stranger).send().await.data(), json!([]));
+    assert_eq!(app.request("GET", KEYS).token(&other_token).send().await.data(), json!([]));
 
     for (method, target) in [("POST", KEYS), ("GET", KEYS), ("GET", &path), ("DELETE", &path)] {
         let refused = app.request(method, target).send().await;
@@ -159,7 +159,7 @@ async fn only_who_may_write_makes_and_deletes_keys_and_nobody_sees_those_of_othe
 }
 
 #[tokio::test]
-async fn what_is_no_operation_on_keys_is_refused() {
+async fn invalid_key_ids_methods_and_paths_are_rejected() {
     let app = TestApp::options().without_webhook().start().await;
     let mut transcript = String::new();
     for (method, path) in [
@@ -181,15 +181,15 @@ async fn what_is_no_operation_on_keys_is_refused() {
 }
 
 #[tokio::test]
-async fn two_keys_are_made_at_once_and_a_third_client_is_asked_to_come_again() {
-    let keys = HeldKeys::default();
+async fn third_concurrent_key_generation_is_503_with_retry_after() {
+    let keys = GatedKeyMaker::default();
     let app = TestApp::options().without_webhook().key_maker(keys.clone()).start().await;
     let meanwhile = async {
         keys.wait_for(2).await;
         let refused = make(&app).await;
-        // More threads than the server answers requests with are held up.
+        // More threads wait than the server has for requests.
         let listed = app.call("GET", KEYS).send().await;
-        keys.let_go();
+        keys.release();
         (refused, listed)
     };
     let (first, second, (refused, listed)) = tokio::join!(make(&app), make(&app), meanwhile);
@@ -200,8 +200,8 @@ async fn two_keys_are_made_at_once_and_a_third_client_is_asked_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_workspace_has_a_bounded_number_of_keys_also_when_two_clients_make_the_last_one() {
-    let keys = HeldKeys::default();
+async fn key_limit_per_workspace_holds_under_concurrent_creates() {
+    let keys = GatedKeyMaker::default();
     let app = TestApp::options().without_webhook().key_maker(keys.clone()).start().await;
     let workspace = app.store.workspace_by_name(DEVELOPMENT).await.unwrap().unwrap().id;
     let most = SigningKey::PER_WORKSPACE_MAX;
@@ -221,10 +221,10 @@ async fn a_workspace_has_a_bounded_number_of_keys_also_when_two_clients_make_the
     };
     app.store.write(saving).await.unwrap();
 
-    // Both have seen that there is room.
+    // Both have seen that the quota is not reached.
     let release = async {
         keys.wait_for(2).await;
-        keys.let_go();
+        keys.release();
     };
     let (first, second, ()) = tokio::join!(make(&app), make(&app), release);
     let refused = if first.status == 201 { &second } else { &first };
@@ -234,29 +234,33 @@ async fn a_workspace_has_a_bounded_number_of_keys_also_when_two_clients_make_the
 
     assert_eq!(make(&app).await.refusal(), refused.refusal());
     assert_eq!(keys.begun(), 2, "a refusal makes no key first");
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
-    assert_eq!(app.request("POST", KEYS).token(&stranger).send().await.status, 201, "it is each one's own");
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    assert_eq!(
+        app.request("POST", KEYS).token(&other_token).send().await.status,
+        201,
+        "it is each one's own"
+    );
     let deleted = app.call("DELETE", &format!("{KEYS}/{one_of_them}")).send().await;
     assert_eq!((deleted.status, make(&app).await.status), (200, 201), "the remedy helps");
 }
 
-/// Makes keys, of no use, once it is let go; counts those that were begun.
+/// Makes unusable keys once it is released; counts those that were started.
 #[derive(Clone, Default)]
-pub(super) struct HeldKeys(Arc<Held>);
+pub(super) struct GatedKeyMaker(Arc<KeyGate>);
 
 #[derive(Default)]
-struct Held {
-    state: Mutex<HeldState>,
+struct KeyGate {
+    state: Mutex<KeyGateState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct HeldState {
+struct KeyGateState {
     begun: usize,
-    may_go: bool,
+    is_open: bool,
 }
 
-impl HeldKeys {
+impl GatedKeyMaker {
     pub(super) fn begun(&self) -> usize {
         self.0.state.lock().unwrap().begun
     }
@@ -265,17 +269,17 @@ impl HeldKeys {
         until("the keys are being made", async || (self.begun() == begun).then_some(())).await;
     }
 
-    pub(super) fn let_go(&self) {
-        self.0.state.lock().unwrap().may_go = true;
+    pub(super) fn release(&self) {
+        self.0.state.lock().unwrap().is_open = true;
         self.0.changed.notify_all();
     }
 }
 
-impl KeyMaker for HeldKeys {
+impl KeyMaker for GatedKeyMaker {
     fn make(&self) -> KeyPair {
         let mut state = self.0.state.lock().unwrap();
         state.begun += 1;
-        let waited = self.0.changed.wait_timeout_while(state, DEADLINE, |state| !state.may_go).unwrap();
+        let waited = self.0.changed.wait_timeout_while(state, DEADLINE, |state| !state.is_open).unwrap();
         assert!(!waited.1.timed_out(), "nobody lets the keys go");
         KeyPair::from_der(&[1], &[2])
     }

@@ -1,4 +1,4 @@
-//! `PATCH /on-demand/{mediaId}/source-access`, and the original it opens at `/{playbackId}/source`.
+//! `PATCH /on-demand/{mediaId}/source-access`, and the original at `/{playbackId}/source`.
 
 use bytes::Bytes;
 use kinora_testkit::{Source, fixture};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::permission::{UNKNOWN, check_patch};
 use super::playback_ids::Ids;
-use super::update::told;
+use super::update::events_of_type;
 use crate::support::{Answer, DEADLINE, HOOK, TestApp, text};
 
 const READY: &str = "video.media.source.ready";
@@ -17,19 +17,19 @@ async fn patch(app: &TestApp, id: &str, body: &Value) -> Answer {
     app.call("PATCH", &format!("/v1/on-demand/{id}/source-access")).json(body).send().await
 }
 
-/// Opens or closes the original of a media.
+/// Enables or disables access to the original of a media.
 async fn set(app: &TestApp, media: &Value, is_open: bool) {
     let answer = patch(app, text(&media["id"]), &json!({"sourceAccess": is_open})).await;
     assert_eq!((answer.status, &answer.data()["sourceAccess"]), (200, &json!(is_open)));
 }
 
-/// The address of the original.
+/// The URL of the original.
 fn address(media: &Value) -> String {
     format!("/{}/source", text(&media["playbackIds"][0]["id"]))
 }
 
 #[tokio::test]
-async fn an_original_is_opened_and_closed_and_each_is_told() {
+async fn source_access_change_emits_events() {
     let app = TestApp::start().await;
     let bytes = fixture::two_seconds();
     let media = app.ready("/a.mp4", bytes.clone()).await;
@@ -43,7 +43,7 @@ async fn an_original_is_opened_and_closed_and_each_is_told() {
     assert_eq!(opened.body, app.get(id).await.body, "it is answered as it is read");
     let original = app.fetch(&address).await;
     assert_eq!((original.status, &original.body), (200, &bytes));
-    // What is so already is answered, and not told.
+    // The current value gets a response, but emits no event.
     assert_eq!(patch(&app, id, &json!({"sourceAccess": true})).await.data(), opened.data());
 
     let shut =
@@ -58,23 +58,23 @@ async fn an_original_is_opened_and_closed_and_each_is_told() {
     assert_eq!(names[2..], [READY, UPDATED, DELETED, UPDATED], "after created and ready");
     let mut golden = app.golden();
     insta::assert_snapshot!("told", golden.json(&events[2].1) + &golden.json(&events[4].1));
-    assert_eq!(told(&app, UPDATED).await.len(), 2);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 2);
 }
 
 #[tokio::test]
-async fn an_original_asked_for_at_creation_is_open_from_the_moment_the_media_is_ready() {
+async fn source_access_at_creation_opens_source_when_ready() {
     let app = TestApp::start().await;
     let bytes = fixture::two_seconds();
-    let held = "/films/My%20film%20%C3%A9.mp4";
-    // What is asked of the address is no part of its name: it may be a secret.
-    let url = app.serve(held, Source::of(bytes.clone()).hold_last_byte()) + "?key=1";
+    let path = "/films/My%20film%20%C3%A9.mp4";
+    // The query of the URL is not part of the file name: it may be a secret.
+    let url = app.serve(path, Source::of(bytes.clone()).gate_last_byte()) + "?key=1";
     let media = app.create_with(&url, json!({"sourceAccess": true})).await;
-    app.sources.wait_until_held(held, DEADLINE).await;
+    app.sources.wait_until_held(path, DEADLINE).await;
     assert_eq!(app.fetch(&address(&media)).await.refusal(), (400, "media is not ready".to_owned()));
-    // It may be closed and opened before there is anything to open: then only the change is told.
+    // Access may change before the original exists: then only the change emits an event.
     set(&app, &media, false).await;
     set(&app, &media, true).await;
-    app.sources.release(held);
+    app.sources.release(path);
     app.wait_settled(text(&media["id"])).await;
     let original = app.fetch(&address(&media)).await;
     assert_eq!(original.body, bytes);
@@ -88,15 +88,15 @@ async fn an_original_asked_for_at_creation_is_open_from_the_moment_the_media_is_
 }
 
 #[tokio::test]
-async fn an_original_is_sent_with_its_own_type_and_under_any_plain_name() {
+async fn source_has_its_content_type_and_a_safe_filename() {
     let app = TestApp::start().await;
     let open = json!({"sourceAccess": true});
     for (path, bytes, content_type, name) in [
         ("/a.mp4", fixture::two_seconds(), "video/mp4", "a.mp4"),
-        // What it is called does not decide what it is.
+        // The content decides the type, not the name.
         ("/page.html", fixture::audio_only(), "audio/mp4", "page.html.m4a"),
         ("/b", fixture::vp9_webm(), "video/webm", ""),
-        ("/c.ts", fixture::packed::transport_stream(), "video/mp2t", "c.ts"),
+        ("/c.ts", fixture::containers::transport_stream(), "video/mp2t", "c.ts"),
     ] {
         let media = app.ready_with(path, bytes.clone(), open.clone()).await;
         let answer = app.fetch(&address(&media)).await;
@@ -131,7 +131,7 @@ async fn an_original_is_sent_with_its_own_type_and_under_any_plain_name() {
 }
 
 #[tokio::test]
-async fn an_original_of_an_upload_is_what_was_sent() {
+async fn source_of_an_upload_equals_the_uploaded_bytes() {
     let app = TestApp::start().await;
     let bytes = fixture::two_seconds();
     let body =
@@ -146,11 +146,11 @@ async fn an_original_of_an_upload_is_what_was_sent() {
     assert_eq!((original.status, &original.body), (200, &bytes));
     let name = format!("inline; filename=\"{}.mp4\"", text(&media["id"]));
     assert_eq!(original.header("content-disposition"), Some(&*name));
-    assert_eq!(told(&app, READY).await.len(), 1);
+    assert_eq!(events_of_type(&app, READY).await.len(), 1);
 }
 
 #[tokio::test]
-async fn who_may_not_watch_may_not_have_the_original_either() {
+async fn source_enforces_playback_access() {
     let app = TestApp::start().await;
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"sourceAccess": true})).await;
     let ids = Ids::of(&app, &media);
@@ -160,7 +160,7 @@ async fn who_may_not_watch_may_not_have_the_original_either() {
             json!({"accessPolicy": "public", "accessRestrictions": {"domains": {"defaultPolicy": "deny"}}}),
             403,
         ),
-        // It is no larger.
+        // The source is not larger than this resolution.
         (json!({"accessPolicy": "public", "resolution": "480p"}), 200),
     ] {
         let made = ids.made(&body).await;
@@ -176,7 +176,7 @@ async fn who_may_not_watch_may_not_have_the_original_either() {
 }
 
 #[tokio::test]
-async fn a_media_that_failed_has_no_original_and_only_the_wish_is_told() {
+async fn failed_media_has_no_source_and_emits_updated_only() {
     let app = TestApp::start().await;
     let url = app.serve("/a.txt", Source::of(Bytes::from_static(b"no media at all")));
     let media = app.create_with(&url, json!({"sourceAccess": true})).await;
@@ -184,12 +184,12 @@ async fn a_media_that_failed_has_no_original_and_only_the_wish_is_told() {
     set(&app, &media, false).await;
     set(&app, &media, true).await;
     assert_eq!(app.fetch(&address(&media)).await.status, 404);
-    assert_eq!(told(&app, UPDATED).await.len(), 2);
-    assert_eq!((told(&app, READY).await.len(), told(&app, DELETED).await.len()), (0, 0));
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 2);
+    assert_eq!((events_of_type(&app, READY).await.len(), events_of_type(&app, DELETED).await.len()), (0, 0));
 }
 
 #[tokio::test]
-async fn what_is_no_wish_is_refused_and_only_a_read_write_token_of_its_workspace_may() {
+async fn invalid_value_is_422_and_read_only_token_is_403() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let id = text(&media["id"]);
@@ -208,5 +208,5 @@ async fn what_is_no_wish_is_refused_and_only_a_read_write_token_of_its_workspace
     insta::assert_snapshot!("refused", transcript);
     let body = json!({"sourceAccess": true});
     check_patch(&app, &media, "source-access", &body).await;
-    assert_eq!(told(&app, UPDATED).await.len(), 0);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 0);
 }

@@ -1,30 +1,31 @@
-//! `/on-demand/{mediaId}/tracks`: subtitles are added, replaced and deleted, told of, and shown to players.
+//! `/on-demand/{mediaId}/tracks`: subtitles are added, replaced and deleted, emit events, and are offered to
+//! players.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::permission::UNKNOWN;
-use super::update::told;
+use super::update::events_of_type;
 use crate::support::{Answer, DEADLINE, Golden, TestApp, text, until};
 
 const UPDATED: &str = "video.media.updated";
-/// Most tracks of a media beside its own (D-0071).
+/// The most added tracks of a media (D-0071).
 const TRACKS_MAX: usize = 100;
-/// Most inputs of a creation.
+/// The most inputs of a creation.
 const INPUTS_MAX: usize = 64;
-/// Bytes of the largest file of subtitles (D-0071).
+/// The most bytes of a subtitle file (D-0071).
 const BYTES_MAX: usize = 10 << 20;
 
 const SRT: &str =
     "1\n00:00:00,000 --> 00:00:01,500\nHello <i>there</i>\n\n2\n00:00:01,000 --> 00:00:02,000\nR&B\n";
 const VTT: &str = "WEBVTT\n\nSTYLE\n::cue { color: red }\n\n00:00.500 --> 00:01.500 line:0\nGrüße\n";
 
-/// The tracks of a media, as its owner sees them.
+/// The tracks of a media, as its owner uses them.
 pub(crate) struct Tracks<'a> {
     app: &'a TestApp,
     pub(crate) media: &'a str,
-    /// Of what type those are that are added.
+    /// The type of added tracks.
     kind: &'static str,
 }
 
@@ -33,8 +34,8 @@ impl<'a> Tracks<'a> {
         Self { app, media: text(&media["id"]), kind: "subtitle" }
     }
 
-    /// The same; what is added is sound.
-    pub(crate) fn of_sound(app: &'a TestApp, media: &'a Value) -> Self {
+    /// The same for added audio.
+    pub(crate) fn of_audio(app: &'a TestApp, media: &'a Value) -> Self {
         Self { kind: "audio", ..Self::of(app, media) }
     }
 
@@ -42,12 +43,12 @@ impl<'a> Tracks<'a> {
         format!("/v1/on-demand/{}/tracks{rest}", self.media)
     }
 
-    /// `POST`, whatever it answers.
+    /// `POST`, any response.
     pub(crate) async fn add(&self, url: &str, code: &str, name: &str) -> Answer {
         self.app.call("POST", &self.path("")).json(&track(self.kind, url, code, name)).send().await
     }
 
-    /// The id of a new one, once players are offered it.
+    /// Adds a track, waits until it is available, and returns its id.
     pub(crate) async fn added(&self, url: &str, code: &str, name: &str) -> String {
         let answer = self.add(url, code, name).await;
         assert_eq!(answer.status, 201, "{answer:?}");
@@ -56,7 +57,7 @@ impl<'a> Tracks<'a> {
         id
     }
 
-    /// `PATCH`, whatever it answers.
+    /// `PATCH`, any response.
     pub(crate) async fn update(&self, id: &str, body: &Value) -> Answer {
         self.app.call("PATCH", &self.path(&format!("/{id}"))).json(body).send().await
     }
@@ -72,7 +73,7 @@ impl<'a> Tracks<'a> {
         tracks.into_iter().find(|track| track["id"] == id)
     }
 
-    /// The same once it waits for nothing.
+    /// The same, once it is available or failed.
     pub(crate) async fn settled(&self, id: &str) -> Value {
         until("the track is available or failed", async || {
             self.shown(id).await.filter(|track| track["status"] != "preparing")
@@ -89,7 +90,7 @@ fn subtitle(url: &str, code: &str, name: &str) -> Value {
     track("subtitle", url, code, name)
 }
 
-/// As they happened: what is slow to arrive may be overtaken.
+/// The events in the order of their creation: a slow delivery may be overtaken.
 pub(super) fn in_order(mut events: Vec<Value>) -> Vec<Value> {
     events.sort_by_key(|event| text(&event["createdAt"]).to_owned());
     events
@@ -101,14 +102,14 @@ pub(crate) async fn manifest(app: &TestApp, media: &Value) -> String {
     answer.text()
 }
 
-/// The addresses of the playlists of subtitles in a manifest.
+/// The URLs of the subtitle playlists in a manifest.
 fn playlists(manifest: &str) -> Vec<String> {
     let lines = manifest.lines().filter(|line| line.contains("TYPE=SUBTITLES"));
     lines.map(|line| format!("/{}", line.split("URI=\"").nth(1).unwrap().trim_end_matches('"'))).collect()
 }
 
 #[tokio::test]
-async fn subtitles_are_added_replaced_and_deleted_and_each_step_is_told() {
+async fn subtitle_add_replace_and_delete_emit_events() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let plain = manifest(&app, &media).await;
@@ -129,13 +130,13 @@ async fn subtitles_are_added_replaced_and_deleted_and_each_step_is_told() {
     transcript += &golden.answer(&answer);
     assert_eq!(tracks.settled(&id).await["languageName"], "Deutsch");
     assert!(manifest(&app, &media).await.contains("LANGUAGE=\"de\",NAME=\"Deutsch\""));
-    // Python sends no address: the file stays, and is ready as it is.
+    // Python sends no URL: the file stays, and is ready at once.
     let answer =
         tracks.update(&id, &json!({"languageCode": "de-AT", "languageName": "Deutsch", "title": "x"})).await;
     transcript += &golden.answer(&answer);
     assert_eq!(tracks.shown(&id).await.unwrap()["status"], "available");
     assert_eq!(app.sources.requests("/b.vtt").len(), 1);
-    // What changes nothing is not told; what is not sent stays.
+    // A change without effect emits no event; missing fields keep their value.
     for same in [
         json!({"languageCode": "de-AT", "languageName": "Deutsch"}),
         json!({"languageCode": "de-AT"}),
@@ -154,16 +155,17 @@ async fn subtitles_are_added_replaced_and_deleted_and_each_step_is_told() {
     assert_eq!(manifest(&app, &media).await, plain, "as if there had never been any");
     insta::assert_snapshot!("answers", transcript);
 
-    insta::assert_snapshot!("events", told_of_a_life(&app, &mut golden, &id).await);
+    insta::assert_snapshot!("events", events_of_scenario(&app, &mut golden, &id).await);
 }
 
-/// The events of a track that was added, given another file and another language, and deleted: each kind in
-/// its order.
-pub(super) async fn told_of_a_life(app: &TestApp, golden: &mut Golden, id: &str) -> String {
+/// The events of a track that was added, got another file and another language, and was deleted.
+///
+/// Each type is in its own order.
+pub(super) async fn events_of_scenario(app: &TestApp, golden: &mut Golden, id: &str) -> String {
     app.all_delivered().await;
     let mut events: Vec<Value> = Vec::new();
     for what in ["created", "ready", "updated", "deleted"] {
-        events.extend(in_order(told(app, &format!("video.media.track.{what}")).await));
+        events.extend(in_order(events_of_type(app, &format!("video.media.track.{what}")).await));
     }
     let mut bodies = String::new();
     for event in &events {
@@ -172,22 +174,26 @@ pub(super) async fn told_of_a_life(app: &TestApp, golden: &mut Golden, id: &str)
         bodies += "\n";
     }
     assert_eq!(events.len(), 1 + 3 + 2 + 1, "created, ready three times, updated twice, deleted");
-    // The second update kept the file, which is ready with it.
-    let (kept, ready) = (&events[5], &events[3]);
+    // The second update did not change the file, so the track is ready at once.
+    let (updated, ready) = (&events[5], &events[3]);
     assert_eq!(
-        (text(&kept["type"]), text(&ready["type"])),
+        (text(&updated["type"]), text(&ready["type"])),
         ("video.media.track.updated", "video.media.track.ready")
     );
-    assert_eq!(kept["data"], ready["data"], "one commit");
-    let times = [kept, ready].map(|event| text(&event["createdAt"]).parse::<jiff::Timestamp>().unwrap());
+    assert_eq!(updated["data"], ready["data"], "one commit");
+    let times = [updated, ready].map(|event| text(&event["createdAt"]).parse::<jiff::Timestamp>().unwrap());
     assert_eq!((times[1] - times[0]).get_microseconds(), 1, "and in order: {times:?}");
-    assert_eq!(told(app, UPDATED).await.len(), events.len() - 1, "each change with the media behind it");
-    assert_eq!(told(app, "video.media.track.failed").await.len(), 0);
+    assert_eq!(
+        events_of_type(app, UPDATED).await.len(),
+        events.len() - 1,
+        "each change with the media behind it"
+    );
+    assert_eq!(events_of_type(app, "video.media.track.failed").await.len(), 0);
     bodies
 }
 
 #[tokio::test]
-async fn players_get_the_whole_file_and_segments_of_it() {
+async fn subtitles_are_served_whole_and_in_segments() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = text(&media["playbackIds"][0]["id"]);
@@ -204,14 +210,14 @@ async fn players_get_the_whole_file_and_segments_of_it() {
     assert_eq!(playlists.len(), 2);
     let mut transcript = String::new();
     for (playlist, track) in playlists.iter().zip([&english, &german]) {
-        let whole = app.fetch(&format!("/{playback}/subtitles/{track}.vtt")).await;
-        assert_eq!(whole.header("content-type"), Some("text/vtt"));
-        assert_eq!(whole.header("cache-control"), Some("public, max-age=2"));
+        let full = app.fetch(&format!("/{playback}/subtitles/{track}.vtt")).await;
+        assert_eq!(full.header("content-type"), Some("text/vtt"));
+        assert_eq!(full.header("cache-control"), Some("public, max-age=2"));
         let listed = app.fetch(playlist).await;
         assert_eq!(listed.header("content-type"), Some("application/vnd.apple.mpegurl"));
         let segment = app.fetch(&playlist.replace("playlist.m3u8", "0.vtt")).await;
         assert_eq!(segment.header("content-type"), Some("text/vtt"));
-        for answer in [&whole, &listed, &segment] {
+        for answer in [&full, &listed, &segment] {
             assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("*")));
             transcript += &format!("{}---\n", answer.text());
         }
@@ -220,8 +226,8 @@ async fn players_get_the_whole_file_and_segments_of_it() {
         {
             assert_eq!(answer.header("cache-control"), Some("public, max-age=31536000, immutable"));
             let tag = answer.header("etag").expect("it has one");
-            let known = app.request("GET", &address).header("If-None-Match", tag).send().await;
-            assert_eq!(known.status, 304, "{address}");
+            let revalidated = app.request("GET", &address).header("If-None-Match", tag).send().await;
+            assert_eq!(revalidated.status, 304, "{address}");
         }
     }
     insta::assert_snapshot!("files", transcript);
@@ -249,7 +255,7 @@ async fn players_get_the_whole_file_and_segments_of_it() {
 }
 
 #[tokio::test]
-async fn a_file_in_any_encoding_is_shown_in_its_letters() {
+async fn subtitle_character_encoding_is_detected() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let tracks = Tracks::of(&app, &media);
@@ -265,7 +271,7 @@ async fn a_file_in_any_encoding_is_shown_in_its_letters() {
         ("windows-1252", file.chars().map(latin).collect()),
     ];
     for (name, bytes) in files {
-        // A name that says nothing, and a type that lies: the bytes decide.
+        // A name without an extension and a wrong content type: the bytes decide.
         let url = app.serve("/file", Source::of(bytes).content_type("video/mp4"));
         let id = tracks.added(&url, "fr", name).await;
         let shown = app.fetch(&format!("/{}/subtitles/{id}.vtt", text(&media["playbackIds"][0]["id"]))).await;
@@ -274,7 +280,7 @@ async fn a_file_in_any_encoding_is_shown_in_its_letters() {
 }
 
 #[tokio::test]
-async fn a_track_that_cannot_be_had_says_why_and_the_media_is_as_it_was() {
+async fn failed_track_reports_reason_media_unchanged() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let plain = manifest(&app, &media).await;
@@ -283,31 +289,36 @@ async fn a_track_that_cannot_be_had_says_why_and_the_media_is_as_it_was() {
     let largest = format!("WEBVTT\n\n{}", "x".repeat(BYTES_MAX - 8));
     let many = "00:00,0 --> 00:01,0\na\n".repeat(50_001);
     let cases = [
-        ("none", app.sources.url("/none.srt"), "source_not_found", "the server of the source answered 404"),
+        (
+            "none",
+            app.sources.url("/none.srt"),
+            "source_not_found",
+            "the source server responded with status 404",
+        ),
         (
             "private",
             "http://10.0.0.1/a.srt".to_owned(),
             "source_forbidden_address",
-            "the source, or an address it redirects to, is not on the public internet",
+            "the source URL, or one it redirects to, is not on the public internet",
         ),
         (
             "video",
             app.serve("/v.srt", Source::of(fixture::two_seconds())),
             "not_subtitles",
-            "the file is neither WebVTT nor SRT: nothing in it says when a text is shown",
+            "the file is neither WebVTT nor SRT: it has no cue times",
         ),
         (
             "page",
             app.serve("/p.vtt", Source::of("<html>not found</html>")),
             "not_subtitles",
-            "the file is neither WebVTT nor SRT: nothing in it says when a text is shown",
+            "the file is neither WebVTT nor SRT: it has no cue times",
         ),
         ("many", app.serve("/m.srt", Source::of(many)), "not_subtitles", "the file has more than 50000 cues"),
         (
             "large",
             app.serve("/l.vtt", Source::of(too_large)),
             "source_too_large",
-            "the file of subtitles is larger than 10485760 bytes",
+            "the subtitle file is larger than 10485760 bytes",
         ),
     ];
     for (name, url, code, sentence) in cases {
@@ -322,12 +333,12 @@ async fn a_track_that_cannot_be_had_says_why_and_the_media_is_as_it_was() {
     let now = app.get(tracks.media).await.data();
     assert_eq!((&now["status"], &now["playbackReport"]), (&json!("Ready"), &media["playbackReport"]));
     assert_eq!(manifest(&app, &media).await.matches("TYPE=SUBTITLES").count(), 1);
-    let failed = in_order(told(&app, "video.media.track.failed").await);
+    let failed = in_order(events_of_type(&app, "video.media.track.failed").await);
     assert_eq!(failed.len(), 6);
     assert_eq!(failed[0]["data"]["tracks"][2]["error"]["code"], "source_not_found");
     insta::assert_snapshot!("failed", app.golden().json(&failed[0]));
 
-    // A failed one is given another address, and plays.
+    // A failed track gets another URL, and plays.
     let id = text(&failed[0]["object"]["id"]);
     let url = app.serve("/none.srt", Source::of(SRT));
     assert_eq!(
@@ -340,7 +351,7 @@ async fn a_track_that_cannot_be_had_says_why_and_the_media_is_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_added_is_refused_and_nothing_changes() {
+async fn invalid_tracks_are_rejected_and_change_nothing() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let tracks = Tracks::of(&app, &media);
@@ -367,14 +378,14 @@ async fn what_cannot_be_added_is_refused_and_nothing_changes() {
     transcript += &format!("{}\n", tracks.update(UNKNOWN, &change).await.text());
     transcript += &format!("{}\n", tracks.delete("7").await.text());
     assert_eq!(app.get(tracks.media).await.data(), media);
-    assert_eq!(told(&app, UPDATED).await.len(), 0);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 0);
 
-    let held = app.serve("/held.srt", Source::of(SRT).hold_last_byte());
-    let first = tracks.add(&held, "en", "English").await.data();
-    let taken = tracks.add(&held, "de", "English").await;
-    assert_eq!(taken.refusal(), (400, "duplicate language name".to_owned()));
-    transcript += &format!("{}\n", taken.text());
-    let second = tracks.add(&held, "en", "English (2)").await.data();
+    let gated_url = app.serve("/held.srt", Source::of(SRT).gate_last_byte());
+    let first = tracks.add(&gated_url, "en", "English").await.data();
+    let duplicate = tracks.add(&gated_url, "de", "English").await;
+    assert_eq!(duplicate.refusal(), (400, "duplicate language name".to_owned()));
+    transcript += &format!("{}\n", duplicate.text());
+    let second = tracks.add(&gated_url, "en", "English (2)").await.data();
     let taken = tracks.update(text(&second["id"]), &change).await;
     assert_eq!(taken.refusal(), (400, "duplicate language name".to_owned()));
     let alone = tracks.update(text(&second["id"]), &json!({"languageName": "English"})).await;
@@ -391,9 +402,9 @@ async fn what_cannot_be_added_is_refused_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn a_media_has_so_many_added_tracks_and_no_more() {
+async fn track_limit_per_media_is_enforced() {
     let app = TestApp::options().without_webhook().start().await;
-    // As many as a creation takes beside its video; that they fail at once is no matter.
+    // The most inputs that a creation accepts with its video; that they fail at once does not matter.
     let nowhere = app.sources.url("/none.srt");
     let input = |number: usize| json!({"type": "subtitle", "url": nowhere, "languageCode": "en", "languageName": number.to_string()});
     let video = json!({"type": "video", "url": app.sources.url("/none.mp4")});
@@ -422,15 +433,15 @@ async fn a_media_has_so_many_added_tracks_and_no_more() {
 }
 
 #[tokio::test]
-async fn only_a_read_write_token_of_its_workspace_changes_tracks() {
+async fn changes_need_a_read_write_token_of_the_workspace() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let tracks = Tracks::of(&app, &media);
     let id = tracks.added(&app.serve("/a.srt", Source::of(SRT)), "en", "English").await;
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let before = app.get(tracks.media).await.data();
-    let events = told(&app, UPDATED).await.len();
+    let events = events_of_type(&app, UPDATED).await.len();
     let change = json!({"languageCode": "en", "languageName": "Else"});
     for prefix in ["", "/v1"] {
         let all = format!("{prefix}/on-demand/{}/tracks", tracks.media);
@@ -442,7 +453,7 @@ async fn only_a_read_write_token_of_its_workspace_changes_tracks() {
             let call = |path: &str| app.request(method, path).json(&body);
             assert_eq!(call(&path).send().await.refusal().0, 401, "{path}");
             assert_eq!(call(&path).token(&reader).send().await.refusal(), (403, "forbidden".to_owned()));
-            let foreign = call(&path).token(&stranger).send().await;
+            let foreign = call(&path).token(&other_token).send().await;
             assert_eq!(
                 foreign.refusal(),
                 (404, "media workspace relation not found".to_owned()),
@@ -459,11 +470,11 @@ async fn only_a_read_write_token_of_its_workspace_changes_tracks() {
         assert_eq!((wrong.refusal().0, wrong.header("allow")), (405, Some("PATCH,DELETE")));
     }
     assert_eq!(app.get(tracks.media).await.data(), before);
-    assert_eq!(told(&app, UPDATED).await.len(), events);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), events);
 }
 
 #[tokio::test]
-async fn a_playback_id_that_refuses_refuses_subtitles_too() {
+async fn restricted_playback_id_rejects_subtitles() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let id = Tracks::of(&app, &media).added(&app.serve("/a.srt", Source::of(SRT)), "en", "English").await;
@@ -483,7 +494,7 @@ async fn a_playback_id_that_refuses_refuses_subtitles_too() {
     let limited = make(json!({"accessRestrictions": {"domains": {"defaultPolicy": "deny"}}})).await;
     let other = make(json!({"accessPolicy": "public"})).await;
     for address in &addresses {
-        // What a manifest lists has no signature here.
+        // URLs of a manifest need a signature for this playback ID.
         let kept_out = if address.contains("/subtitles/") { 403 } else { 401 };
         for (playback, status) in
             [(first, 200), (&other, 200), (&private, 401), (&limited, kept_out), (UNKNOWN, 404)]
@@ -493,27 +504,27 @@ async fn a_playback_id_that_refuses_refuses_subtitles_too() {
             assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
         }
     }
-    // Subtitles of another media are none of this one.
-    let stranger = app.ready("/b.mp4", fixture::two_seconds()).await;
-    let stranger = text(&stranger["playbackIds"][0]["id"]);
+    // Subtitles of another media are not found here.
+    let other_media = app.ready("/b.mp4", fixture::two_seconds()).await;
+    let other_playback = text(&other_media["playbackIds"][0]["id"]);
     for address in &addresses {
-        assert_eq!(app.fetch(&address.replace(first, stranger)).await.status, 404, "{address}");
+        assert_eq!(app.fetch(&address.replace(first, other_playback)).await.status, 404, "{address}");
     }
 }
 
 #[tokio::test]
-async fn a_change_that_keeps_the_file_is_ready_when_the_file_is() {
+async fn track_update_without_url_is_ready_with_its_file() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let tracks = Tracks::of(&app, &media);
-    let held = app.serve("/held.srt", Source::of(SRT).hold_last_byte());
-    let id = text(&tracks.add(&held, "en", "English").await.data()["id"]).to_owned();
+    let gated_url = app.serve("/held.srt", Source::of(SRT).gate_last_byte());
+    let id = text(&tracks.add(&gated_url, "en", "English").await.data()["id"]).to_owned();
     let names = async || {
         app.all_delivered().await;
-        let told = app.receiver.distinct_events("video.media.track.ready").len();
-        (told, app.receiver.distinct_events("video.media.track.updated").len())
+        let ready_count = app.receiver.distinct_events("video.media.track.ready").len();
+        (ready_count, app.receiver.distinct_events("video.media.track.updated").len())
     };
-    // It is still fetched, and ready once.
+    // It is still being fetched, and becomes ready once.
     let renamed = tracks.update(&id, &json!({"languageName": "British"})).await;
     assert_eq!(
         (&renamed.data()["languageName"], &renamed.data()["languageCode"]),
@@ -534,7 +545,7 @@ async fn a_change_that_keeps_the_file_is_ready_when_the_file_is() {
     assert_eq!(app.sources.requests("/held.srt").len(), 1, "the file stays");
     assert!(manifest(&app, &media).await.contains("LANGUAGE=\"en-GB\",NAME=\"British\""));
 
-    // One that could not be had is not ready by another name.
+    // A failed track stays failed under another name.
     let lost = text(&tracks.add(&app.sources.url("/none.srt"), "fr", "Lost").await.data()["id"]).to_owned();
     assert_eq!(tracks.settled(&lost).await["status"], "failed");
     assert_eq!(tracks.update(&lost, &json!({"languageName": "Gone"})).await.status, 200);
@@ -542,7 +553,7 @@ async fn a_change_that_keeps_the_file_is_ready_when_the_file_is() {
 }
 
 #[tokio::test]
-async fn an_arrow_that_is_said_is_shown() {
+async fn webvtt_arrow_in_cue_text_is_escaped() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let file = "00:00:00,500 --> 00:00:01,000\nHello a --> b\n\n00:00:01,000 --> 00:00:02,000\nnext\n";
@@ -556,18 +567,18 @@ async fn an_arrow_that_is_said_is_shown() {
 }
 
 #[tokio::test]
-async fn another_file_has_other_addresses_and_the_old_one_is_gone() {
+async fn replaced_subtitles_have_new_urls() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let tracks = Tracks::of(&app, &media);
     let url = app.serve("/a.srt", Source::of(SRT));
     let id = tracks.added(&url, "en", "English").await;
     let before = playlists(&manifest(&app, &media).await).remove(0);
-    let whole = format!("/{}/subtitles/{id}.vtt", text(&media["playbackIds"][0]["id"]));
-    let tag = app.fetch(&whole).await.header("etag").unwrap().to_owned();
+    let full_path = format!("/{}/subtitles/{id}.vtt", text(&media["playbackIds"][0]["id"]));
+    let tag = app.fetch(&full_path).await.header("etag").unwrap().to_owned();
 
-    // The same address, with something else behind it.
-    app.serve("/a.srt", Source::of(SRT.replace("Hello", "Goodbye")).hold_last_byte());
+    // The same URL with another file.
+    app.serve("/a.srt", Source::of(SRT.replace("Hello", "Goodbye")).gate_last_byte());
     let change = json!({"url": url, "languageCode": "en", "languageName": "English"});
     assert_eq!(tracks.update(&id, &change).await.status, 200);
     app.sources.wait_until_held("/a.srt", DEADLINE).await;
@@ -578,7 +589,7 @@ async fn another_file_has_other_addresses_and_the_old_one_is_gone() {
     assert_eq!(tracks.settled(&id).await["status"], "available");
     let after = playlists(&manifest(&app, &media).await).remove(0);
     assert_ne!(before, after);
-    let now = app.request("GET", &whole).header("If-None-Match", &tag).send().await;
+    let now = app.request("GET", &full_path).header("If-None-Match", &tag).send().await;
     assert!(now.status == 200 && now.text().contains("Goodbye"), "{now:?}");
     until("the old file is removed", async || {
         let objects = app.objects().await;
@@ -588,9 +599,9 @@ async fn another_file_has_other_addresses_and_the_old_one_is_gone() {
 }
 
 #[tokio::test]
-async fn subtitles_of_a_creation_come_while_the_media_does() {
+async fn subtitles_at_creation_download_while_the_media_does() {
     let app = TestApp::start().await;
-    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let input = |path: &str, name: &str| json!({"type": "subtitle", "url": app.sources.url(path), "languageCode": "en-US", "languageName": name});
     app.serve("/a.srt", Source::of(SRT));
     let body = json!({"inputs": [{"type": "video", "url": url}, input("/a.srt", "English"), input("/none.srt", "Lost")]});
@@ -614,7 +625,7 @@ async fn subtitles_of_a_creation_come_while_the_media_does() {
     let playback = text(&media["playbackIds"][0]["id"]);
     let early = format!("/{playback}/subtitles/{}.vtt", text(&shown["tracks"][0]["id"]));
     assert_eq!(app.fetch(&early).await.refusal().1, "media is not ready");
-    // One more, while it comes.
+    // One more while the media is still downloading.
     tracks.added(&app.serve("/b.vtt", Source::of(VTT)), "de", "Deutsch").await;
 
     app.sources.release("/a.mp4");
@@ -627,13 +638,13 @@ async fn subtitles_of_a_creation_come_while_the_media_does() {
     let ids =
         |list: &Value| list.as_array().unwrap().iter().map(|track| track["id"].clone()).collect::<Vec<_>>();
     assert_eq!(ids(&told_ready["data"]["tracks"]), ids(&ready["tracks"]));
-    assert_eq!(told(&app, "video.media.track.created").await.len(), 3);
-    let created = told(&app, "video.media.created").await;
+    assert_eq!(events_of_type(&app, "video.media.track.created").await.len(), 3);
+    let created = events_of_type(&app, "video.media.created").await;
     insta::assert_snapshot!("created_event", golden.json(&created[0]));
 }
 
 #[tokio::test]
-async fn subtitles_of_an_upload_come_with_its_first_byte() {
+async fn subtitles_of_an_upload_start_at_its_first_byte() {
     let app = TestApp::start().await;
     app.serve("/a.srt", Source::of(SRT));
     let subtitle = json!({"type": "subtitle", "url": app.sources.url("/a.srt"), "languageCode": "en-US", "languageName": "English"});
@@ -650,7 +661,7 @@ async fn subtitles_of_an_upload_come_with_its_first_byte() {
     let id = text(&media["tracks"][2]["id"]).to_owned();
     let track = Tracks::of(&app, &media).settled(&id).await;
     assert_eq!((&track["type"], &track["status"]), (&json!("subtitle"), &json!("available")));
-    assert_eq!(told(&app, "video.media.track.created").await.len(), 1);
+    assert_eq!(events_of_type(&app, "video.media.track.created").await.len(), 1);
     assert_eq!(playlists(&manifest(&app, &media).await).len(), 1);
 }
 
@@ -670,6 +681,6 @@ async fn tracks_added_at_the_same_time_are_all_there() {
     for id in [added.0, added.1, added.2, added.3] {
         assert!(now["tracks"].as_array().unwrap().iter().any(|track| track["id"] == *id), "{id}");
     }
-    assert_eq!(told(&app, "video.media.track.ready").await.len(), 4);
-    assert_eq!(told(&app, UPDATED).await.len(), 8);
+    assert_eq!(events_of_type(&app, "video.media.track.ready").await.len(), 4);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 8);
 }

@@ -1,4 +1,4 @@
-//! `PATCH /on-demand/{mediaId}`: what a client told of a media becomes another.
+//! `PATCH /on-demand/{mediaId}`: changes the fields that its client set.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Source, fixture};
@@ -9,19 +9,19 @@ use crate::support::{Answer, DEADLINE, HOOK, TestApp, text};
 const UPDATED: &str = "video.media.updated";
 const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 
-/// `PATCH /on-demand/{id}`, whatever it answers.
+/// `PATCH /on-demand/{id}`, any response.
 async fn patch(app: &TestApp, id: &str, body: &Value) -> Answer {
     app.call("PATCH", &format!("/v1/on-demand/{id}")).json(body).send().await
 }
 
-/// The bodies of all events of a type, after everything was delivered.
-pub(super) async fn told(app: &TestApp, event_type: &str) -> Vec<Value> {
+/// The bodies of all events of a type, after all deliveries.
+pub(super) async fn events_of_type(app: &TestApp, event_type: &str) -> Vec<Value> {
     app.all_delivered().await;
-    app.receiver.distinct_events(event_type).iter().map(kinora_testkit::Posted::json).collect()
+    app.receiver.distinct_events(event_type).iter().map(kinora_testkit::ReceivedPost::json).collect()
 }
 
 #[tokio::test]
-async fn a_change_is_answered_as_it_is_read_and_told_once() {
+async fn update_response_equals_read_and_emits_one_event() {
     let app = TestApp::start().await;
     let fields =
         json!({"title": "A title", "creatorId": "creator-1", "metadata": {"season": "2", "part": "1"}});
@@ -36,16 +36,16 @@ async fn a_change_is_answered_as_it_is_read_and_told_once() {
 
     let bodies = app.posts(HOOK, 3).await;
     insta::assert_snapshot!("told", app.golden().json(&bodies[2].json()));
-    // With the other prefix, and one field alone.
+    // The other prefix, and a single field.
     let cleared = app.call("PATCH", &format!("/on-demand/{id}")).json(&json!({"title": null})).send().await;
     let mut expected = changed.data();
     (expected["title"], expected["updatedAt"]) = (Value::Null, cleared.data()["updatedAt"].clone());
     assert_eq!(cleared.data(), expected, "what was not sent stays");
-    assert_eq!(told(&app, UPDATED).await.len(), 2);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 2);
 }
 
 #[tokio::test]
-async fn a_change_that_changes_nothing_is_answered_and_not_told() {
+async fn noop_update_emits_no_event() {
     let app = TestApp::start().await;
     let fields = json!({"title": "A title", "metadata": {"season": "2"}});
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), fields.clone()).await;
@@ -59,18 +59,18 @@ async fn a_change_that_changes_nothing_is_answered_and_not_told() {
         let answer = patch(&app, text(&media["id"]), &change).await;
         assert_eq!((answer.status, &answer.data()), (200, media), "{change}");
     }
-    // A text that databases keep in another form is the same again.
+    // A text that databases store in another form is no change the second time.
     for _ in 0..2 {
         let change = json!({"title": "a\0b", "creatorId": "\0", "metadata": {"k\0": "\0v"}});
         let answer = patch(&app, text(&media["id"]), &change).await;
         assert_eq!(answer.body, app.get(text(&media["id"])).await.body);
         assert_eq!(answer.data()["metadata"], json!({"k\u{fffd}": "\u{fffd}v"}));
     }
-    assert_eq!(told(&app, UPDATED).await.len(), 1);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 1);
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_is_refused_field_by_field_and_nothing_changes() {
+async fn invalid_fields_are_422_and_change_nothing() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let id = text(&media["id"]);
@@ -95,9 +95,9 @@ async fn what_cannot_be_kept_is_refused_field_by_field_and_nothing_changes() {
     assert_eq!(request().header("Content-Type", "text/plain").body("{}").send().await.status, 415);
     let ten: serde_json::Map<_, _> = (0..10).map(|n| (n.to_string(), json!("v"))).collect();
     assert_eq!(app.get(id).await.data(), media);
-    assert_eq!(told(&app, UPDATED).await.len(), 0);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 0);
 
-    // The bounds themselves are within.
+    // The bounds themselves are valid.
     let longest = "é".repeat(255);
     let change = json!({"title": longest, "creatorId": longest, "metadata": ten});
     let changed = patch(&app, id, &change).await.data();
@@ -107,18 +107,18 @@ async fn what_cannot_be_kept_is_refused_field_by_field_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn only_a_read_write_token_of_its_workspace_changes_a_media() {
+async fn changes_need_a_read_write_token_of_the_workspace() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let id = text(&media["id"]);
     let path = format!("/v1/on-demand/{id}");
     let change = json!({"title": "Mine"});
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let forbidden = app.request("PATCH", &path).token(&reader).json(&change).send().await;
     assert_eq!(forbidden.refusal(), (403, "forbidden".to_owned()));
     assert_eq!(app.request("PATCH", &path).json(&change).send().await.refusal().0, 401);
-    let foreign = app.request("PATCH", &path).token(&stranger).json(&change).send().await;
+    let foreign = app.request("PATCH", &path).token(&other_token).json(&change).send().await;
     let unknown = patch(&app, UNKNOWN, &change).await;
     assert_eq!(foreign.refusal(), (404, "media workspace relation not found".to_owned()));
     assert_eq!(app.golden().answer(&foreign), app.golden().answer(&unknown), "a stranger learns nothing");
@@ -131,13 +131,13 @@ async fn only_a_read_write_token_of_its_workspace_changes_a_media() {
         patch(&app, id, &change).await.refusal(),
         (404, "media workspace relation not found".to_owned())
     );
-    assert_eq!(told(&app, UPDATED).await.len(), 0);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 0);
 }
 
 #[tokio::test]
-async fn a_media_is_changed_in_whatever_state_it_is() {
+async fn media_can_be_updated_in_every_state() {
     let app = TestApp::start().await;
-    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let slow = app.create(&url).await;
     app.sources.wait_until_held("/slow.mp4", DEADLINE).await;
     let failed = app.create(&app.sources.url("/none.mp4")).await;
@@ -146,15 +146,15 @@ async fn a_media_is_changed_in_whatever_state_it_is() {
         let changed = patch(&app, text(&media["id"]), &json!({"title": "While it is so"})).await.data();
         assert_eq!((text(&changed["status"]), text(&changed["title"])), (status, "While it is so"));
     }
-    // Whoever works on it goes on with what was changed meanwhile.
+    // The running download continues with the changed fields.
     app.sources.release("/slow.mp4");
     let ready = app.wait_settled(text(&slow["id"])).await;
     assert_eq!((text(&ready["status"]), text(&ready["title"])), ("Ready", "While it is so"));
-    assert_eq!(told(&app, UPDATED).await.len(), 2);
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), 2);
 }
 
 #[tokio::test]
-async fn changes_at_the_same_time_are_all_kept_and_each_is_told() {
+async fn concurrent_updates_all_apply_and_emit_events() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let id = text(&media["id"]);
@@ -174,5 +174,5 @@ async fn changes_at_the_same_time_are_all_kept_and_each_is_told() {
             assert_eq!(&read[name], value);
         }
     }
-    assert_eq!(told(&app, UPDATED).await.len(), changes.len());
+    assert_eq!(events_of_type(&app, UPDATED).await.len(), changes.len());
 }

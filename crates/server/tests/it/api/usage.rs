@@ -1,9 +1,9 @@
-//! What a workspace uses: `GET /usage` (D-0088).
+//! The usage of a workspace: `GET /usage` (D-0088).
 
 use kinora_blob::{ObjectKind, Prefix};
 use kinora_domain::{DEVELOPMENT, Day, MediaState, PRODUCTION, Permission, Timestamp, WorkspaceId};
 use kinora_server::Roles;
-use kinora_store::Used;
+use kinora_store::UsageCounts;
 use kinora_testkit::{MovableClock, Source, fixture};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::fault::TestClock;
 use crate::fault::drain::sweep;
 use crate::support::{Answer, TestApp, text, until};
 
-/// 2025-11-03, in the morning.
+/// 2025-11-03 10:03:48 UTC, in microseconds since 1970.
 const NOW: i64 = 1_762_164_228_595_604;
 
 async fn workspace(app: &TestApp, name: &str) -> WorkspaceId {
@@ -24,8 +24,8 @@ async fn usage(app: &TestApp) -> Value {
 }
 
 #[tokio::test]
-async fn usage_is_told_day_by_day_and_what_is_asked_wrongly_is_refused() {
-    // Nothing is measured here but what this test writes.
+async fn usage_is_daily_and_invalid_range_is_422() {
+    // Without a worker, only this test writes usage.
     let roles = Roles { worker: false, ..Roles::ALL };
     let now = Timestamp::from_micros(NOW);
     let app = TestApp::options().clock(MovableClock::at(now)).roles(roles).without_webhook().start().await;
@@ -44,7 +44,7 @@ async fn usage_is_told_day_by_day_and_what_is_asked_wrongly_is_refused() {
     let day = |back: i64| now.plus_seconds(-back * 24 * 60 * 60);
     for (workspace, back, delivered_bytes) in [(own, 0, 3000), (own, 2, 500), (own, 40, 7), (other, 0, 9_999)]
     {
-        let used = Used { encoded_us: 4_000_000, delivered_us: 90_000_000, delivered_bytes };
+        let used = UsageCounts { encoded_us: 4_000_000, delivered_us: 90_000_000, delivered_bytes };
         app.store.count_usage(workspace, day(back), used);
     }
     app.store.write_usage(now).await.unwrap();
@@ -68,28 +68,28 @@ async fn usage_is_told_day_by_day_and_what_is_asked_wrongly_is_refused() {
 }
 
 #[tokio::test]
-async fn it_is_read_with_any_token_of_its_workspace_and_by_nobody_else() {
+async fn usage_needs_any_token_of_the_workspace() {
     let app = TestApp::options().clock(MovableClock::at(Timestamp::from_micros(NOW))).start().await;
     let own = workspace(&app, DEVELOPMENT).await;
     let now = Timestamp::from_micros(NOW);
-    app.store.count_usage(own, now, Used { delivered_bytes: 5, ..Used::default() });
+    app.store.count_usage(own, now, UsageCounts { delivered_bytes: 5, ..UsageCounts::default() });
     app.store.write_usage(now).await.unwrap();
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let bytes = async |token| {
         let answer = app.request("GET", "/v1/usage").token(token).send().await.data();
         answer["totals"]["bytesDelivered"].clone()
     };
     assert_eq!((bytes(&app.token).await, bytes(&reader).await), (json!(5), json!(5)));
-    assert_eq!(bytes(&stranger).await, 0);
+    assert_eq!(bytes(&other_token).await, 0);
     let unauthorized = app.request("GET", "/v1/usage").send().await;
     assert_eq!(unauthorized.refusal(), (401, "unauthorized".to_owned()));
     let written = app.call("POST", "/v1/usage").json(&json!({})).send().await;
     assert_eq!(written.refusal(), (405, "method not allowed".to_owned()));
 }
 
-/// What somebody is given who asks again while the engine is busy.
-async fn fetched(app: &TestApp, address: &str) -> Answer {
+/// The response for a client that retries while the engine is busy.
+async fn fetch_until_ready(app: &TestApp, address: &str) -> Answer {
     let answer =
         until("it is made", async || Some(app.fetch(address).await).filter(|answer| answer.status != 503));
     let answer = answer.await;
@@ -97,24 +97,24 @@ async fn fetched(app: &TestApp, address: &str) -> Answer {
     answer
 }
 
-/// What is in the rows of today, once the server has stopped and runs again.
-async fn written(app: &mut TestApp, today: Day) -> Used {
+/// The usage of today in the database, after the server has restarted.
+async fn usage_after_restart(app: &mut TestApp, today: Day) -> UsageCounts {
     app.stop().await;
     app.restart().await;
     let days = app.store.usage(workspace(app, DEVELOPMENT).await, today, today).await.unwrap().days;
     days.first().map(|day| day.used).unwrap_or_default()
 }
 
-/// What came since.
-fn since(before: Used, after: Used) -> Used {
-    Used {
+/// The difference between two usages.
+fn since(before: UsageCounts, after: UsageCounts) -> UsageCounts {
+    UsageCounts {
         encoded_us: after.encoded_us - before.encoded_us,
         delivered_us: after.delivered_us - before.delivered_us,
         delivered_bytes: after.delivered_bytes - before.delivered_bytes,
     }
 }
 
-/// Seconds that a playlist says of its segments, in microseconds.
+/// The sum of the segment durations of a playlist, in microseconds.
 fn length_us(playlist: &str) -> u64 {
     let lengths = playlist.lines().filter_map(|line| line.strip_prefix("#EXTINF:")?.strip_suffix(','));
     let us = lengths.map(|length| length.parse::<f64>().expect("seconds") * 1e6);
@@ -123,31 +123,31 @@ fn length_us(playlist: &str) -> u64 {
     us
 }
 
-/// Lengths in playlists have a few digits.
+/// Compares with a tolerance: durations in playlists are rounded.
 #[track_caller]
-fn check(used: Used, bytes: u64, us: u64) {
+fn check(used: UsageCounts, bytes: u64, us: u64) {
     assert_eq!(used.delivered_bytes, bytes);
     assert!(used.delivered_us.abs_diff(us) < 100, "{} and {us} µs", used.delivered_us);
 }
 
 #[tokio::test]
-async fn what_viewers_are_sent_counts_and_what_they_are_not_does_not() {
+async fn delivered_bytes_count_only_sent_bytes() {
     let clock = TestClock::standing();
     let today = Day::of(kinora_domain::Clock::now(&clock));
     let mut app = TestApp::options().clock(clock).without_webhook().start().await;
     let fields = json!({"sourceAccess": true, "mp4Support": "audioOnly,capped_4k"});
-    let media = app.ready_with("/a.mp4", fixture::wide(), fields).await;
+    let media = app.ready_with("/a.mp4", fixture::large_two_tracks(), fields).await;
     let playback = text(&media["playbackIds"][0]["id"]);
     let row = app.store.media_by_id(text(&media["id"]).parse().unwrap()).await.unwrap().unwrap();
     let MediaState::Ready { facts, .. } = row.state else { panic!("it is ready") };
     let whole_us = facts.duration.as_micros();
     let all = addresses(&app, &media).await;
-    let before = written(&mut app, today).await;
+    let before = usage_after_restart(&mut app, today).await;
 
-    // Everything that players read, and of pictures with sound the pictures.
+    // All URLs of players; playback time counts for video renditions only.
     let (mut bytes, mut us, mut encoded_us) = (0_u64, 0, 0);
     for address in &all {
-        let answer = fetched(&app, address).await;
+        let answer = fetch_until_ready(&app, address).await;
         bytes += answer.body.len() as u64;
         let rendition = address.rsplit('/').nth(1).unwrap();
         let has_pictures = !rendition.starts_with("audio") && !rendition.starts_with("aac");
@@ -159,13 +159,13 @@ async fn what_viewers_are_sent_counts_and_what_they_are_not_does_not() {
     }
     assert!(encoded_us > 0, "one of them is encoded: {all:?}");
     for file in ["thumbnail.jpg", "storyboard.vtt", "spritesheet.jpg", "clip.webp?end=1"] {
-        bytes += fetched(&app, &format!("/{playback}/{file}")).await.body.len() as u64;
+        bytes += fetch_until_ready(&app, &format!("/{playback}/{file}")).await.body.len() as u64;
     }
-    let after = written(&mut app, today).await;
+    let after = usage_after_restart(&mut app, today).await;
     check(since(before, after), bytes, us);
     assert!(after.encoded_us.abs_diff(encoded_us) < 100, "once, whoever asked: {after:?}");
 
-    // Parts count as parts, of whatever is a part of the whole in time.
+    // A part of a file counts as that part of its duration.
     let segment = all.iter().find(|address| address.ends_with("/video/0.m4s")).unwrap();
     let segment_us = {
         let playlist = segment.replace("0.m4s", "playlist.m3u8");
@@ -183,19 +183,19 @@ async fn what_viewers_are_sent_counts_and_what_they_are_not_does_not() {
         (format!("/{playback}/audio.m4a"), whole_us),
     ] {
         let part = app.request("GET", &address).header("Range", "bytes=0-999").send().await;
-        let whole = app.fetch(&address).await;
-        let len = whole.body.len() as u64;
-        assert_eq!((part.status, part.body.len(), whole.status), (206, 1000, 200), "{address}");
+        let full = app.fetch(&address).await;
+        let len = full.body.len() as u64;
+        assert_eq!((part.status, part.body.len(), full.status), (206, 1000, 200), "{address}");
         bytes += 1000 + len;
         us += plays_us + 1000 * plays_us / len;
     }
-    let parts = written(&mut app, today).await;
+    let parts = usage_after_restart(&mut app, today).await;
     check(since(after, parts), bytes, us);
 
-    // What is not sent is not counted, nor is a refusal.
+    // Bytes that are not sent do not count, nor do errors.
     let etag = app.request("HEAD", segment).send().await.header("etag").unwrap().to_owned();
-    let known = app.request("GET", segment).header("If-None-Match", &etag).send().await;
-    assert_eq!((known.status, known.body.len()), (304, 0));
+    let revalidated = app.request("GET", segment).header("If-None-Match", &etag).send().await;
+    assert_eq!((revalidated.status, revalidated.body.len()), (304, 0));
     assert_eq!(app.request("HEAD", &format!("/{playback}/source")).send().await.status, 200);
     let outside = app.request("GET", segment).header("Range", "bytes=99999999-").send().await;
     assert_eq!(outside.status, 416);
@@ -203,11 +203,11 @@ async fn what_viewers_are_sent_counts_and_what_they_are_not_does_not() {
         assert_eq!(app.fetch(&format!("/{playback}{none}")).await.status, 404, "{none}");
     }
     assert_eq!(app.fetch(&format!("/embed/{playback}")).await.status, 200);
-    assert_eq!(written(&mut app, today).await, parts);
+    assert_eq!(usage_after_restart(&mut app, today).await, parts);
 
-    let told = usage(&app).await;
-    assert_eq!(told["totals"]["bytesDelivered"], parts.delivered_bytes);
-    let days = told["days"].as_array().unwrap();
+    let reported = usage(&app).await;
+    assert_eq!(reported["totals"]["bytesDelivered"], parts.delivered_bytes);
+    let days = reported["days"].as_array().unwrap();
     assert_eq!(days.last().unwrap()["bytesDelivered"], parts.delivered_bytes);
     let metrics = app.fetch("/metrics").await.text();
     for name in
@@ -218,24 +218,24 @@ async fn what_viewers_are_sent_counts_and_what_they_are_not_does_not() {
 }
 
 #[tokio::test]
-async fn of_sound_alone_the_sound_counts() {
+async fn audio_only_delivery_counts_minutes() {
     let clock = TestClock::standing();
     let today = Day::of(kinora_domain::Clock::now(&clock));
     let mut app = TestApp::options().clock(clock).without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::audio_only()).await;
     let all = addresses(&app, &media).await;
-    let before = written(&mut app, today).await;
+    let before = usage_after_restart(&mut app, today).await;
     let (mut bytes, mut us) = (0_u64, 0);
     for address in &all {
-        let answer = fetched(&app, address).await;
+        let answer = fetch_until_ready(&app, address).await;
         bytes += answer.body.len() as u64;
         us += if address.ends_with("/playlist.m3u8") { length_us(&answer.text()) } else { 0 };
     }
     assert!(us > 1_000_000, "{us}");
-    check(since(before, written(&mut app, today).await), bytes, us);
+    check(since(before, usage_after_restart(&mut app, today).await), bytes, us);
 }
 
-/// What all objects take, of whatever kind belongs to a media.
+/// The bytes of all objects, of every kind that belongs to a media.
 async fn stored(app: &TestApp) -> u64 {
     let mut sum = 0;
     for kind in ObjectKind::ALL {
@@ -249,17 +249,17 @@ async fn stored(app: &TestApp) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_stored_is_measured_by_the_sweep_and_falls_with_what_is_deleted() {
+async fn sweep_measures_stored_bytes_and_deletes_reduce_them() {
     let clock = TestClock::standing();
     let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
-    let media = app.ready("/a.mp4", fixture::wide()).await;
+    let media = app.ready("/a.mp4", fixture::large_two_tracks()).await;
     let playback = text(&media["playbackIds"][0]["id"]);
-    fetched(&app, &format!("/{playback}/thumbnail.jpg")).await;
-    // All of it, so that nothing is left to be encoded ahead.
+    fetch_until_ready(&app, &format!("/{playback}/thumbnail.jpg")).await;
+    // Requests everything, so that nothing is left to encode ahead.
     for address in addresses(&app, &media).await {
-        fetched(&app, &address).await;
+        fetch_until_ready(&app, &address).await;
     }
-    // Half of a file that is still to come.
+    // Half of a file whose rest has not arrived.
     let week = json!({"corsOrigin": "*", "timeout": 604_800});
     let upload = app.call("POST", "/v1/on-demand/upload").json(&week).send().await.data();
     let path = text(&upload["url"]).replace(&app.url(""), "");
@@ -270,12 +270,12 @@ async fn what_is_stored_is_measured_by_the_sweep_and_falls_with_what_is_deleted(
 
     sweep(&app, &clock).await;
     let (first, expected) = (usage(&app).await, stored(&app).await);
-    assert!(expected > fixture::wide().len() as u64 + 5000);
+    assert!(expected > fixture::large_two_tracks().len() as u64 + 5000);
     assert_eq!(first["totals"]["storedBytes"], expected, "{first}");
     assert_eq!(first["days"].as_array().unwrap().last().unwrap()["storedBytes"], expected);
-    let elsewhere = app.new_token(PRODUCTION, Permission::ReadOnly).await;
-    let elsewhere = app.request("GET", "/v1/usage").token(&elsewhere).send().await.data();
-    assert_eq!(elsewhere["totals"]["storedBytes"], 0);
+    let other_token = app.new_token(PRODUCTION, Permission::ReadOnly).await;
+    let other_usage = app.request("GET", "/v1/usage").token(&other_token).send().await.data();
+    assert_eq!(other_usage["totals"]["storedBytes"], 0);
 
     assert_eq!(app.delete(text(&media["id"])).await.status, 200);
     sweep(&app, &clock).await;
@@ -286,17 +286,17 @@ async fn what_is_stored_is_measured_by_the_sweep_and_falls_with_what_is_deleted(
 }
 
 #[tokio::test]
-async fn sound_that_is_mixed_before_a_media_is_ready_is_encoded_once() {
+async fn audio_mixed_before_ready_is_encoded_once() {
     let clock = TestClock::standing();
     let today = Day::of(kinora_domain::Clock::now(&clock));
     let mut app = TestApp::options().clock(clock).without_webhook().start().await;
     let video = app.serve("/a.mp4", Source::of(fixture::two_seconds()));
-    let sound = app.serve("/b.m4a", Source::of(fixture::audio_only()));
+    let audio_url = app.serve("/b.m4a", Source::of(fixture::audio_only()));
     let inputs =
-        json!([{"type": "video", "url": video}, {"type": "audio", "imposeTracks": [{"url": sound}]}]);
+        json!([{"type": "video", "url": video}, {"type": "audio", "imposeTracks": [{"url": audio_url}]}]);
     let created = app.call("POST", "/v1/on-demand").json(&json!({"inputs": inputs})).send().await.data();
     let media = app.wait_settled(text(&created["id"])).await;
     assert_eq!(media["status"], "Ready", "{media}");
-    let used = written(&mut app, today).await;
+    let used = usage_after_restart(&mut app, today).await;
     assert!(used.encoded_us.abs_diff(2_000_000) < 50_000, "as long as the media: {used:?}");
 }

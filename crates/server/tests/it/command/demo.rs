@@ -1,4 +1,4 @@
-//! `kinora demo`, and the one address that is read from the store.
+//! `kinora demo`, and the one URL that is served from the store.
 
 use kinora_blob::ObjectKey;
 use kinora_testkit::fixture;
@@ -7,17 +7,17 @@ use serde_json::json;
 use super::{Machine, fields};
 use crate::support::{text, until};
 
-/// The one line that begins so, without its beginning.
+/// The rest of the only line with this prefix.
 fn line<'a>(output: &'a str, beginning: &str) -> &'a str {
     let found = output.lines().find_map(|line| line.strip_prefix(beginning));
     found.unwrap_or_else(|| panic!("no line begins with {beginning:?}:\n{output}")).trim()
 }
 
 #[tokio::test]
-async fn the_demo_ends_in_a_page_that_plays_and_shows_its_secret_to_nobody_but_who_asked() {
+async fn demo_prints_a_playable_page_and_no_secret_unless_requested() {
     let machine = Machine::new().await;
     let server = machine.serve(&[]).await;
-    // Its output goes to a pipe, as into a log: no token is made.
+    // Its output is a pipe, like a log, so it creates no token.
     let first = machine.run(&["demo"]).await.ok();
     let player = line(&first.stdout, "Player").to_owned();
     assert_eq!(machine.json(&["token", "list"]).await, json!([]));
@@ -30,7 +30,7 @@ async fn the_demo_ends_in_a_page_that_plays_and_shows_its_secret_to_nobody_but_w
     let manifest = machine.fetch(&format!("/{playback}.m3u8")).await;
     assert!(manifest.status == 200 && manifest.text().contains("RESOLUTION="), "{manifest:?}");
 
-    // Later runs print the addresses only, of the same media.
+    // Later runs print only the URLs, of the same media.
     for _ in 0..2 {
         let later = machine.run(&["demo"]).await.ok();
         assert_eq!(line(&later.stdout, "Player"), player);
@@ -43,7 +43,7 @@ async fn the_demo_ends_in_a_page_that_plays_and_shows_its_secret_to_nobody_but_w
     assert_eq!(listed["total"], 1);
     assert_eq!(machine.json(&["token", "list"]).await, json!([]));
 
-    // The curls that were printed, with a token as the hint says.
+    // The requests of the printed curl commands, with a token as the hint says.
     let token = machine.token("Demo", "read-write").await;
     let body = first.stdout.split_once("-d '").unwrap().1.split('\'').next().unwrap();
     let body = serde_json::from_str(body).expect("a JSON body");
@@ -53,14 +53,14 @@ async fn the_demo_ends_in_a_page_that_plays_and_shows_its_secret_to_nobody_but_w
     let media = machine.request("GET", read).token(&token).send().await.data();
     assert_eq!((&media["status"], &media["duration"]), (&json!("Ready"), &json!("00:00:20")));
 
-    let said = server.stop().await.ok();
-    for output in [&first.stdout, &first.stderr, &said.stdout, &said.stderr] {
+    let run = server.stop().await.ok();
+    for output in [&first.stdout, &first.stderr, &run.stdout, &run.stderr] {
         assert!(!output.contains(&token.secret));
     }
-    assert!(!said.stderr.contains(&playback), "a playback ID is the whole secret of a public media");
+    assert!(!run.stderr.contains(&playback), "a playback ID is the whole secret of a public media");
 }
 
-/// A machine whose clip was made already, a short one: making it takes seconds.
+/// A machine with a stored, short demo clip: making the clip takes seconds.
 async fn machine_with_clip() -> Machine {
     let machine = Machine::new().await;
     machine.ground.blob().await.put_once(ObjectKey::DemoClip, fixture::two_seconds()).await.unwrap();
@@ -68,7 +68,7 @@ async fn machine_with_clip() -> Machine {
 }
 
 #[tokio::test]
-async fn a_script_that_asks_for_json_gets_a_token_that_works() {
+async fn json_output_has_a_working_token() {
     let machine = machine_with_clip().await;
     let server = machine.serve(&[]).await;
     let demo = machine.json(&["demo"]).await;
@@ -81,7 +81,7 @@ async fn a_script_that_asks_for_json_gets_a_token_that_works() {
 }
 
 #[tokio::test]
-async fn no_other_address_of_this_machine_is_a_source() {
+async fn only_the_demo_clip_url_is_exempt_from_the_guard() {
     let machine = machine_with_clip().await;
     let server = machine.serve(&[]).await;
     let token = machine.token("Development", "read-write").await;

@@ -1,4 +1,4 @@
-//! `kinora doctor` and `kinora config`: how things stand.
+//! `kinora doctor` and `kinora config`: diagnostics.
 
 use std::net::TcpListener;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Machine;
 use crate::support::text;
 
-/// What it says of each part, with the exit code.
+/// The findings for each part, with the exit code.
 async fn doctor(machine: &Machine, arguments: &[&str]) -> (Option<i32>, Value) {
     let run = machine.kinora(&["doctor", "--json"]).args(arguments).run().await;
     let findings = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"));
@@ -21,7 +21,7 @@ fn of<'a>(findings: &'a Value, part: &str) -> (bool, &'a str) {
 }
 
 #[tokio::test]
-async fn a_machine_that_can_serve_is_well_before_and_while_it_does() {
+async fn doctor_passes_before_and_during_serve() {
     let machine = Machine::new().await;
     let (code, findings) = doctor(&machine, &[]).await;
     assert_eq!(code, Some(0), "{findings}");
@@ -32,7 +32,7 @@ async fn a_machine_that_can_serve_is_well_before_and_while_it_does() {
 
     let server = machine.serve(&[]).await;
     let (code, findings) = doctor(&machine, &[]).await;
-    let answers = format!("kinora serve answers at {}", machine.address);
+    let answers = format!("kinora serve responds at {}", machine.address);
     assert_eq!((code, of(&findings, "port")), (Some(0), (true, answers.as_str())));
     let text = machine.run(&["doctor"]).await.ok().stdout;
     assert!(text.lines().all(|line| line.starts_with("ok ")), "{text}");
@@ -40,22 +40,22 @@ async fn a_machine_that_can_serve_is_well_before_and_while_it_does() {
 }
 
 #[tokio::test]
-async fn what_keeps_it_from_serving_is_named_with_the_remedy() {
+async fn doctor_names_problem_with_remedy() {
     let machine = Machine::new().await;
     let (code, findings) = doctor(&machine, &["--ffmpeg", "/nowhere/ffmpeg"]).await;
-    let (is_ok, said) = of(&findings, "ffmpeg");
+    let (is_ok, message) = of(&findings, "ffmpeg");
     assert_eq!((code, is_ok), (Some(1), false), "{findings}");
-    assert!(said.contains("apt-get install ffmpeg"), "{said}");
+    assert!(message.contains("apt-get install ffmpeg"), "{message}");
 
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (code, findings) = doctor(&machine, &["--listen", &taken.local_addr().unwrap().to_string()]).await;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (code, findings) = doctor(&machine, &["--listen", &listener.local_addr().unwrap().to_string()]).await;
     let (is_ok, said) = of(&findings, "port");
     assert_eq!((code, is_ok), (Some(1), false), "{findings}");
     assert!(said.contains("choose another with --listen"), "{said}");
 }
 
 #[tokio::test]
-async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
+async fn flags_override_environment_overrides_file() {
     let machine = Machine::new().await;
     let defaults = machine.bare(&["config", "--json"]).run().await.json();
     insta::assert_snapshot!(serde_json::to_string_pretty(&defaults).unwrap());

@@ -1,4 +1,4 @@
-//! What a server writes to its log: one line a request, and nobody's secret.
+//! The log of a server: one line per request, and no secrets.
 
 use kinora_testkit::{Source, SourceServer, WebhookReceiver, fixture};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Machine, fields};
 use crate::support::{DEADLINE, text};
 
-/// Does a bit of everything that involves a secret, and answers the secrets with what the server logged.
+/// Does one operation for each kind of secret, and returns the secrets with the log of the server.
 async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, String) {
     let machine = Machine::new().await;
     let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
@@ -51,7 +51,7 @@ async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, Strin
 }
 
 #[tokio::test]
-async fn every_request_has_a_line_that_names_its_id_and_route_and_nobody_s_secret() {
+async fn request_log_line_has_id_and_route_but_no_secrets() {
     let (secrets, log) = log_of_a_day(&["--log-format", "json"]).await;
     let lines: Vec<Value> = log
         .lines()
@@ -70,7 +70,7 @@ async fn every_request_has_a_line_that_names_its_id_and_route_and_nobody_s_secre
 }
 
 #[tokio::test]
-async fn a_log_that_tells_everything_tells_no_secret_of_ours() {
+async fn debug_log_contains_no_secrets() {
     let (secrets, log) = log_of_a_day(&["--log", "debug"]).await;
     assert!(log.contains("DEBUG"), "{log}");
     for (what, secret) in secrets {

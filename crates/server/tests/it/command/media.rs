@@ -8,10 +8,10 @@ const VIEW: [&str; 8] =
     ["createdAt", "duration", "id", "playbackIds", "status", "title", "updatedAt", "workspaceId"];
 
 #[tokio::test]
-async fn a_media_is_made_waited_for_shown_listed_and_deleted() {
+async fn media_is_created_awaited_shown_listed_and_deleted() {
     let machine = Machine::new().await;
     let sources = SourceServer::start().await;
-    let url = sources.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = sources.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     let server = machine.serve(&["--allow-private", "127.0.0.0/8"]).await;
     let create = ["media", "create", "--workspace", "Development", "--url", &url, "--title", "A title"];
     let made = machine.json(&create).await;
@@ -42,8 +42,8 @@ async fn a_media_is_made_waited_for_shown_listed_and_deleted() {
     }
     let listed = machine.json(&["media", "list", "--workspace", "Development"]).await;
     assert_eq!(listed, json!({"media": [ready], "total": 1, "page": 1}));
-    let elsewhere = machine.json(&["media", "list", "--workspace", "Production"]).await;
-    assert_eq!(elsewhere, json!({"media": [], "total": 0, "page": 1}));
+    let other_workspace = machine.json(&["media", "list", "--workspace", "Production"]).await;
+    assert_eq!(other_workspace, json!({"media": [], "total": 0, "page": 1}));
 
     assert_eq!(machine.json(&["media", "delete", id]).await, json!({"id": id, "deleted": true}));
     let gone = machine.run(&["media", "show", id]).await.problem();
@@ -53,7 +53,7 @@ async fn a_media_is_made_waited_for_shown_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn one_that_fails_is_shown_and_the_exit_code_says_so() {
+async fn failed_media_is_shown_with_exit_code_1() {
     let machine = Machine::new().await;
     let server = machine.serve(&[]).await;
     let url = "http://127.0.0.1:9/a.mp4";
@@ -71,7 +71,7 @@ async fn one_that_fails_is_shown_and_the_exit_code_says_so() {
 }
 
 #[tokio::test]
-async fn waiting_without_a_server_ends_and_says_what_to_look_at() {
+async fn wait_without_a_server_times_out_with_advice() {
     let machine = Machine::new().await;
     let url = "https://example.com/a.mp4";
     let made = machine.json(&["media", "create", "--workspace", "Development", "--url", url]).await;

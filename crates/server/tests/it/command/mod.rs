@@ -1,11 +1,11 @@
-//! The command line, with the real binary in a folder of its own.
+//! The command line: the real binary in its own folder.
 
-mod beside;
 mod demo;
 mod doctor;
 mod log;
 mod media;
 mod refusals;
+mod running_server;
 mod serve;
 mod token;
 pub(crate) mod upload;
@@ -20,11 +20,11 @@ use tokio::net::TcpSocket;
 
 use crate::support::{Answer, Ground, Program, Request, Run, Running, Token, reserve, text, until};
 
-/// Data with which nothing was done yet, an address that nobody else has, and the binary.
+/// Empty data, a reserved address, and the binary.
 pub(crate) struct Machine {
     pub(crate) ground: Ground,
     pub(crate) address: SocketAddr,
-    /// Keeps the port while no server runs.
+    /// Reserves the port while no server runs.
     _reserved: TcpSocket,
 }
 
@@ -36,13 +36,13 @@ impl Machine {
     }
 
     /// Another machine on the same data.
-    pub(crate) fn beside(other: &Self) -> Self {
+    pub(crate) fn on_data_of(other: &Self) -> Self {
         let reserved = reserve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let address = reserved.local_addr().expect("a bound socket has an address");
         Self { ground: other.ground.clone(), address, _reserved: reserved }
     }
 
-    /// The folder in which commands are typed.
+    /// The working folder of commands.
     pub(crate) fn folder(&self) -> &Path {
         self.ground.folder()
     }
@@ -51,13 +51,13 @@ impl Machine {
         self.ground.data_dir()
     }
 
-    /// `kinora ARGUMENTS` on the data and the address, about to be started.
+    /// `kinora ARGUMENTS` with the data and the address, before its start.
     pub(crate) fn kinora(&self, arguments: &[&str]) -> Program {
         let program = self.bare(arguments).env("KINORA_LISTEN", self.address.to_string());
         self.ground.environment().into_iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// The same without a word about data and address.
+    /// The same without the settings of data and address.
     pub(crate) fn bare(&self, arguments: &[&str]) -> Program {
         Program::new(env!("CARGO_BIN_EXE_kinora")).args(arguments).folder(self.folder())
     }
@@ -66,12 +66,12 @@ impl Machine {
         self.kinora(arguments).run().await
     }
 
-    /// Runs it with `--json` and answers the value it printed.
+    /// Runs it with `--json` and returns the printed value.
     pub(crate) async fn json(&self, arguments: &[&str]) -> Value {
         self.kinora(arguments).args(["--json"]).run().await.json()
     }
 
-    /// `kinora serve ARGUMENTS`, ready.
+    /// `kinora serve ARGUMENTS`, once it is ready.
     pub(crate) async fn serve(&self, arguments: &[&str]) -> Running {
         self.kinora(&["serve"]).args(arguments).start().ready(self.wait_until_ready()).await
     }
@@ -96,7 +96,7 @@ impl Machine {
         self.request("GET", target).send().await
     }
 
-    /// A token made by the command.
+    /// Creates a token with the command.
     pub(crate) async fn token(&self, workspace: &str, permission: &str) -> Token {
         let made =
             self.json(&["token", "create", "--workspace", workspace, "--permission", permission]).await;

@@ -1,10 +1,9 @@
-//! What cannot be done says what to do instead, and the exit code tells a mistake in the command (2) from one
-//! in the world (1).
+//! Error messages name a remedy, and the exit code separates wrong usage (2) from other errors (1).
 
 use super::Machine;
 
 #[tokio::test]
-async fn a_refusal_names_what_was_wrong_and_what_would_be_right() {
+async fn command_error_names_value_and_remedy() {
     let machine = Machine::new().await;
     machine.run(&["workspace", "list"]).await.ok();
     let long = "x".repeat(256);
@@ -49,7 +48,7 @@ async fn a_refusal_names_what_was_wrong_and_what_would_be_right() {
 }
 
 #[tokio::test]
-async fn a_command_that_cannot_be_understood_is_another_exit_code_and_touches_nothing() {
+async fn usage_error_exits_2_and_creates_nothing() {
     let machine = Machine::new().await;
     for arguments in [
         &[][..],

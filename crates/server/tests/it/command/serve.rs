@@ -1,4 +1,4 @@
-//! Starting and ending the server as a process.
+//! Start and end of the server process.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::Machine;
 use crate::support::{text, until};
 
 #[tokio::test]
-async fn after_a_kill_the_same_folder_and_port_start_again_at_once() {
+async fn killed_server_restarts_with_the_same_folder_and_port() {
     let machine = Machine::new().await;
     let sources = SourceServer::start().await;
     let token = machine.token("Development", "read-write").await;
@@ -42,7 +42,7 @@ async fn after_a_kill_the_same_folder_and_port_start_again_at_once() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_it_cleanly_and_it_says_so() {
+async fn sigterm_stops_cleanly_and_is_logged() {
     let machine = Machine::new().await;
     let ended = machine.serve(&[]).await.stop().await.ok();
     assert_eq!(ended.stdout, "", "a server has no result");
@@ -51,9 +51,9 @@ async fn a_signal_ends_it_cleanly_and_it_says_so() {
 }
 
 #[tokio::test]
-async fn a_server_whose_ffmpeg_decodes_other_codecs_than_that_of_another_says_so() {
+async fn changed_ffmpeg_decoders_are_logged_at_start() {
     let machine = Machine::new().await;
-    let sentence = "this ffmpeg has other decoders than that of the process that started before it";
+    let sentence = "this ffmpeg has other decoders than that of the process that started before";
     let first = machine.serve(&[]).await.stop().await.ok();
     assert!(!first.stderr.contains(sentence), "{first:?}");
 
@@ -74,15 +74,15 @@ async fn a_server_whose_ffmpeg_decodes_other_codecs_than_that_of_another_says_so
 }
 
 #[tokio::test]
-async fn objects_belong_to_the_database_that_swept_them_first_and_no_other_serves_them() {
+async fn objects_owned_by_another_database_are_not_served() {
     let machine = Machine::new().await;
     let blob = machine.ground.blob().await;
     let server = machine.serve(&[]).await;
-    let ours = until("the first sweep has said whose the objects are", async || {
+    let owner = until("the first sweep has said whose the objects are", async || {
         blob.get(ObjectKey::Owner).await.expect("the objects answer")
     })
     .await;
-    assert_eq!(ours.len(), 36, "the id of an organisation");
+    assert_eq!(owner.len(), 36, "the id of an organisation");
     server.stop().await.ok();
     machine.serve(&[]).await.stop().await.ok();
 
@@ -95,10 +95,10 @@ async fn objects_belong_to_the_database_that_swept_them_first_and_no_other_serve
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_named_and_the_folder_left_free() {
+async fn port_in_use_is_reported_and_releases_the_folder() {
     let machine = Machine::new().await;
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
     let run = machine.kinora(&["serve", "--listen", &address]).run().await;
     assert_eq!(run.code, Some(1), "{run:?}");
     let expected = format!("cannot listen on {address}; choose another address with --listen");

@@ -4,7 +4,7 @@ use super::{Machine, fields};
 use crate::support::text;
 
 #[tokio::test]
-async fn a_token_is_shown_once_and_then_only_known_by_its_id() {
+async fn token_secret_is_shown_once() {
     let machine = Machine::new().await;
     let create = ["token", "create", "--workspace", "Production", "--permission", "read-only"];
     let made = machine.json(&create).await;
@@ -19,8 +19,8 @@ async fn a_token_is_shown_once_and_then_only_known_by_its_id() {
     assert_eq!(fields(token), ["createdAt", "id", "lastUsedAt", "permission", "revokedAt", "workspace"]);
     assert_eq!((&token["id"], &token["workspace"]), (&made["id"], &made["workspace"]));
     assert_eq!((&token["lastUsedAt"], &token["revokedAt"]), (&Value::Null, &Value::Null));
-    let elsewhere = machine.json(&["token", "list", "--workspace", "Development"]).await;
-    assert_eq!(elsewhere.as_array().unwrap().len(), 0);
+    let other_workspace = machine.json(&["token", "list", "--workspace", "Development"]).await;
+    assert_eq!(other_workspace.as_array().unwrap().len(), 0);
 
     let revoked = machine.json(&["token", "revoke", text(&made["id"])]).await;
     assert_eq!((fields(&revoked), &revoked["revoked"]), (vec!["id", "revoked"], &Value::Bool(true)));
@@ -35,7 +35,7 @@ async fn a_token_is_shown_once_and_then_only_known_by_its_id() {
 }
 
 #[tokio::test]
-async fn what_is_printed_for_people_can_be_pasted() {
+async fn printed_curl_command_works() {
     let machine = Machine::new().await;
     let create = ["token", "create", "--workspace", "Development", "--permission", "read-write"];
     let shown = machine.run(&create).await.ok().stdout;

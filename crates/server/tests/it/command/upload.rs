@@ -14,7 +14,7 @@ pub(crate) fn file(machine: &Machine, name: &str, bytes: &Bytes) -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_file_becomes_a_media_without_a_server() {
+async fn upload_without_a_server_creates_ready_media() {
     let machine = Machine::new().await;
     file(&machine, "a clip.mp4", &fixture::two_seconds());
     let state = machine.folder().join("state");
@@ -23,14 +23,14 @@ async fn a_file_becomes_a_media_without_a_server() {
     assert_eq!((text(&media["status"]), text(&media["title"])), ("Ready", "a clip.mp4"));
     assert_eq!(text(&media["duration"]), "00:00:02");
     assert_eq!(machine.json(&["media", "show", text(&media["id"])]).await, media);
-    // Nothing is remembered of what has ended, so the same file makes another media.
+    // A completed upload leaves no state, so the same file makes another media.
     assert_eq!(std::fs::read_dir(state.join("kinora/uploads")).unwrap().count(), 0);
     let other = machine.kinora(&arguments).env("XDG_STATE_HOME", &state).run().await.json();
     assert_ne!(other["id"], media["id"]);
 }
 
 #[tokio::test]
-async fn a_file_that_must_be_encoded_waits_for_the_server() {
+async fn file_to_encode_waits_for_the_server() {
     let machine = Machine::new().await;
     file(&machine, "clip.mkv", &fixture::not_copied_small());
     let arguments = ["upload", "clip.mkv", "--workspace", "Development", "--title", "A title", "--private"];
@@ -46,7 +46,7 @@ async fn a_file_that_must_be_encoded_waits_for_the_server() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_uploaded_is_told_with_its_reason() {
+async fn failed_upload_reports_its_reason() {
     let machine = Machine::new().await;
     file(&machine, "empty.mp4", &Bytes::new());
     file(&machine, "text.mp4", &Bytes::from("This is a text. ".repeat(500)));
@@ -55,7 +55,7 @@ async fn what_cannot_be_uploaded_is_told_with_its_reason() {
     let folder = machine.folder().canonicalize().unwrap();
     let folder = folder.display();
     assert_eq!(problem("empty.mp4").await, format!("kinora: {folder}/empty.mp4 is empty"));
-    assert_eq!(problem(".").await, format!("kinora: {folder} is no file"));
+    assert_eq!(problem(".").await, format!("kinora: {folder} is not a file"));
     assert_eq!(
         problem("away.mp4").await,
         "kinora: cannot read away.mp4: No such file or directory (os error 2)"
@@ -67,6 +67,6 @@ async fn what_cannot_be_uploaded_is_told_with_its_reason() {
              the source is a text file, not a video or audio file (not_media)"
         )
     );
-    let elsewhere = machine.run(&["upload", "text.mp4", "--workspace", "Nowhere"]).await.problem();
-    assert!(elsewhere.contains("Nowhere"), "{elsewhere}");
+    let other_workspace = machine.run(&["upload", "text.mp4", "--workspace", "Nowhere"]).await.problem();
+    assert!(other_workspace.contains("Nowhere"), "{other_workspace}");
 }

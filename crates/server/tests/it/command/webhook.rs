@@ -5,7 +5,7 @@ use super::{Machine, fields};
 use crate::support::{DEADLINE, text, until};
 
 #[tokio::test]
-async fn a_webhook_is_made_listed_and_given_a_new_secret() {
+async fn webhook_is_created_listed_and_its_secret_rotated() {
     let machine = Machine::new().await;
     let url = "http://receiver.example/hook";
     let made = machine.json(&["webhook", "create", "--workspace", "Development", "--url", url]).await;
@@ -26,12 +26,12 @@ async fn a_webhook_is_made_listed_and_given_a_new_secret() {
     for secret in [&made["secret"], &rotated["secret"]] {
         assert!(!all.contains(text(secret)) && !listed.to_string().contains(text(secret)), "{all}");
     }
-    let elsewhere = machine.json(&["webhook", "list", "--workspace", "Production"]).await;
-    assert_eq!(elsewhere.as_array().unwrap().len(), 0);
+    let other_workspace = machine.json(&["webhook", "list", "--workspace", "Production"]).await;
+    assert_eq!(other_workspace.as_array().unwrap().len(), 0);
 }
 
 #[tokio::test]
-async fn one_that_was_disabled_says_why_until_it_is_enabled() {
+async fn disabled_webhook_shows_its_reason_until_enabled() {
     let machine = Machine::new().await;
     let receiver = WebhookReceiver::start().await;
     receiver.answer_next("/hook", [Answer::status(410)]);
@@ -45,9 +45,9 @@ async fn one_that_was_disabled_says_why_until_it_is_enabled() {
         (listed[0]["state"] == "disabled").then(|| text(&listed[0]["reason"]).to_owned())
     })
     .await;
-    assert!(reason.starts_with("the receiver answered 410 Gone"), "{reason}");
+    assert!(reason.starts_with("the receiver responded with 410 Gone"), "{reason}");
     let shown = machine.run(&["webhook", "list"]).await.ok().stdout;
-    assert!(shown.contains("disabled: the receiver answered 410 Gone"), "{shown}");
+    assert!(shown.contains("disabled: the receiver responded with 410 Gone"), "{shown}");
 
     let enabled = machine.json(&["webhook", "enable", text(&made["id"])]).await;
     assert_eq!((text(&enabled["state"]), &enabled["reason"]), ("enabled", &Value::Null));

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::{Machine, fields};
 
 #[tokio::test]
-async fn an_empty_folder_has_the_first_workspaces_and_takes_more() {
+async fn new_data_folder_has_default_workspaces_and_accepts_more() {
     let machine = Machine::new().await;
     let made = machine.json(&["workspace", "create", "Staging"]).await;
     assert_eq!((fields(&made), &made["name"]), (vec!["id", "name"], &json!("Staging")));

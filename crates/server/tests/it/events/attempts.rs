@@ -1,31 +1,32 @@
-//! What failed is tried again, and says what went before.
+//! Failed deliveries are retried, and list their earlier attempts.
 
 use kinora_domain::Clock as _;
-use kinora_testkit::{Answer, MovableClock, Posted, Source, fixture};
+use kinora_testkit::{Answer, MovableClock, ReceivedPost, Source, fixture};
 use serde_json::{Value, json};
 
-use super::{nowhere, told};
+use super::{events_of, nowhere};
 use crate::support::{DEADLINE, HOOK, TestApp, text, until};
 
-/// How long an attempt may be under way before another worker would make it (a lease).
+/// The lease of an attempt: after it, another worker would repeat the attempt.
 const LEASE_US: i64 = 25_000_000;
 
-/// A server with a clock that stands, and a media that makes one event until its source is released.
+/// A server with a standing clock, and a media with one event until its source is released.
 async fn one_event(clock: &MovableClock, answers: impl IntoIterator<Item = Answer>) -> TestApp {
     let app = TestApp::options().clock(clock.clone()).start().await;
     app.receiver.answer_next(HOOK, answers);
-    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte());
     app.create(&url).await;
     app
 }
 
-/// Waits until the attempt before has been written down, moves the clock to the time of the next one, and
-/// answers what was waited for it, in seconds, and its post.
-async fn next_attempt(app: &TestApp, clock: &MovableClock, made: usize) -> (f64, Posted) {
+/// Waits until the previous attempt is recorded, and moves the clock to the next one.
+///
+/// Returns the delay in seconds, and the post.
+async fn next_attempt(app: &TestApp, clock: &MovableClock, made: usize) -> (f64, ReceivedPost) {
     let now = clock.now();
     let due = until("the attempt before is written down", async || {
         let due = app.store.next_delivery_due().await.unwrap()?;
-        // While it is under way its lease is the next thing to end.
+        // While an attempt is in progress, its lease is the next to end.
         (due > now && due.micros_since(now) != LEASE_US).then_some(due)
     })
     .await;
@@ -36,7 +37,7 @@ async fn next_attempt(app: &TestApp, clock: &MovableClock, made: usize) -> (f64,
 }
 
 #[tokio::test]
-async fn a_second_attempt_tells_of_the_first_and_is_signed_anew() {
+async fn retry_lists_first_attempt_and_is_signed_again() {
     let clock = MovableClock::default();
     let first = Answer::status(500)
         .header("Content-Type", "text/plain")
@@ -64,21 +65,21 @@ async fn a_second_attempt_tells_of_the_first_and_is_signed_anew() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_success_is_tried_again_and_told() {
+async fn failed_delivery_is_retried_with_attempts_listed() {
     let clock = MovableClock::default();
-    let elsewhere = "/elsewhere";
+    let redirect_path = "/elsewhere";
     let app = TestApp::options().clock(clock.clone()).start().await;
     let long = "é".repeat(2000);
-    let redirect = Answer::redirect(&app.receiver.url(elsewhere)).body(&long);
-    // A new connection for the next post: one that is used again would be replaced within the attempt.
+    let redirect = Answer::redirect(&app.receiver.url(redirect_path)).body(&long);
+    // A new connection for the next post: a reused one would be replaced within the attempt.
     let not_found = Answer::status(404).header("connection", "close");
     app.receiver.answer_next(HOOK, [redirect, not_found, Answer::broken()]);
-    app.create(&app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte())).await;
+    app.create(&app.serve("/a.mp4", Source::of(fixture::two_seconds()).gate_last_byte())).await;
     app.posts(HOOK, 1).await;
     let mut last = Value::Null;
     for made in 1..=3 {
         let (waited_s, post) = next_attempt(&app, &clock, made).await;
-        // C-9: 5 s, doubling, give or take a fifth.
+        // C-9: 5 s, doubled each time, with 20 % jitter.
         let expected_s = f64::from(5 << (made - 1));
         assert!((0.8..=1.2).contains(&(waited_s / expected_s)), "attempt {}: {waited_s} s", made + 1);
         last = post.json();
@@ -86,23 +87,23 @@ async fn whatever_is_no_success_is_tried_again_and_told() {
     let attempts = last["attempts"].as_array().unwrap();
     let statuses: Vec<_> = attempts.iter().map(|attempt| &attempt["responseStatusCode"]).collect();
     assert_eq!(statuses, [302, 404, 0]);
-    let kept = text(&attempts[0]["responseBody"]);
+    let stored_body = text(&attempts[0]["responseBody"]);
     assert!(
-        kept.len() <= 1024 && kept.len() > 1000 && long.starts_with(kept),
-        "{} bytes: {kept}",
-        kept.len()
+        stored_body.len() <= 1024 && stored_body.len() > 1000 && long.starts_with(stored_body),
+        "{} bytes: {stored_body}",
+        stored_body.len()
     );
-    assert!(text(&attempts[2]["responseBody"]).contains("does not answer"), "{}", attempts[2]);
+    assert!(text(&attempts[2]["responseBody"]).contains("does not send valid HTTP"), "{}", attempts[2]);
     let paths: Vec<_> = app.receiver.posted().iter().map(|post| post.request.path().to_owned()).collect();
     assert_eq!(paths, [HOOK; 4], "a redirect was followed");
 }
 
 #[tokio::test]
-async fn a_receiver_in_a_private_network_gets_nothing_and_the_attempt_is_written_down() {
+async fn webhook_to_private_network_is_blocked_and_recorded() {
     let clock = MovableClock::default();
     let mut app = TestApp::options().clock(clock.clone()).allow_loopback(false).start().await;
     app.create(&nowhere(&app)).await;
-    // Between now and the end of a lease: a second attempt waits for its time, so the first has ended.
+    // Between now and the end of a lease: a second attempt is scheduled, so the first one has ended.
     until("the first attempt has ended", async || {
         let due = app.store.next_delivery_due().await.unwrap()?;
         (1..LEASE_US).contains(&due.micros_since(clock.now())).then_some(())
@@ -117,11 +118,11 @@ async fn a_receiver_in_a_private_network_gets_nothing_and_the_attempt_is_written
     let attempts = created["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 1, "{attempts:?}");
     assert_eq!(attempts[0]["responseStatusCode"], 0);
-    assert_eq!(attempts[0]["responseBody"], "the webhook's address is not on the public internet");
+    assert_eq!(attempts[0]["responseBody"], "the webhook URL is not on the public internet");
 }
 
 #[tokio::test]
-async fn what_a_receiver_wants_no_more_of_is_not_sent_again_and_the_next_event_is() {
+async fn aborted_delivery_is_not_retried_next_event_is_sent() {
     let clock = MovableClock::default();
     let abort = Answer::status(500).header("webhook-delivery", "abort-message");
     let app = one_event(&clock, [abort]).await;
@@ -130,6 +131,6 @@ async fn what_a_receiver_wants_no_more_of_is_not_sent_again_and_the_next_event_i
     let posted = app.posts(HOOK, 2).await;
     assert_eq!(posted[1].event_type(), "video.media.ready");
     app.all_delivered().await;
-    assert_eq!(app.receiver.posted().len(), 2, "{:?}", told(&app.receiver.posted()));
+    assert_eq!(app.receiver.posted().len(), 2, "{:?}", events_of(&app.receiver.posted()));
     assert_eq!(first.json()["attempts"], json!([]));
 }

@@ -1,4 +1,4 @@
-//! Whole bodies, compared with those in the repository: only ids, times and ports are replaced.
+//! Whole bodies, compared with snapshots: only ids, times and ports are replaced.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -7,12 +7,13 @@ use crate::support::{HOOK, TestApp, text};
 
 /// The bodies of the events of one media, in order of arrival, which is the order of the changes.
 async fn bodies(app: &TestApp, count: usize) -> Vec<Value> {
-    let bodies: Vec<_> = app.posts(HOOK, count).await.iter().map(kinora_testkit::Posted::json).collect();
+    let bodies: Vec<_> =
+        app.posts(HOOK, count).await.iter().map(kinora_testkit::ReceivedPost::json).collect();
     assert_eq!(bodies.len(), count, "each event once: {bodies:?}");
     bodies
 }
 
-/// The bodies as they are compared: one under the other, the same id with the same name in all of them.
+/// The bodies in one text, with one name per id.
 fn golden(app: &TestApp, bodies: &[Value]) -> String {
     let mut golden = app.golden();
     bodies.iter().map(|body| golden.json(body)).collect::<Vec<_>>().join("\n")
@@ -24,13 +25,13 @@ async fn created_ready_and_deleted() {
     let fields = json!({"title": "A title", "creatorId": "creator-1", "metadata": {"season": "2"}, "sourceAccess": true,
         "optimizeAudio": true, "maxResolution": "720p"});
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), fields).await;
-    // Its original was asked for, so that is told too.
+    // The request enabled access to its original, so there is an event for that too.
     bodies(&app, 3).await;
     assert_eq!(app.delete(text(&media["id"])).await.status, 200);
     let bodies = bodies(&app, 4).await;
     insta::assert_snapshot!(golden(&app, &bodies));
 
-    // What the event says is what GET said.
+    // The event has the same values as the `GET` response.
     let [created, ready, _, _] = &bodies[..] else { panic!("four events") };
     for name in ["id", "thumbnail", "sourceResolution", "playbackIds", "duration", "aspectRatio", "metadata"]
     {
@@ -47,7 +48,7 @@ async fn created_ready_and_deleted() {
 #[tokio::test]
 async fn created_and_failed() {
     let app = TestApp::start().await;
-    let url = app.serve("/page", Source::of(fixture::foreign::html()));
+    let url = app.serve("/page", Source::of(fixture::not_media::html()));
     let media = app.create_with(&url, json!({"metadata": {"season": "2"}})).await;
     let failed = app.wait_settled(text(&media["id"])).await;
     let bodies = bodies(&app, 2).await;
@@ -57,22 +58,22 @@ async fn created_and_failed() {
 }
 
 #[tokio::test]
-async fn ready_of_sound_alone() {
+async fn ready_of_audio_only() {
     let app = TestApp::start().await;
     app.ready("/a.m4a", fixture::audio_only()).await;
     insta::assert_snapshot!(golden(&app, &bodies(&app, 2).await[1..]));
 }
 
 #[tokio::test]
-async fn ready_of_pictures_alone_and_private() {
+async fn ready_of_private_video_only() {
     let app = TestApp::start().await;
     app.ready_with("/a.mp4", fixture::video_only(), json!({"accessPolicy": "private"})).await;
     insta::assert_snapshot!(golden(&app, &bodies(&app, 2).await[1..]));
 }
 
-/// The specification spells the time field of each type in its own way, and never in two.
+/// In the specification, the name of the time field depends on the event type, and no type has two.
 #[tokio::test]
-async fn the_time_field_is_spelled_as_its_type_wants_it() {
+async fn time_field_spelling_matches_the_event_type() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     assert_eq!(app.delete(text(&media["id"])).await.status, 200);

@@ -1,13 +1,13 @@
-//! A webhook that is disabled keeps what it was not told, and gets it once it is enabled.
+//! A disabled webhook keeps its pending events, and gets them once it is enabled.
 
 use kinora_domain::{DisabledReason, Webhook, WebhookState};
 use kinora_testkit::Answer;
 
-use super::{nowhere, told};
+use super::{events_of, nowhere};
 use crate::support::{HOOK, TestApp, text, until};
 
-/// Posts to one webhook at once.
-const LANE: usize = 16;
+/// Concurrent posts to one webhook.
+const CONCURRENT_POSTS: usize = 16;
 
 async fn disabled_by(app: &TestApp) -> DisabledReason {
     let id = app.hook.as_ref().unwrap().id;
@@ -19,31 +19,30 @@ async fn disabled_by(app: &TestApp) -> DisabledReason {
 }
 
 #[tokio::test]
-async fn what_was_pending_goes_out_oldest_first_when_the_webhook_is_enabled() {
+async fn enabled_webhook_gets_pending_events_oldest_first() {
     let app = TestApp::start().await;
     let other = app.new_hook(kinora_domain::DEVELOPMENT, &app.receiver.url("/other")).await;
     app.receiver.answer_always(HOOK, Answer::status(410));
     let mut ids = Vec::new();
-    for _ in 0..LANE + 4 {
+    for _ in 0..CONCURRENT_POSTS + 4 {
         ids.push(text(&app.create(&nowhere(&app)).await["id"]).to_owned());
         if ids.len() == 1 {
             assert_eq!(disabled_by(&app).await, DisabledReason::Gone);
         }
     }
-    // The other webhook of the workspace has been told all of it; this one only what disabled it.
+    // The other webhook of the workspace has got all events; this one only the one that disabled it.
     app.posts("/other", ids.len() * 2).await;
     let before = app.posts(HOOK, 1).await;
-    assert_eq!(told(&before), [("video.media.created".to_owned(), ids[0].clone())]);
+    assert_eq!(events_of(&before), [("video.media.created".to_owned(), ids[0].clone())]);
 
-    app.receiver.answer_always(HOOK, Answer::ok().held());
+    app.receiver.answer_always(HOOK, Answer::ok().delayed());
     app.change_hook(app.hook.as_ref().unwrap().id, Webhook::enable).await;
-    // What was answered 410 is pending too. A receiver that failed last is tried with one post before it gets
-    // more.
-    let first = told(&app.posts(HOOK, 2).await[1..]);
+    // The event with the 410 is pending too. After a failure, a receiver gets one post first, and then more.
+    let first = events_of(&app.posts(HOOK, 2).await[1..]);
     assert_eq!(first, [("video.media.created".to_owned(), ids[0].clone())], "the oldest goes first");
 
     app.receiver.release(HOOK);
-    let all = told(&app.posts(HOOK, 1 + ids.len() * 2).await[1..]);
+    let all = events_of(&app.posts(HOOK, 1 + ids.len() * 2).await[1..]);
     for id in &ids[1..] {
         let of_media: Vec<_> =
             all.iter().filter(|(_, object)| object == id).map(|(kind, _)| &**kind).collect();
@@ -53,14 +52,14 @@ async fn what_was_pending_goes_out_oldest_first_when_the_webhook_is_enabled() {
 }
 
 #[tokio::test]
-async fn a_receiver_may_ask_for_no_more() {
+async fn receiver_can_request_to_be_disabled() {
     let app = TestApp::start().await;
     app.receiver.answer_next(HOOK, [Answer::disable()]);
     app.create(&nowhere(&app)).await;
-    assert_eq!(disabled_by(&app).await, DisabledReason::Asked);
+    assert_eq!(disabled_by(&app).await, DisabledReason::ByReceiver);
     assert_eq!(app.receiver.posted().len(), 1);
 
-    // The event that was answered so is pending too: nobody took it.
+    // The event with this response is pending too: it was not delivered.
     app.change_hook(app.hook.as_ref().unwrap().id, Webhook::enable).await;
     let posted = app.posts(HOOK, 3).await;
     let again =

@@ -1,4 +1,4 @@
-//! What receivers of webhooks get: which bodies, signed how, when, and in which order.
+//! Webhook deliveries: bodies, signatures, times, and order.
 
 mod attempts;
 mod bodies;
@@ -6,17 +6,17 @@ mod disabled;
 mod order;
 mod signatures;
 
-use kinora_testkit::Posted;
+use kinora_testkit::ReceivedPost;
 
 use crate::support::TestApp;
 
-/// An address whose media fails at once: two events and no bytes.
+/// A URL whose media fails at once: two events and no bytes.
 fn nowhere(app: &TestApp) -> String {
     app.sources.url("/nowhere.mp4")
 }
 
 /// Type and object of each post, in order of arrival.
-fn told(posted: &[Posted]) -> Vec<(String, String)> {
-    let object = |post: &Posted| post.json()["object"]["id"].as_str().unwrap_or_default().to_owned();
+fn events_of(posted: &[ReceivedPost]) -> Vec<(String, String)> {
+    let object = |post: &ReceivedPost| post.json()["object"]["id"].as_str().unwrap_or_default().to_owned();
     posted.iter().map(|post| (post.event_type(), object(post))).collect()
 }

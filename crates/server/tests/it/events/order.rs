@@ -1,23 +1,23 @@
-//! Who is told, in which order, and that nobody waits for somebody else's receiver.
+//! Receivers and the order of events; no receiver delays another one.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Answer, MovableClock, fixture};
 use serde_json::json;
 
-use super::{nowhere, told};
+use super::{events_of, nowhere};
 use crate::support::{DEADLINE, HOOK, TestApp, text};
 
 #[tokio::test]
-async fn a_receiver_that_never_answers_delays_nobody_else() {
+async fn hanging_receiver_delays_no_other_webhook() {
     let app = TestApp::start().await;
-    app.receiver.answer_always("/dead", Answer::ok().held());
+    app.receiver.answer_always("/dead", Answer::ok().delayed());
     app.new_hook(DEVELOPMENT, &app.receiver.url("/dead")).await;
     app.new_hook(DEVELOPMENT, &app.receiver.url("/other")).await;
     const MEDIA: usize = 40;
     for _ in 0..MEDIA {
         app.create(&nowhere(&app)).await;
     }
-    // All of it comes while the dead one still holds its first posts: they time out after 15 s.
+    // All of it arrives while the first posts to the dead receiver are pending: they time out after 15 s.
     for path in [HOOK, "/other"] {
         let posted = app.posts(path, MEDIA * 2).await;
         assert_eq!(posted.len(), MEDIA * 2);
@@ -27,24 +27,24 @@ async fn a_receiver_that_never_answers_delays_nobody_else() {
 }
 
 #[tokio::test]
-async fn events_of_one_media_begin_in_the_order_of_its_changes() {
+async fn events_of_one_media_are_sent_in_order() {
     let clock = MovableClock::default();
     let app = TestApp::options().clock(clock.clone()).start().await;
     app.new_hook(DEVELOPMENT, &app.receiver.url("/other")).await;
-    app.receiver.answer_always(HOOK, Answer::ok().held());
+    app.receiver.answer_always(HOOK, Answer::ok().delayed());
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let of_media = |kind: &str| (kind.to_owned(), text(&media["id"]).to_owned());
     let both = [of_media("video.media.created"), of_media("video.media.ready")];
-    assert_eq!(told(&app.posts("/other", 2).await), both);
+    assert_eq!(events_of(&app.posts("/other", 2).await), both);
 
-    // The first has not been answered, and no time has passed.
-    assert_eq!(told(&app.posts(HOOK, 1).await), both[..1]);
+    // The first post has no response, and no time has passed.
+    assert_eq!(events_of(&app.posts(HOOK, 1).await), both[..1]);
     clock.advance_seconds(1);
-    assert_eq!(told(&app.posts(HOOK, 2).await), both, "after a second the next one goes anyway");
+    assert_eq!(events_of(&app.posts(HOOK, 2).await), both, "after a second the next one goes anyway");
 }
 
 #[tokio::test]
-async fn the_next_event_goes_when_the_one_before_has_been_answered_however() {
+async fn next_event_follows_any_response() {
     let clock = MovableClock::default();
     let app = TestApp::options().clock(clock).start().await;
     app.receiver.answer_next(HOOK, [Answer::status(500)]);
@@ -57,7 +57,7 @@ async fn the_next_event_goes_when_the_one_before_has_been_answered_however() {
 }
 
 #[tokio::test]
-async fn every_webhook_of_a_workspace_is_told_and_none_of_another() {
+async fn event_reaches_every_webhook_of_only_its_workspace() {
     let app = TestApp::start().await;
     app.new_hook(DEVELOPMENT, &app.receiver.url("/second")).await;
     app.new_hook(PRODUCTION, &app.receiver.url("/production")).await;
@@ -68,18 +68,22 @@ async fn every_webhook_of_a_workspace_is_told_and_none_of_another() {
 
     let token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let body = json!({"inputs": [{"type": "video", "url": nowhere(&app)}]});
-    let there = app.request("POST", "/on-demand").token(&token).json(&body).send().await.data();
+    let created = app.request("POST", "/on-demand").token(&token).json(&body).send().await.data();
     let posted = app.posts("/production", 2).await;
-    assert!(told(&posted).iter().all(|(_, object)| object == text(&there["id"])), "{:?}", told(&posted));
+    assert!(
+        events_of(&posted).iter().all(|(_, object)| object == text(&created["id"])),
+        "{:?}",
+        events_of(&posted)
+    );
     assert_eq!(posted[0].json()["workspace"]["name"], PRODUCTION);
     for path in [HOOK, "/second"] {
         let posted = app.posts(path, 2).await;
-        assert!(told(&posted).iter().all(|(_, object)| object == text(&media["id"])), "{path}");
+        assert!(events_of(&posted).iter().all(|(_, object)| object == text(&media["id"])), "{path}");
     }
 }
 
 #[tokio::test]
-async fn what_happened_before_a_webhook_was_made_is_not_told() {
+async fn new_webhook_gets_no_past_events() {
     let app = TestApp::options().without_webhook().start().await;
     let before = app.create(&nowhere(&app)).await;
     app.wait_settled(text(&before["id"])).await;
@@ -87,5 +91,9 @@ async fn what_happened_before_a_webhook_was_made_is_not_told() {
     let after = app.create(&nowhere(&app)).await;
     app.receiver.wait_for_event("video.media.failed", DEADLINE).await;
     let posted = app.receiver.posted();
-    assert!(told(&posted).iter().all(|(_, object)| object == text(&after["id"])), "{:?}", told(&posted));
+    assert!(
+        events_of(&posted).iter().all(|(_, object)| object == text(&after["id"])),
+        "{:?}",
+        events_of(&posted)
+    );
 }

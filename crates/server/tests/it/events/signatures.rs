@@ -1,10 +1,10 @@
-//! Receivers can tell who posted: with the service's own header, and with any library of Standard Webhooks.
+//! Receivers verify the sender: by the service's own header, and with any library of Standard Webhooks.
 
 use std::path::Path;
 
 use kinora_domain::Clock as _;
 use kinora_server::{SystemClock, SystemRandom};
-use kinora_testkit::{MovableClock, Posted, verify_service_signature, verify_standard_webhooks};
+use kinora_testkit::{MovableClock, ReceivedPost, verify_service_signature, verify_standard_webhooks};
 use serde_json::Value;
 
 use super::nowhere;
@@ -14,8 +14,8 @@ fn hook(app: &TestApp) -> Hook {
     app.hook.clone().expect("the test has a webhook")
 }
 
-/// Whether each signature header holds under a secret: `(service-signature, webhook-signature)`.
-fn verified(post: &Posted, secret: &str, now_s: i64) -> (bool, bool) {
+/// Whether each signature header is valid for a secret: `(service-signature, webhook-signature)`.
+fn verified(post: &ReceivedPost, secret: &str, now_s: i64) -> (bool, bool) {
     let value = |name: &str| post.header(name).unwrap_or_else(|| panic!("no header {name}"));
     let body = &post.request.body;
     let (id, at) = (value("webhook-id"), value("webhook-timestamp"));
@@ -26,7 +26,7 @@ fn verified(post: &Posted, secret: &str, now_s: i64) -> (bool, bool) {
 }
 
 #[tokio::test]
-async fn every_post_is_signed_over_its_raw_body() {
+async fn signature_covers_the_raw_body() {
     let app = TestApp::options().signature_headers(&["FastPix-Signature", "X-Signature"]).start().await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
     app.delete(text(&media["id"])).await;
@@ -49,7 +49,8 @@ async fn every_post_is_signed_over_its_raw_body() {
     }
 }
 
-/// The judge of `scripts/verify_webhook.py`: Python's own hmac and the published Standard Webhooks library.
+/// Checks signatures with `scripts/verify_webhook.py`: Python's own hmac and the published Standard Webhooks
+/// library.
 #[tokio::test]
 async fn python_and_a_standard_webhooks_library_agree() {
     let Some(python) = std::env::var_os("KINORA_TEST_PYTHON") else {
@@ -84,7 +85,7 @@ async fn python_and_a_standard_webhooks_library_agree() {
 }
 
 #[tokio::test]
-async fn after_a_rotation_the_new_secret_signs_at_once_and_both_do_for_the_grace_period() {
+async fn rotation_signs_with_new_then_both_secrets() {
     let clock = MovableClock::default();
     let app = TestApp::options().clock(clock.clone()).start().await;
     let old = hook(&app);
@@ -94,7 +95,7 @@ async fn after_a_rotation_the_new_secret_signs_at_once_and_both_do_for_the_grace
         app.all_delivered().await; // or the clock would move past the end of a lease
         last
     };
-    let signatures = |post: &Posted| post.header("webhook-signature").unwrap().split(' ').count();
+    let signatures = |post: &ReceivedPost| post.header("webhook-signature").unwrap().split(' ').count();
     let now_s = || clock.now().as_seconds();
 
     let before = next(1).await;

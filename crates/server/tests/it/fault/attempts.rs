@@ -1,4 +1,4 @@
-//! Jobs that our own parts let down: tried again, and in the end given up.
+//! Jobs that fail through our own faults: retried, and at last failed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use kinora_testkit::{Source, fixture};
 use serde_json::json;
 
 use super::clock::TestClock;
-use super::drain::{drain, objects_but_pictures, objects_of, sweep};
+use super::drain::{drain, objects_of, objects_without_images, sweep};
 use super::events;
 use crate::support::{DEADLINE, Faults, TestApp, text, until};
 
@@ -26,22 +26,22 @@ fn panic_once() -> Faults {
     Faults::new(None, Some(Arc::new(objects)))
 }
 
-/// The clock stands still, so a lease is exactly as long as it was when it was taken.
+/// The clock stands still, so a lease keeps its initial length.
 const LEASE_US: u64 = 25_000_000;
 
-/// Waits until the download was given back to be tried later, and answers how much later.
-async fn waits(app: &TestApp, clock: &TestClock) -> Duration {
+/// Waits until the download is requeued with a delay, and returns the delay.
+async fn retry_delay(app: &TestApp, clock: &TestClock) -> Duration {
     until("the download waits", async || {
         let job = app.store.next_job_due(JobQueue::Download).await.expect("the database can be read");
         let wait_us = u64::try_from(job?.micros_since(clock.now())).ok()?;
-        // While somebody works on it this is the end of the lease.
+        // While a worker runs the job, this is the end of the lease.
         (0 < wait_us && wait_us != LEASE_US).then(|| Duration::from_micros(wait_us))
     })
     .await
 }
 
 #[tokio::test]
-async fn a_job_that_panics_is_tried_again() {
+async fn panicking_job_is_retried() {
     let clock = TestClock::standing();
     let app = TestApp::options().clock(clock.clone()).faults(panic_once()).start().await;
     let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()));
@@ -49,8 +49,8 @@ async fn a_job_that_panics_is_tried_again() {
     let id = text(&media["id"]);
     app.sources.wait_for_requests("/a.mp4", 1, DEADLINE).await;
 
-    // It waits a little before it tries again, and the clock stands still meanwhile.
-    let wait = waits(&app, &clock).await;
+    // The retry has a delay, and the clock stands still meanwhile.
+    let wait = retry_delay(&app, &clock).await;
     assert_eq!(app.get(id).await.data()["status"], "Downloading");
 
     clock.advance(wait);
@@ -58,14 +58,16 @@ async fn a_job_that_panics_is_tried_again() {
     drain(&app, &clock).await;
     assert_eq!(app.sources.requests("/a.mp4").len(), 2);
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
-    assert_eq!(objects_but_pictures(&app).await, objects_of(&app, id).await);
+    assert_eq!(objects_without_images(&app).await, objects_of(&app, id).await);
 }
 
-/// C-31: what we cannot do for faults of our own fails as `internal`.
+/// The most attempts of a job.
+///
+/// C-31: a job that fails through our own faults fails as `internal`.
 const ATTEMPTS: u64 = 12;
 
 #[tokio::test]
-async fn a_job_that_our_own_parts_let_down_again_and_again_ends_in_a_failed_event() {
+async fn repeated_internal_error_ends_in_failed_event() {
     let attempts = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&attempts);
     let objects = kinora_blob::Faults::new(move |write| {
@@ -84,7 +86,7 @@ async fn a_job_that_our_own_parts_let_down_again_and_again_ends_in_a_failed_even
     for attempt in 1..=ATTEMPTS {
         until("the job is tried", async || (attempts.load(Ordering::SeqCst) == attempt).then_some(())).await;
         if attempt < ATTEMPTS {
-            let wait = waits(&app, &clock).await;
+            let wait = retry_delay(&app, &clock).await;
             clock.advance(wait);
         }
     }

@@ -11,17 +11,17 @@ use tokio::net::TcpSocket;
 
 use crate::support::{Child, Ground, Program, Request, Running, Token, reserve, stop_and_list, text, until};
 
-/// The real binary on a folder of its own, with a token and a webhook that it made itself.
+/// The real binary in its own folder, with a token and a webhook that it created.
 pub(super) struct Binary {
     ground: Ground,
     address: SocketAddr,
-    /// Keeps the port between one process and the next; it never listens.
+    /// Reserves the port between two processes; it never listens.
     _port: TcpSocket,
     token: Token,
     pub(super) receiver: WebhookReceiver,
 }
 
-/// `kinora serve`, answering.
+/// A ready `kinora serve`.
 pub(super) struct Serving(Running);
 
 impl Binary {
@@ -54,7 +54,7 @@ impl Binary {
         self.ground.environment().into_iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// Starts the server, and waits until it answers.
+    /// Starts the server, and waits until it is ready.
     pub(super) async fn serve(&self) -> Serving {
         let answers = until("the server answers", async || {
             let answer = Request::new(self.address, "GET", "/readyz").try_send().await.ok()?;
@@ -68,35 +68,35 @@ impl Binary {
         self.ground.objects().await
     }
 
-    /// The store of objects, as another process would open it.
+    /// The object store, opened as by another process.
     pub(super) async fn blob(&self) -> Blob {
         self.ground.blob().await
     }
 
-    /// The database, as a command beside the server has it.
+    /// The database, opened as by a command while the server runs.
     pub(super) async fn store(&self) -> Store {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         Store::open(self.ground.store_options(Opener::Command, &clock)).await.expect("the database opens")
     }
 
-    /// The address of a path of the server.
+    /// The URL of a path of the server.
     pub(super) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// `GET` as players do.
+    /// A `GET` as players send it.
     pub(super) fn get(&self, target: &str) -> Request {
         Request::new(self.address, "GET", target)
     }
 
-    /// Makes a media, and answers its id.
+    /// Creates a media, and returns its id.
     pub(super) async fn create(&self, url: &str) -> String {
         let body = json!({"inputs": [{"type": "video", "url": url}]});
         let request = Request::new(self.address, "POST", "/v1/on-demand").token(&self.token).json(&body);
         text(&request.send().await.data()["id"]).to_owned()
     }
 
-    /// The media, once it is ready or failed.
+    /// The media, if it is ready or failed.
     pub(super) async fn settled(&self, id: &str) -> Option<Value> {
         let request = Request::new(self.address, "GET", &format!("/v1/on-demand/{id}")).token(&self.token);
         let media = request.send().await.data();
@@ -105,13 +105,15 @@ impl Binary {
 }
 
 impl Serving {
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub(super) async fn kill(self) {
         assert_eq!(self.0.kill().await.code, None, "a signal ended it");
     }
 
-    /// SIGKILL. Answers what it had started and what was running then. All of that is suspended, as an
-    /// encoder that gives way is: it does not end by itself because nobody feeds it any more.
+    /// Sends SIGKILL, and returns the children that were running then.
+    ///
+    /// All of them are suspended, like an encoder that yields: they do not end by themselves when their
+    /// input ends.
     pub(super) async fn kill_with_children(self) -> Vec<Child> {
         let children = stop_and_list(self.0.id()).await;
         children.iter().for_each(|child| child.suspend());
@@ -119,17 +121,17 @@ impl Serving {
         children
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM.
     pub(super) async fn end(self) -> String {
         self.0.stop().await.ok().stderr
     }
 
-    /// What runs of all it has started.
+    /// Its running child processes.
     pub(super) fn children(&self) -> Vec<Child> {
         Child::all_of(self.0.id())
     }
 
-    /// The most memory it has had so far.
+    /// Its peak memory so far, in KiB.
     pub(super) fn memory_peak_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux says so");

@@ -5,9 +5,9 @@ use kinora_server::SystemClock;
 use kinora_testkit::MovableClock;
 use tokio::time::Instant;
 
-/// A clock that a test moves, and that may also run by itself, faster than others.
+/// A clock that a test moves, and that may also run faster than real time.
 ///
-/// It begins at the time of the machine, because the age of objects is told by their file system.
+/// It starts at the system time, because the age of objects comes from their file system.
 #[derive(Debug, Clone)]
 pub(crate) struct TestClock {
     moved: MovableClock,
@@ -16,17 +16,17 @@ pub(crate) struct TestClock {
 }
 
 impl TestClock {
-    /// Stands still until it is moved.
+    /// Stands still until the test moves it.
     pub(crate) fn standing() -> Self {
         Self::running(0)
     }
 
-    /// Runs so many times as fast as others: waits and leases are over sooner.
+    /// Runs `speed` times as fast as real time: delays and leases end sooner.
     pub(crate) fn running(speed: u32) -> Self {
         Self { moved: MovableClock::at(SystemClock.now()), started: Instant::now(), speed }
     }
 
-    /// Moves it on.
+    /// Moves it forward.
     pub(crate) fn advance(&self, by: Duration) {
         self.moved.advance_micros(micros(by));
     }

@@ -1,4 +1,4 @@
-//! A disk without room: jobs wait, `/readyz` says why, and nothing is lost.
+//! A full disk: jobs wait, `/readyz` states the reason, and nothing is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kinora_testkit::{Source, fixture};
 
 use super::clock::TestClock;
-use super::drain::{drain, objects_but_pictures, objects_of};
+use super::drain::{drain, objects_of, objects_without_images};
 use super::events;
 use crate::support::{DEADLINE, Faults, TestApp, text, until};
 
-/// A wait of 10 s for room is over in one.
+/// A delay of 10 s for disk space takes one second.
 const SPEED: u32 = 10;
 const PATH: &str = "/a.mp4";
 
-/// A disk that is full when it is told so.
+/// A disk that a test fills and frees.
 #[derive(Clone, Default)]
 struct Disk {
     is_full: Arc<AtomicBool>,
-    /// Writes that were refused so far.
+    /// Whether it has rejected a write.
     has_refused: Arc<AtomicBool>,
 }
 
@@ -53,7 +53,7 @@ impl Disk {
 
 impl kinora_store::Faults for Disk {
     fn at(&self, point: kinora_store::FaultPoint) -> kinora_store::FaultAction {
-        // What is kept is kept: a full disk shows before.
+        // A commit is durable once made: a full disk shows before it.
         if point == kinora_store::FaultPoint::BeforeCommit && self.refuses() {
             kinora_store::FaultAction::Fail
         } else {
@@ -62,8 +62,8 @@ impl kinora_store::Faults for Disk {
     }
 }
 
-/// A server whose download has come half way, when the disk fills up and the rest comes.
-async fn filled_up(disk: &Disk, faults: Faults) -> (TestApp, TestClock, String) {
+/// A server whose download is half complete when the disk fills up and the rest arrives.
+async fn app_with_full_disk(disk: &Disk, faults: Faults) -> (TestApp, TestClock, String) {
     let clock = TestClock::running(SPEED);
     let app = TestApp::options().clock(clock.clone()).faults(faults).start().await;
     let bytes = fixture::two_seconds();
@@ -78,19 +78,19 @@ async fn filled_up(disk: &Disk, faults: Faults) -> (TestApp, TestClock, String) 
     (app, clock, text(&media["id"]).to_owned())
 }
 
-async fn ends_well(app: &TestApp, clock: &TestClock, id: &str) {
+async fn check_completes(app: &TestApp, clock: &TestClock, id: &str) {
     assert_eq!(app.wait_settled(id).await["status"], "Ready");
     drain(app, clock).await;
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
-    assert_eq!(objects_but_pictures(app).await, objects_of(app, id).await);
+    assert_eq!(objects_without_images(app).await, objects_of(app, id).await);
     assert_eq!(app.fetch("/readyz").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_source_without_room_waits_until_there_is_some() {
+async fn download_waits_for_disk_space() {
     let disk = Disk::default();
-    let (app, clock, id) = filled_up(&disk, disk.of_objects()).await;
-    // The same job again and again: it costs no attempt, so it never gives up.
+    let (app, clock, id) = app_with_full_disk(&disk, disk.of_objects()).await;
+    // The same job is retried without limit: a full disk costs no attempt.
     for _ in 0..3 {
         disk.set_full(true);
         disk.refused_something().await;
@@ -102,17 +102,17 @@ async fn a_source_without_room_waits_until_there_is_some() {
     .await;
     let storage = &not_ready.json()["checks"][1];
     assert_eq!((&storage["name"], &storage["ok"]), (&"storage".into(), &false.into()));
-    assert!(not_ready.text().contains("the disk has no room"), "{not_ready:?}");
+    assert!(not_ready.text().contains("the disk has too little space"), "{not_ready:?}");
     assert_eq!(app.get(&id).await.data()["status"], "Downloading");
     assert_eq!(app.objects().await, [""; 0]);
     disk.set_full(false);
-    ends_well(&app, &clock, &id).await;
+    check_completes(&app, &clock, &id).await;
 }
 
 #[tokio::test]
-async fn a_database_without_room_makes_everything_wait_and_says_so() {
+async fn full_database_disk_is_507_and_readyz_503() {
     let disk = Disk::default();
-    let (app, clock, id) = filled_up(&disk, disk.of_database()).await;
+    let (app, clock, id) = app_with_full_disk(&disk, disk.of_database()).await;
     let not_ready = until("the server says so", async || {
         let answer = app.fetch("/readyz").await;
         (answer.status == 503).then_some(answer)
@@ -121,7 +121,7 @@ async fn a_database_without_room_makes_everything_wait_and_says_so() {
     let database = &not_ready.json()["checks"][0];
     assert_eq!((&database["name"], &database["ok"]), (&"database".into(), &false.into()));
     assert!(not_ready.text().contains("the disk is full"), "{not_ready:?}");
-    // What cannot be kept is not accepted.
+    // A request that cannot be stored is rejected.
     let url = app.sources.url(PATH);
     let body = serde_json::json!({"inputs": [{"type": "video", "url": url}]});
     let refused = app.call("POST", "/v1/on-demand").json(&body).send().await;
@@ -129,7 +129,7 @@ async fn a_database_without_room_makes_everything_wait_and_says_so() {
     assert_eq!(app.get(&id).await.status, 200, "reading goes on");
 
     disk.set_full(false);
-    ends_well(&app, &clock, &id).await;
+    check_completes(&app, &clock, &id).await;
     let all = app.call("GET", "/v1/on-demand").send().await.data();
     assert_eq!(all.as_array().map(Vec::len), Some(1), "what was refused is not there");
 }

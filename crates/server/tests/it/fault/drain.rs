@@ -1,4 +1,4 @@
-//! Waiting until a server has nothing left to do, and what must lie in its folder then.
+//! Waits until a server has no work left, and lists the objects that must exist then.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,24 +10,26 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::clock::TestClock;
-use super::life::{LEASE, say};
+use super::crash_scenario::{LEASE, say};
 use crate::support::{TestApp, until};
 
-/// Only the next sweep is further away than that: waits and leases of other jobs are shorter.
-const LONGEST_WAIT_S: i64 = 20 * 60;
-/// Longer than between two sweeps.
-const SWEPT_EVERY: Duration = Duration::from_secs(61 * 60);
-/// Longer than objects without a media are left alone.
-const SWEPT_AFTER: Duration = Duration::from_secs(26 * 60 * 60);
+/// Only the next sweep is due later: delays and leases of other jobs are shorter.
+const JOB_DELAY_MAX_S: i64 = 20 * 60;
+/// Longer than the interval between two sweeps.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(61 * 60);
+/// Longer than the age up to which the sweep spares objects without a media.
+const SWEEP_AGE: Duration = Duration::from_secs(26 * 60 * 60);
 
-/// How long the clock stands on PostgreSQL before the leases that are held count as abandoned: a worker could
-/// not write the end of its job. Rare, so it may be much longer than any job takes on a slow machine.
+/// On PostgreSQL, leases count as abandoned after this time without a move of the clock.
+///
+/// A worker could not write the end of its job. This is rare, so the time is much longer than any job takes
+/// on a slow machine.
 const ABANDONED_AFTER: Duration = Duration::from_secs(200);
 
-/// Moves a standing clock on PostgreSQL, where a job is put back while the database is too busy for it.
+/// Moves a standing clock on PostgreSQL, where a job is requeued while the database is too busy.
 struct Mover<'a> {
     clock: &'a TestClock,
-    /// When the clock was moved last, in real time.
+    /// The time of the last move, in real time.
     moved: Mutex<Instant>,
 }
 
@@ -36,13 +38,15 @@ impl<'a> Mover<'a> {
         Self { clock, moved: Mutex::new(Instant::now()) }
     }
 
-    /// Moves the clock by a lease when nothing can happen before: no job or delivery is due, and no lease is
-    /// held. On SQLite it never does.
+    /// Moves the clock by a lease when nothing can happen before: no job or delivery is due, and no job is
+    /// leased.
+    ///
+    /// Does nothing on SQLite.
     async fn move_if_idle(&self, app: &TestApp) {
         if !app.ground.is_shared() {
             return;
         }
-        // Twice: a job may have ended in one queue and begun in another between two questions.
+        // Twice: between two queries a job may have ended in one queue and started in another.
         let is_idle = self.is_idle(app).await && self.is_idle(app).await;
         let mut moved = self.moved.lock().unwrap();
         let is_abandoned = moved.elapsed() > ABANDONED_AFTER;
@@ -78,15 +82,16 @@ const QUEUES: [JobQueue; 8] = [
     JobQueue::Tracks,
     JobQueue::Ingest,
     JobQueue::Uploads,
-    JobQueue::Fill,
-    JobQueue::Sound,
-    JobQueue::Tend,
-    JobQueue::Upkeep,
+    JobQueue::Backfill,
+    JobQueue::Audio,
+    JobQueue::Renditions,
+    JobQueue::Maintenance,
 ];
 
-/// Waits until no job and no delivery is left but the next sweep. On SQLite it moves no clock: what waits for
-/// one is waited for in vain. On PostgreSQL the clock moves on by a lease when everything that is left waits
-/// for it.
+/// Waits until no job and no delivery is left except the next sweep.
+///
+/// On SQLite the clock does not move: a job that waits for the clock is never done. On PostgreSQL the clock
+/// moves by a lease when everything left waits for it.
 pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
     let mover = Mover::new(clock);
     until("no job and no delivery is left", async || {
@@ -99,8 +104,9 @@ pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
     .await;
 }
 
-/// Waits until a media is ready or failed, and answers it. A clock that stands is moved on to the next
-/// attempt of a download that waits for it.
+/// Waits until a media is ready or failed, and returns it.
+///
+/// A standing clock is moved to the next attempt of a download that waits for it.
 pub(super) async fn wait_settled(app: &TestApp, clock: &TestClock, media: &str) -> Value {
     until("the media is ready or failed", async || {
         let data = app.get(media).await.data();
@@ -109,7 +115,7 @@ pub(super) async fn wait_settled(app: &TestApp, clock: &TestClock, media: &str) 
         }
         let next = async || app.store.next_job_due(JobQueue::Download).await.unwrap();
         let (due, is_leased) = (next().await, app.store.is_job_leased(JobQueue::Download).await.unwrap());
-        // The same before and after: no job is at work, whose lease would end.
+        // The same before and after: no running job has a lease that the move would end.
         if let Some(due) = due.filter(|_| !is_leased)
             && next().await == Some(due)
         {
@@ -121,47 +127,47 @@ pub(super) async fn wait_settled(app: &TestApp, clock: &TestClock, media: &str) 
     .await
 }
 
-/// Whether it is, as far as the database answers.
+/// Whether only the next sweep is left; false when the database does not respond.
 async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
-    let far = clock.now().plus_seconds(LONGEST_WAIT_S);
+    let due_limit = clock.now().plus_seconds(JOB_DELAY_MAX_S);
     let jobs = async |queue| app.store.next_job_due(queue).await;
     for queue in [JobQueue::Download, JobQueue::Tracks, JobQueue::Ingest] {
         if !matches!(jobs(queue).await, Ok(None)) {
             return false;
         }
     }
-    // The next sweep, and looks at uploads that wait for their time to be over.
-    for queue in [JobQueue::Upkeep, JobQueue::Uploads] {
-        if !jobs(queue).await.is_ok_and(|due| due.is_none_or(|due| far < due)) {
+    // The next sweep, and checks of uploads that wait for their timeout.
+    for queue in [JobQueue::Maintenance, JobQueue::Uploads] {
+        if !jobs(queue).await.is_ok_and(|due| due.is_none_or(|due| due_limit < due)) {
             return false;
         }
     }
     matches!(app.store.next_delivery_due().await, Ok(None))
 }
 
-/// Waits until no fill is left but the next look at what is watched.
-pub(super) async fn drain_fills(app: &TestApp, clock: &TestClock) {
-    let fills = Fills::new(clock);
-    until("no fill is left", async || fills.over(app).await).await;
+/// Waits until no backfill is left except the next check of watched renditions.
+pub(super) async fn drain_backfills(app: &TestApp, clock: &TestClock) {
+    let backfills = Backfills::new(clock);
+    until("no fill is left", async || backfills.are_done(app).await).await;
 }
 
-/// Jobs that encode ahead.
-pub(super) struct Fills<'a>(Mover<'a>);
+/// Backfill jobs, which encode ahead.
+pub(super) struct Backfills<'a>(Mover<'a>);
 
-impl<'a> Fills<'a> {
+impl<'a> Backfills<'a> {
     pub(super) fn new(clock: &'a TestClock) -> Self {
         Self(Mover::new(clock))
     }
 
-    /// Whether none is left but the next look at what is watched. Moves the clock on as [`drain`] does.
-    pub(super) async fn over(&self, app: &TestApp) -> Option<()> {
+    /// Whether only the next check of watched renditions is left. Moves the clock as [`drain`] does.
+    pub(super) async fn are_done(&self, app: &TestApp) -> Option<()> {
         let lease = i64::try_from(LEASE.as_micros()).expect("a short time");
-        let far = self.0.clock.now().plus_micros(lease);
+        let lease_end = self.0.clock.now().plus_micros(lease);
         let mut due = Vec::new();
-        for queue in [JobQueue::Fill, JobQueue::Sound, JobQueue::Tend] {
+        for queue in [JobQueue::Backfill, JobQueue::Audio, JobQueue::Renditions] {
             due.extend(app.store.next_job_due(queue).await.ok()?);
         }
-        if due.iter().all(|due| far < *due) {
+        if due.iter().all(|due| lease_end < *due) {
             return Some(());
         }
         self.0.move_if_idle(app).await;
@@ -169,32 +175,33 @@ impl<'a> Fills<'a> {
     }
 }
 
-/// Waits for the sweep that comes next, and until it is over.
-pub(super) async fn sweep_soon(app: &TestApp, clock: &TestClock) {
+/// Waits until the next sweep is complete.
+pub(super) async fn sweep_once(app: &TestApp, clock: &TestClock) {
     drain(app, clock).await;
-    clock.advance(SWEPT_EVERY);
+    clock.advance(SWEEP_INTERVAL);
     drain(app, clock).await;
 }
 
-/// Makes every object older than the sweep spares, and waits until it has been.
+/// Ages every object until the sweep may remove it, and waits until the sweep is complete.
 pub(crate) async fn sweep(app: &TestApp, clock: &TestClock) {
-    clock.advance(SWEPT_AFTER);
+    clock.advance(SWEEP_AGE);
     drain(app, clock).await;
 }
 
-/// The objects that belong to a ready media, as paths: its source and its index. None for any other.
+/// The paths of the objects of a ready media: its source and its index. None for any other media.
 pub(crate) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
     let id: MediaId = media.parse().expect("an id from the API");
     let media = app.store.media_by_id(id).await.expect("the database can be read");
     let Some(media) = media.filter(|media| media.is_settled()) else { return Vec::new() };
     let Some(source) = media.source() else { return Vec::new() };
-    let sound = media.settings.sound.map(|_| ObjectKey::Sound(source));
-    let keys =
-        [ObjectKey::Index(PresentationId::of(source)), ObjectKey::Source(source)].into_iter().chain(sound);
+    let audio_key = media.settings.audio_edit.map(|_| ObjectKey::Audio(source));
+    let keys = [ObjectKey::Index(PresentationId::of(source)), ObjectKey::Source(source)]
+        .into_iter()
+        .chain(audio_key);
     keys.map(|key| key.to_string()).collect()
 }
 
-/// The objects without the pictures, which come when somebody asks.
-pub(crate) async fn objects_but_pictures(app: &TestApp) -> Vec<String> {
+/// The objects without images, which are made on request.
+pub(crate) async fn objects_without_images(app: &TestApp) -> Vec<String> {
     app.objects().await.into_iter().filter(|path| !path.starts_with("picture/")).collect()
 }

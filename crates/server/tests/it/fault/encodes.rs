@@ -1,4 +1,4 @@
-//! `kill -9`, and a polite end, of the real binary while segments are encoded.
+//! `kill -9` and SIGTERM of the real binary while segments are encoded.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -8,61 +8,60 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::binary::{Binary, Serving};
+use super::crash_scenario::say;
 use super::events;
-use super::life::say;
 use super::watched::Watched;
 use crate::media::probe::decoded;
 use crate::support::{Child, DEADLINE, until};
 
-/// Viewers at once: more than can be encoded for at once.
+/// Concurrent viewers: more than the concurrent encodes.
 const VIEWERS: usize = 4;
-/// Pictures in both sources.
-const PICTURES: u64 = 300;
+/// Frames in both sources.
+const FRAMES: u64 = 300;
 
-/// When the server is killed, counted from the moment in which viewers begin to ask.
+/// When the server is killed, counted from the first requests of the viewers.
 #[derive(Debug, Clone, Copy)]
-enum Moment {
+enum KillPoint {
     /// An encoder has begun.
     Encoder,
-    /// So many more segments are kept.
-    Kept(usize),
-    /// Something is being written that has no name yet; on S3, where nobody sees that, a segment more is
-    /// kept.
+    /// This many more segments are stored.
+    Stored(usize),
+    /// A temporary object is being written; on S3, where it is not visible, one more segment is stored.
     Unnamed,
-    /// So many more viewers were given what they asked for.
+    /// This many more viewers have received their response.
     Served(usize),
 }
 
-const MOMENTS: [Moment; 7] = [
-    Moment::Encoder,
-    Moment::Kept(1),
-    Moment::Unnamed,
-    Moment::Served(1),
-    Moment::Encoder,
-    Moment::Kept(2),
-    Moment::Served(2),
+const KILL_POINTS: [KillPoint; 7] = [
+    KillPoint::Encoder,
+    KillPoint::Stored(1),
+    KillPoint::Unnamed,
+    KillPoint::Served(1),
+    KillPoint::Encoder,
+    KillPoint::Stored(2),
+    KillPoint::Served(2),
 ];
 
-/// Looks very often: a moment is over soon.
-async fn as_soon_as(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let mut looks = interval(Duration::from_millis(1));
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+/// Polls at a short interval: the state lasts briefly.
+async fn poll_until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let mut poll = interval(Duration::from_millis(1));
+    poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let reached = async {
         while !is_so().await {
-            looks.tick().await;
+            poll.tick().await;
         }
     };
     timeout(DEADLINE, reached).await.unwrap_or_else(|_| panic!("after {DEADLINE:?} still not: {what}"));
 }
 
-impl Moment {
-    /// Waits for it, or until the viewers have all they want.
-    async fn come(self, binary: &Binary, server: &Serving, watched: &Watched, viewers: &mut JoinSet<()>) {
-        let kept = async || count(&binary.objects().await, "segment/");
-        let (before, served) = (kept().await, watched.count());
-        let moment = as_soon_as("the moment comes", async || match self {
+impl KillPoint {
+    /// Waits for it, or until the viewers have received everything.
+    async fn wait(self, binary: &Binary, server: &Serving, watched: &Watched, viewers: &mut JoinSet<()>) {
+        let segment_count = async || count(&binary.objects().await, "segment/");
+        let (before, served) = (segment_count().await, watched.count());
+        let reached = poll_until("the moment comes", async || match self {
             Self::Encoder => !server.children().is_empty(),
-            Self::Kept(more) => kept().await >= before + more,
+            Self::Stored(more) => segment_count().await >= before + more,
             Self::Unnamed => {
                 let objects = binary.objects().await;
                 count(&objects, "temporary/") > 0 || count(&objects, "segment/") > before
@@ -75,7 +74,7 @@ impl Moment {
             }
         };
         tokio::select! {
-            () = moment => {}
+            () = reached => {}
             () = ended => {}
         }
     }
@@ -85,7 +84,7 @@ fn count(paths: &[String], folder: &str) -> usize {
     paths.iter().filter(|path| path.starts_with(folder)).count()
 }
 
-/// Ends a server as SIGKILL does. Answers how many processes of it died with it.
+/// Kills a server as SIGKILL does. Returns how many child processes ended with it.
 async fn kill(server: Serving) -> usize {
     let children = server.kill_with_children().await;
     until("its processes are gone, too", async || gone(&children)).await;
@@ -96,15 +95,15 @@ fn gone(children: &[Child]) -> Option<()> {
     children.iter().all(|child| !child.is_alive()).then_some(())
 }
 
-/// A media with a rung below its copy, and one of which everything is encoded.
+/// A media with a rung below its copy, and one whose renditions are all encoded.
 async fn create_two(sources: &SourceServer, binary: &Binary) -> [String; 2] {
     [
-        binary.create(&sources.serve("/copied.mp4", Source::of(fixture::wide()))).await,
+        binary.create(&sources.serve("/copied.mp4", Source::of(fixture::large_two_tracks()))).await,
         binary.create(&sources.serve("/encoded.mkv", Source::of(fixture::not_copied()))).await,
     ]
 }
 
-/// What is to be watched of them, once both are ready.
+/// Their renditions to watch, once both are ready.
 async fn ready(binary: &Binary, [copied, encoded]: &[String; 2]) -> Watched {
     let mut watched = Watched::new();
     for (id, renditions) in [(copied, &["240p"][..]), (encoded, &["360p", "240p", "aac"])] {
@@ -116,24 +115,24 @@ async fn ready(binary: &Binary, [copied, encoded]: &[String; 2]) -> Watched {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whenever_a_server_is_killed_while_it_encodes_what_is_kept_is_whole_and_stays() {
+async fn kill_during_encode_leaves_whole_segments() {
     let (sources, binary) = (SourceServer::start().await, Binary::new().await);
     let mut server = binary.serve().await;
     let media = create_two(&sources, &binary).await;
-    // Of one of them the beginning is made before it is ready.
-    as_soon_as("the beginning is being made", async || !server.children().is_empty()).await;
+    // The first segment of one of them is encoded before it is ready.
+    poll_until("the beginning is being made", async || !server.children().is_empty()).await;
     let mut died = kill(server).await;
     server = binary.serve().await;
     let watched = ready(&binary, &media).await;
-    for moment in MOMENTS {
+    for kill_point in KILL_POINTS {
         if watched.is_served() {
             break;
         }
         let mut viewers = watched.viewers(&binary, VIEWERS);
-        moment.come(&binary, &server, &watched, &mut viewers).await;
+        kill_point.wait(&binary, &server, &watched, &mut viewers).await;
         let with_it = kill(server).await;
         say(&format!(
-            "killed at {moment:?}, and {with_it} processes with it; {} files were served",
+            "killed at {kill_point:?}, and {with_it} processes with it; {} files were served",
             watched.count()
         ));
         died += with_it;
@@ -141,8 +140,12 @@ async fn whenever_a_server_is_killed_while_it_encodes_what_is_kept_is_whole_and_
             viewer.expect("viewers do not panic");
         }
         server = binary.serve().await;
-        let left = binary.objects().await;
-        assert_eq!(count(&left, "temporary/"), 0, "after {moment:?} something half is left: {left:?}");
+        let remaining = binary.objects().await;
+        assert_eq!(
+            count(&remaining, "temporary/"),
+            0,
+            "after {kill_point:?} something half is left: {remaining:?}"
+        );
         watched.check(&binary).await;
     }
     assert!(died > 0, "no encoder was running when a server was killed");
@@ -153,26 +156,23 @@ async fn whenever_a_server_is_killed_while_it_encodes_what_is_kept_is_whole_and_
         let url = binary.url(playlist);
         let is_sound = playlist.contains("/aac/");
         let played = decoded(OsStr::new(&url), if is_sound { "a:0" } else { "v:0" }).await.expect("it plays");
-        assert!(
-            if is_sound { played.frames > 0 } else { played.frames == PICTURES },
-            "{playlist}: {played:?}"
-        );
+        assert!(if is_sound { played.frames > 0 } else { played.frames == FRAMES }, "{playlist}: {played:?}");
     }
     server.end().await;
-    for (id, told) in events::by_media(&binary.receiver) {
-        assert_eq!(told, ["video.media.created", "video.media.ready"], "{id}");
+    for (id, event_types) in events::by_media(&binary.receiver) {
+        assert_eq!(event_types, ["video.media.created", "video.media.ready"], "{id}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_told_to_stop_ends_its_encoders_whatever_they_do() {
+async fn stop_kills_hanging_encoders() {
     let (sources, binary) = (SourceServer::start().await, Binary::new().await);
     let server = binary.serve().await;
     let watched = ready(&binary, &create_two(&sources, &binary).await).await;
-    // Everybody leaves, and what was begun for them goes on; but it hangs.
+    // All viewers disconnect. Their encode continues, but hangs.
     let viewers = watched.viewers(&binary, VIEWERS);
     let mut children = Vec::new();
-    as_soon_as("an encoder has begun", async || {
+    poll_until("an encoder has begun", async || {
         children = server.children();
         children.iter().for_each(|child| child.suspend());
         !children.is_empty()
@@ -186,8 +186,8 @@ async fn a_server_that_is_told_to_stop_ends_its_encoders_whatever_they_do() {
         "it waited until an encoder had been silent for too long: {log}"
     );
     until("its encoders are gone, too", async || gone(&children)).await;
-    let left = binary.objects().await;
-    assert_eq!(count(&left, "temporary/"), 0, "{left:?}");
+    let remaining = binary.objects().await;
+    assert_eq!(count(&remaining, "temporary/"), 0, "{remaining:?}");
 
     let server = binary.serve().await;
     watched.check(&binary).await;

@@ -1,16 +1,15 @@
-//! What a receiver must be able to rely on, whatever happened to the sender.
+//! Guarantees of webhook delivery, independent of faults of the sender.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kinora_testkit::{Posted, WebhookReceiver};
+use kinora_testkit::{ReceivedPost, WebhookReceiver};
 use serde_json::Value;
 
-/// The types of the events of each media, in the order in which they first came.
+/// The event types of each media, in the order in which they first arrived.
 ///
-/// Panics when an event came under two ids, an id with two contents, or another id in the header than in the
-/// body.
+/// Panics when an event has two ids, an id has two contents, or the ids of header and body differ.
 pub(crate) fn by_media(receiver: &WebhookReceiver) -> BTreeMap<String, Vec<String>> {
-    let mut order: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut types_by_media: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut contents: BTreeMap<String, Value> = BTreeMap::new();
     let mut events: BTreeSet<(String, String)> = BTreeSet::new();
     for post in receiver.posted() {
@@ -23,14 +22,14 @@ pub(crate) fn by_media(receiver: &WebhookReceiver) -> BTreeMap<String, Vec<Strin
         let media = content["object"]["id"].as_str().expect("every event says what it is about").to_owned();
         let is_first = events.insert((media.clone(), post.event_type()));
         assert!(is_first, "a second event, not a second delivery: {content}");
-        order.entry(media).or_default().push(post.event_type());
+        types_by_media.entry(media).or_default().push(post.event_type());
         contents.insert(id, content);
     }
-    order
+    types_by_media
 }
 
-/// A body without the attempts before it, which may differ from post to post.
-fn content(post: &Posted) -> Value {
+/// The body without the list of earlier attempts, which may differ between posts.
+fn content(post: &ReceivedPost) -> Value {
     let mut body = post.json();
     body.as_object_mut().expect("a body is an object").remove("attempts");
     body

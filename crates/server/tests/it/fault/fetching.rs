@@ -1,4 +1,4 @@
-//! Servers of sources on bad days: they answer late, not at all, or something else than before.
+//! Faulty source servers: late responses, no responses, or other bytes than before.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use kinora_testkit::{Source, fixture};
 use tokio::net::TcpListener;
 
 use super::clock::TestClock;
-use super::drain::{drain, objects_but_pictures, objects_of, wait_settled};
+use super::drain::{drain, objects_of, objects_without_images, wait_settled};
 use super::events;
 use crate::support::{DEADLINE, TestApp, limits, text};
 
 const PATH: &str = "/a.mp4";
 
-/// The limit under test. Nothing but the limit ends such an attempt.
+/// The limit under test. Only the limit ends such an attempt.
 const SHORT: Duration = Duration::from_secs(1);
 
 /// Attempts of a download: one, and one after each retry delay of [`limits`].
@@ -29,20 +29,22 @@ async fn app_with(limits: Limits) -> (TestApp, TestClock) {
     (TestApp::options().clock(clock.clone()).limits(limits).start().await, clock)
 }
 
-/// Fetches this source, which must fail with this code after so many requests, and leave nothing.
+/// Fetches this source, which must fail with this code after `requests` requests, and leave no object.
 async fn check_fails(source: Source, code: &str, sentence: &str, requests: usize) {
     let sent = requests_until_failed(limits(), source, code, sentence).await;
     assert_eq!(sent, requests, "{code}: {sentence}");
 }
 
-/// The same of a limit of time. A busy machine may delay an attempt until it ends before its request is sent;
-/// the tests of `kinora_fetch` count attempts.
+/// The same for a time limit.
+///
+/// A busy machine may delay an attempt until it ends before its request is sent; the tests of `kinora_fetch`
+/// count attempts.
 async fn check_times_out(limits: Limits, source: Source, sentence: &str) {
     let sent = requests_until_failed(limits, source, "source_timeout", sentence).await;
     assert!((1..=ATTEMPTS).contains(&sent), "{sent} requests: {sentence}");
 }
 
-/// Fetches this source with these limits, and returns how many requests it was sent.
+/// Fetches this source with these limits, and returns the number of requests the source received.
 async fn requests_until_failed(limits: Limits, source: Source, code: &str, sentence: &str) -> usize {
     let (app, clock) = app_with(limits).await;
     let media = app.create(&app.serve(PATH, source)).await;
@@ -60,50 +62,51 @@ async fn requests_until_failed(limits: Limits, source: Source, code: &str, sente
 }
 
 #[tokio::test]
-async fn a_source_that_is_not_there_fails_at_once() {
+async fn missing_source_fails_without_retry() {
     for status in [401, 403, 404, 410] {
-        let sentence = format!("the server of the source answered {status}");
+        let sentence = format!("the source server responded with status {status}");
         check_fails(Source::refused(status), "source_not_found", &sentence, 1).await;
     }
 }
 
 #[tokio::test]
-async fn a_server_that_stays_broken_fails_after_all_attempts() {
-    check_fails(Source::refused(503), "source_unreachable", "the server of the source answered 503", 3).await;
+async fn permanent_503_fails_after_all_attempts() {
+    check_fails(Source::refused(503), "source_unreachable", "the source server responded with status 503", 3)
+        .await;
 }
 
 #[tokio::test]
-async fn an_address_that_never_answers_times_out() {
+async fn silent_source_server_times_out() {
     let limits = Limits { headers: SHORT, ..limits() };
-    let sentence = "the server of the source did not answer in time";
+    let sentence = "the source server did not respond in time";
     check_times_out(limits, Source::silent(), sentence).await;
 }
 
 #[tokio::test]
-async fn a_server_that_drips_times_out() {
+async fn slow_source_stalls_and_times_out() {
     let limits = Limits { stall: SHORT, ..limits() };
     let drips = Source::of(fixture::two_seconds()).gated_at(1000);
-    let sentence = "the server of the source sends too slowly";
+    let sentence = "the source server sends too slowly";
     check_times_out(limits, drips, sentence).await;
 }
 
 #[tokio::test]
-async fn a_server_that_redirects_in_circles_is_left_alone() {
-    let sentence = "the server of the source redirects too often or from https to http";
+async fn redirect_loop_is_source_unreachable() {
+    let sentence = "the source server redirects too often or from https to http; use the final URL";
     check_fails(Source::redirect(PATH), "source_unreachable", sentence, 6).await;
 }
 
 #[tokio::test]
-async fn a_server_that_announces_more_than_it_has_fails_after_all_attempts() {
+async fn overstated_content_length_fails_after_all_attempts() {
     let bytes = fixture::two_seconds();
     let claimed = bytes.len() as u64 + 1;
-    let sentence = "the connection to the server of the source ended too early";
+    let sentence = "the connection to the source server ended early";
     let lies = Source::of(bytes).claiming_length(claimed).without_ranges();
     check_fails(lies, "source_unreachable", sentence, 3).await;
 }
 
 #[tokio::test]
-async fn a_server_that_announced_too_much_and_then_says_that_there_is_no_more_is_believed() {
+async fn range_416_at_end_completes_overstated_length() {
     let (app, _) = app().await;
     let bytes = fixture::two_seconds();
     let claimed = bytes.len() as u64 + 1;
@@ -113,7 +116,7 @@ async fn a_server_that_announced_too_much_and_then_says_that_there_is_no_more_is
 }
 
 #[tokio::test]
-async fn a_server_that_announces_less_than_it_has_gives_a_truncated_source() {
+async fn short_content_length_truncates_source() {
     let (app, _) = app().await;
     let bytes = fixture::thirty_seconds();
     let claimed = bytes.len() as u64 / 2;
@@ -124,7 +127,7 @@ async fn a_server_that_announces_less_than_it_has_gives_a_truncated_source() {
 }
 
 #[tokio::test]
-async fn a_server_that_recovers_is_forgiven() {
+async fn download_succeeds_after_server_recovers() {
     let (app, clock) = app().await;
     let source = Source::of(fixture::two_seconds()).refused_first(2, 503, Some(1));
     let media = app.create(&app.serve(PATH, source)).await;
@@ -135,15 +138,16 @@ async fn a_server_that_recovers_is_forgiven() {
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
 }
 
-/// The id under which the bytes of a media arrive.
+/// The source id of a media that is being fetched.
 async fn source_id(app: &TestApp, media: &str) -> SourceId {
     let id: MediaId = media.parse().expect("an id from the API");
     app.store.media_by_id(id).await.unwrap().unwrap().source().expect("it is being fetched")
 }
 
-/// Cuts the first answer in the middle, and answers the ids of the source before the cut and in the end, and
-/// that of the media.
-async fn cut(app: &TestApp, source: impl Fn(Source) -> Source) -> (SourceId, SourceId, String) {
+/// Cuts the first response in the middle.
+///
+/// Returns the source ids before the cut and at the end, and the media id.
+async fn cut_response(app: &TestApp, source: impl Fn(Source) -> Source) -> (SourceId, SourceId, String) {
     let bytes = fixture::two_seconds();
     let (early, middle) = (bytes.len() as u64 / 4, bytes.len() as u64 / 2);
     let url = app.serve(PATH, source(Source::of(bytes)).cut_once(middle).gated_at(early));
@@ -158,9 +162,9 @@ async fn cut(app: &TestApp, source: impl Fn(Source) -> Source) -> (SourceId, Sou
 }
 
 #[tokio::test]
-async fn a_cut_is_resumed_where_it_was_and_the_source_keeps_its_id() {
+async fn interrupted_download_resumes_with_range() {
     let (app, clock) = app().await;
-    let (before, after, id) = cut(&app, |source| source).await;
+    let (before, after, id) = cut_response(&app, |source| source).await;
     assert_eq!(before, after);
     let requests = app.sources.requests(PATH);
     let half = fixture::two_seconds().len() / 2;
@@ -168,13 +172,13 @@ async fn a_cut_is_resumed_where_it_was_and_the_source_keeps_its_id() {
     assert!(requests[1].header("if-range").is_some_and(|etag| etag.starts_with('"')));
     assert_eq!(app.sources.bytes_sent(PATH), fixture::two_seconds().len() as u64, "no byte came twice");
     drain(&app, &clock).await;
-    assert_eq!(objects_but_pictures(&app).await, objects_of(&app, &id).await);
+    assert_eq!(objects_without_images(&app).await, objects_of(&app, &id).await);
 }
 
 #[tokio::test]
-async fn a_source_that_changed_meanwhile_begins_again_under_a_new_id_and_leaves_nothing_of_the_old() {
+async fn changed_etag_restarts_download_with_new_source_id() {
     let (app, clock) = app().await;
-    let (before, after, id) = cut(&app, Source::with_changing_etag).await;
+    let (before, after, id) = cut_response(&app, Source::with_changing_etag).await;
     assert_ne!(before, after);
     drain(&app, &clock).await;
     let objects = app.objects().await;
@@ -184,9 +188,9 @@ async fn a_source_that_changed_meanwhile_begins_again_under_a_new_id_and_leaves_
 }
 
 #[tokio::test]
-async fn a_redirect_to_a_private_address_is_refused_and_nobody_connects_there() {
+async fn redirect_to_a_private_address_is_never_connected() {
     let (app, clock) = app().await;
-    // 127.0.0.0/8 is allowed here; these are other ways to the same machine, and to the one that hosts it.
+    // 127.0.0.0/8 is allowed here; these are other addresses of this machine and of its host.
     let canary = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = canary.local_addr().unwrap().port();
     for host in ["0.0.0.0", "[::1]", "[::]", "10.0.0.1", "169.254.169.254", "[fe80::1]"] {
@@ -194,7 +198,7 @@ async fn a_redirect_to_a_private_address_is_refused_and_nobody_connects_there() 
         let media = app.create(&app.serve(PATH, source)).await;
         let media = app.wait_settled(text(&media["id"])).await;
         assert_eq!(media["error"]["code"], "source_forbidden_address", "{host}");
-        let sentence = "the source, or an address it redirects to, is not on the public internet";
+        let sentence = "the source URL, or one it redirects to, is not on the public internet";
         assert_eq!(media["error"]["message"], sentence);
     }
     drain(&app, &clock).await;

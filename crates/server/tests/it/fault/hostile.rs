@@ -1,4 +1,4 @@
-//! Sources made to hurt, against the real binary: its memory is its own.
+//! Malicious sources against the real binary, whose memory can be measured.
 
 use kinora_testkit::{Source, SourceServer, fixture};
 use serde_json::Value;
@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::binary::Binary;
 use crate::support::until;
 
-/// What reading such a source may cost beside what a small one does.
+/// The most memory of such a source beyond that of a small one.
 const GROWTH_MAX_KIB: u64 = 32 << 10;
 
 #[tokio::test]
-async fn a_moov_that_claims_billions_of_samples_costs_no_memory_and_no_time() {
+async fn moov_claiming_billions_of_samples_uses_bounded_memory() {
     let sources = SourceServer::start().await;
     let binary = Binary::new().await;
     let running = binary.serve().await;
@@ -18,7 +18,7 @@ async fn a_moov_that_claims_billions_of_samples_costs_no_memory_and_no_time() {
         let media = binary.create(&sources.serve(path, Source::of(bytes))).await;
         until("the media is settled", async || binary.settled(&media).await).await
     };
-    // What everything costs once.
+    // The memory that every first media costs.
     assert_eq!(settled("/small.mp4", fixture::two_seconds()).await["status"], "Ready");
     let before = running.memory_peak_kib();
 

@@ -1,19 +1,19 @@
-//! `kill -9` of the real binary at moments of a download, and its start on the same folder and port.
+//! `kill -9` of the real binary at several points of a download, and its start on the same folder and port.
 
 use std::collections::BTreeSet;
 
-use kinora_testkit::{Posted, Source, SourceServer, fixture};
+use kinora_testkit::{ReceivedPost, Source, SourceServer, fixture};
 
 use super::binary::Binary;
 use super::events;
 use crate::support::{DEADLINE, until};
 
-fn is_ready(post: &Posted) -> bool {
+fn is_ready(post: &ReceivedPost) -> bool {
     post.event_type() == "video.media.ready"
 }
 
 #[tokio::test]
-async fn a_media_whose_server_is_killed_ends_in_one_ready_event() {
+async fn killed_server_emits_exactly_one_ready_event() {
     let (sources, binary) = (SourceServer::start().await, Binary::new().await);
     let bytes = fixture::thirty_seconds();
     let len = bytes.len() as u64;
@@ -29,7 +29,7 @@ async fn a_media_whose_server_is_killed_ends_in_one_ready_event() {
         sources.release(&path);
         running = binary.serve().await;
     }
-    // At once after the last byte, with no gate and with the receiver in the middle of the ready event.
+    // Right after the last byte, without a gate; the second time once the ready event has arrived.
     for number in 4..6 {
         let path = format!("/{number}.mp4");
         let url = sources.serve(&path, Source::of(bytes.clone()).gated_at(len - 1));
@@ -48,9 +48,9 @@ async fn a_media_whose_server_is_killed_ends_in_one_ready_event() {
         let media = until("the media is settled", async || binary.settled(id).await).await;
         assert_eq!(media["status"], "Ready");
     }
-    let all_told = |posted: &[Posted]| {
+    let all_told = |posted: &[ReceivedPost]| {
         let ready: BTreeSet<String> =
-            posted.iter().filter(|post| is_ready(post)).map(Posted::event_id).collect();
+            posted.iter().filter(|post| is_ready(post)).map(ReceivedPost::event_id).collect();
         ready.len() == accepted.len()
     };
     binary.receiver.wait_for(DEADLINE, all_told).await;
@@ -59,9 +59,9 @@ async fn a_media_whose_server_is_killed_ends_in_one_ready_event() {
     })
     .await;
     running.end().await;
-    let told = events::by_media(&binary.receiver);
-    assert_eq!(told.len(), accepted.len());
+    let events_by_media = events::by_media(&binary.receiver);
+    assert_eq!(events_by_media.len(), accepted.len());
     for id in &accepted {
-        assert_eq!(told[id], ["video.media.created", "video.media.ready"]);
+        assert_eq!(events_by_media[id], ["video.media.created", "video.media.ready"]);
     }
 }

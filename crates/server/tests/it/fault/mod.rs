@@ -1,39 +1,39 @@
-//! Bad days: a process that dies at any write, writes that fail, two workers on one job, sources that lie.
+//! Faults: a process that crashes at any write, writes that fail, two workers on one job, sources that lie.
 //!
-//! Begin with [`life`]: what a client does with a media from its first request to its last, whatever happens
-//! meanwhile.
+//! Begin with [`crash_scenario`]: the requests of a client from the creation of a media to its deletion,
+//! with any fault in between.
 
+mod added_audio_crash;
 mod attempts;
-mod audio_life;
+mod audio_edit_crash;
+mod backfill;
 mod binary;
-mod blur_life;
-mod changed_life;
+mod blur_hash_crash;
 mod clock;
 mod crash;
+mod crash_scenario;
 mod deleted_meanwhile;
 mod disk_full;
 pub(crate) mod drain;
+mod duplicate_jobs;
 mod each_write;
-mod encoded_life;
+mod encode_crash;
 mod encodes;
-mod engine_away;
 pub(crate) mod events;
-mod failing;
-mod fair;
+mod fairness;
 mod fetching;
-mod fills;
+mod ffmpeg_missing;
 mod hostile;
+mod idempotency_crash;
+mod images;
 mod kill;
-mod life;
 mod not_media;
-mod once_life;
-mod pictures;
-mod playlist_life;
-mod sound_edit_life;
+mod playlist_crash;
 pub(crate) mod stop;
-mod tracks_life;
-mod twice;
-mod upload_life;
+mod tracks_crash;
+mod update_crash;
+mod upload_crash;
 mod watched;
+mod write_failure;
 
 pub(crate) use clock::TestClock;

@@ -1,4 +1,4 @@
-//! Sources that hold something else than a media we play.
+//! Sources that contain no supported media.
 
 use kinora_testkit::{Source, SourceServer, fixture};
 use serde_json::{Value, json};
@@ -9,17 +9,19 @@ use super::drain::drain;
 use super::events;
 use crate::support::{TestApp, text};
 
-/// What a source ends in.
+/// A source and its expected error.
 struct Case {
     what: &'static str,
     bytes: bytes::Bytes,
-    /// Further fields of the request.
+    /// Additional fields of the request.
     fields: Value,
     code: &'static str,
     sentence: &'static str,
 }
 
-/// All of them at once, on one server: each fails with its code and a sentence, once, and leaves nothing.
+/// Runs all cases concurrently on one server.
+///
+/// Each fails once, with its code and a sentence, and leaves no object.
 async fn check(cases: Vec<Case>) -> TestApp {
     let clock = TestClock::standing();
     let app = TestApp::options().clock(clock.clone()).start().await;
@@ -35,9 +37,9 @@ async fn check(cases: Vec<Case>) -> TestApp {
         assert_eq!(found, ("Failed", &case.code.into(), &case.sentence.into()), "{}", case.what);
     }
     drain(&app, &clock).await;
-    let told = events::by_media(&app.receiver);
+    let events_by_media = events::by_media(&app.receiver);
     for (case, id) in cases.iter().zip(&media) {
-        assert_eq!(told[id], ["video.media.created", "video.media.failed"], "{}", case.what);
+        assert_eq!(events_by_media[id], ["video.media.created", "video.media.failed"], "{}", case.what);
     }
     assert_eq!(app.objects().await, [""; 0]);
     app
@@ -48,20 +50,20 @@ fn case(what: &'static str, bytes: bytes::Bytes, code: &'static str, sentence: &
 }
 
 #[tokio::test]
-async fn what_is_no_media_fails_and_says_what_was_found() {
-    use fixture::foreign::{empty, html, png, text};
+async fn not_media_error_names_the_detected_file_type() {
+    use fixture::not_media::{empty, html, png, text};
     check(vec![
         case("a page", html(), "not_media", "the source is a web page, not a video or audio file"),
         case("a text", text(), "not_media", "the source is a text file, not a video or audio file"),
-        case("a picture", png(), "not_media", "the source is a PNG picture, not a video or audio file"),
+        case("a picture", png(), "not_media", "the source is a PNG image, not a video or audio file"),
         case("nothing", empty(), "not_media", "the source is an empty file, not a video or audio file"),
     ])
     .await;
 }
 
 #[tokio::test]
-async fn scripts_that_name_other_sources_are_read_by_nobody() {
-    use fixture::foreign::{ffconcat, hls_playlist, sdp, svg};
+async fn nested_playlists_and_scripts_are_not_opened() {
+    use fixture::not_media::{ffconcat, hls_playlist, sdp, svg};
     let canary = SourceServer::start().await;
     let url = canary.serve("/canary.ts", Source::of("canary"));
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +98,7 @@ async fn scripts_that_name_other_sources_are_read_by_nobody() {
             "not_media",
             "the source is an SDP session description, not a video or audio file",
         ),
-        case("a drawing", svg(&url), "not_media", "the source is an SVG picture, not a video or audio file"),
+        case("a drawing", svg(&url), "not_media", "the source is an SVG image, not a video or audio file"),
     ])
     .await;
     assert_eq!(canary.requests("/canary.ts").len(), 0);
@@ -113,20 +115,20 @@ async fn scripts_that_name_other_sources_are_read_by_nobody() {
 }
 
 #[tokio::test]
-async fn what_only_looks_like_media_fails_and_leaves_no_copy() {
-    use fixture::packed::{mp3_of_noise, transport_stream_of_noise};
+async fn container_without_playable_content_fails_and_leaves_no_copy() {
+    use fixture::containers::{mp3_of_noise, transport_stream_of_noise};
     check(vec![
         case(
             "packets of nothing",
             transport_stream_of_noise(),
             "not_media",
-            "the source looks like a file of the kind mpegts, but nothing in it can be played",
+            "the source looks like a mpegts file, but it has no track that can be played",
         ),
         case(
             "a tag without sound",
             mp3_of_noise(),
             "not_media",
-            "the source looks like a file of the kind mp3, but nothing in it can be played",
+            "the source looks like a mp3 file, but it has no track that can be played",
         ),
     ])
     .await;
@@ -153,23 +155,23 @@ async fn media_that_end_too_early_fail_as_truncated() {
 }
 
 #[tokio::test]
-async fn pictures_that_would_be_encoded_and_do_not_decode_fail() {
+async fn undecodable_video_to_encode_is_codec_unsupported() {
     let mut file = fixture::quad_hd().to_vec();
     let samples = file.windows(4).position(|bytes| bytes == b"mdat").expect("there are samples") + 4;
     file[samples..].fill(0);
-    let sentence = "the pictures of the source cannot be decoded";
+    let sentence = "the video of the source cannot be decoded";
     check(vec![case("overwritten", file.into(), "codec_unsupported", sentence)]).await;
 }
 
 #[tokio::test]
-async fn a_source_as_large_as_wanted_is_ready() {
+async fn source_at_max_resolution_is_ready() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready_with("/a.mp4", fixture::quad_hd(), json!({"maxResolution": "1440p"})).await;
     assert_eq!(media["sourceResolution"], "1440p");
 }
 
 #[tokio::test]
-async fn a_recording_in_fragments_that_broke_off_is_ready_and_says_so() {
+async fn truncated_fragmented_recording_is_ready_and_reported() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::damaged::truncated_recording()).await;
     assert_eq!(media["playbackReport"]["source"], "truncated");
@@ -177,7 +179,7 @@ async fn a_recording_in_fragments_that_broke_off_is_ready_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_truncated_source_with_a_playable_beginning_is_ready_and_says_so() {
+async fn truncated_faststart_source_is_ready_and_reported() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::damaged::truncated()).await;
     assert_eq!(media["playbackReport"]["source"], "truncated");

@@ -1,4 +1,4 @@
-//! Ends of a process in the middle of a download, and the start after it.
+//! A process that ends in the middle of a download, and the start after it.
 
 use std::time::Duration;
 
@@ -8,16 +8,17 @@ use kinora_store::JobQueue;
 use kinora_testkit::{Source, fixture};
 
 use super::clock::TestClock;
-use super::drain::{drain, objects_but_pictures, objects_of};
+use super::crash_scenario::LEASE;
+use super::drain::{drain, objects_of, objects_without_images};
 use super::events;
-use super::life::LEASE;
 use crate::support::{DEADLINE, TestApp, limits, text, until};
 
 const PATH: &str = "/a.mp4";
 
-/// A server whose download has come half way, and the id of its media. The clock stands still: nothing is
-/// over by itself.
-pub(crate) async fn half_way() -> (TestApp, TestClock, String) {
+/// A server whose download is half complete, and the id of its media.
+///
+/// The clock stands still, so no timeout or lease ends by itself.
+pub(crate) async fn half_downloaded() -> (TestApp, TestClock, String) {
     let clock = TestClock::standing();
     let app = TestApp::options().clock(clock.clone()).start().await;
     let bytes = fixture::two_seconds();
@@ -30,37 +31,37 @@ pub(crate) async fn half_way() -> (TestApp, TestClock, String) {
     (app, clock, id)
 }
 
-/// The rest of it, after the next start: one ready event, and the objects of one attempt.
-pub(crate) async fn ends_well(app: &TestApp, clock: &TestClock, id: &str) {
+/// Completes the download after the next start: one ready event, and the objects of one attempt.
+pub(crate) async fn check_completes(app: &TestApp, clock: &TestClock, id: &str) {
     app.sources.wait_for_requests(PATH, 2, DEADLINE).await;
     app.sources.release(PATH);
     assert_eq!(app.wait_settled(id).await["status"], "Ready");
     drain(app, clock).await;
     assert_eq!(app.sources.requests(PATH).len(), 2);
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
-    assert_eq!(objects_but_pictures(app).await, objects_of(app, id).await);
+    assert_eq!(objects_without_images(app).await, objects_of(app, id).await);
 }
 
 #[tokio::test]
-async fn a_server_that_stops_gives_its_work_back_at_once() {
-    let (mut app, clock, id) = half_way().await;
+async fn shutdown_releases_job_leases() {
+    let (mut app, clock, id) = half_downloaded().await;
     app.stop().await;
     assert_eq!(app.store.next_job_due(JobQueue::Download).await.unwrap(), Some(clock.now()));
     assert_eq!(app.objects().await, [""; 0], "what has come so far has no name");
     // On PostgreSQL a delivery that was not recorded keeps its lease.
     clock.advance(LEASE);
     app.restart().await;
-    ends_well(&app, &clock, &id).await;
+    check_completes(&app, &clock, &id).await;
 }
 
 #[tokio::test]
-async fn a_media_that_is_deleted_while_its_bytes_arrive_leaves_no_object_and_no_later_event() {
-    let (app, clock, id) = half_way().await;
+async fn delete_during_download_leaves_no_object_or_event() {
+    let (app, clock, id) = half_downloaded().await;
     assert_eq!(app.delete(&id).await.status, 200);
     assert_eq!(app.get(&id).await.status, 404);
     app.sources.release(PATH);
-    // A worker that had all bytes names them, learns that its media is gone, and asks for their removal:
-    // meanwhile no job is left.
+    // A worker with all bytes names them, finds its media deleted, and queues their removal: meanwhile no
+    // job is left.
     until("what came last is gone", async || {
         drain(&app, &clock).await;
         app.objects().await.is_empty().then_some(())
@@ -70,15 +71,15 @@ async fn a_media_that_is_deleted_while_its_bytes_arrive_leaves_no_object_and_no_
 }
 
 #[tokio::test]
-async fn a_media_that_is_deleted_while_nobody_works_on_it_leaves_no_object_and_no_later_event() {
-    let (mut app, clock, id) = half_way().await;
+async fn delete_of_queued_media_leaves_no_object_or_event() {
+    let (mut app, clock, id) = half_downloaded().await;
     app.kill().await;
     let media = app.store.media_by_id(id.parse().unwrap()).await.unwrap().unwrap();
     let now = clock.now();
-    // As `kinora media delete` does beside a server that is down.
+    // As `kinora media delete` does while no server runs.
     app.store.write(async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
     app.restart().await;
-    // What the dead process may have been about: the first sweep, the record of a delivery.
+    // Work of the killed process: the first sweep, the record of a delivery.
     clock.advance(LEASE);
     drain(&app, &clock).await;
     assert_eq!(app.sources.requests(PATH).len(), 1);
@@ -86,7 +87,7 @@ async fn a_media_that_is_deleted_while_nobody_works_on_it_leaves_no_object_and_n
     assert_eq!(events::by_media(&app.receiver)[&id], ["video.media.created", "video.media.deleted"]);
 }
 
-/// The source is cut at each attempt, and the next one begins in an hour or at the next start.
+/// The source is cut at each attempt; the next attempt starts in an hour or at the next start.
 #[tokio::test]
 async fn stop_gives_download_no_more_attempts() {
     const STARTS_MAX: usize = 40;
@@ -95,21 +96,21 @@ async fn stop_gives_download_no_more_attempts() {
     let mut app = TestApp::options().without_webhook().limits(limits).start().await;
     let url = app.serve(PATH, Source::of(fixture::two_seconds()).cut_always(CUT_AT));
     let id = text(&app.create(&url).await["id"]).to_owned();
-    let mut asked = 0;
+    let mut request_count = 0;
     for _ in 0..STARTS_MAX {
         let status = until("it is asked again, or failed", async || {
             let status = app.get(&id).await.data()["status"].clone();
-            (app.sources.requests(PATH).len() > asked || status == "Failed").then_some(status)
+            (app.sources.requests(PATH).len() > request_count || status == "Failed").then_some(status)
         })
         .await;
         if status == "Failed" {
             return;
         }
-        // A stop that comes before the cut counts no attempt.
+        // A stop before the cut counts no attempt.
         for _ in 0..20 {
             app.get(&id).await;
         }
-        asked = app.sources.requests(PATH).len();
+        request_count = app.sources.requests(PATH).len();
         app.stop().await;
         app.restart().await;
     }

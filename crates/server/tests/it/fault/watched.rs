@@ -1,5 +1,5 @@
-//! A media whose encoded renditions are asked for by viewers while the server comes and goes, and what must
-//! hold of all that is kept.
+//! A media whose encoded renditions viewers request while the server restarts, and the guarantees of all
+//! stored objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,15 +14,15 @@ use super::binary::Binary;
 use crate::media::boxes::fragment;
 use crate::support::{text, until};
 
-/// Objects a page.
+/// Objects per page.
 const PAGE: usize = 1000;
 
-/// The encoded renditions of some media: where each file of them is served, and under which key it is kept.
+/// The encoded renditions of some media: the URL of each file, and the key of its object.
 pub(super) struct Watched {
-    /// `None`: it is made of the index.
+    /// `None`: the file is made from the index.
     addresses: BTreeMap<String, Option<ObjectKey>>,
     playlists: Vec<String>,
-    /// What viewers were given, by address.
+    /// The bodies that viewers received, by URL.
     served: Arc<Mutex<BTreeMap<String, Bytes>>>,
 }
 
@@ -31,7 +31,7 @@ impl Watched {
         Self { addresses: BTreeMap::new(), playlists: Vec::new(), served: Arc::default() }
     }
 
-    /// Adds the renditions of these names of a ready media.
+    /// Adds the renditions with these names of a ready media.
     pub(super) async fn add(&mut self, binary: &Binary, media: &Value, names: &[&str]) {
         let id: MediaId = text(&media["id"]).parse().expect("an id from the API");
         let row = binary.store().await.media_by_id(id).await.expect("the database is there");
@@ -57,14 +57,14 @@ impl Watched {
         }
     }
 
-    /// The addresses of all playlists.
+    /// The URLs of all playlists.
     pub(super) fn playlists(&self) -> &[String] {
         &self.playlists
     }
 
-    /// The addresses of segments that nobody was given so far, the last of each rendition first, as by
-    /// somebody who seeks.
-    fn wanted(&self) -> Vec<String> {
+    /// The URLs of segments that no viewer has received yet, the last of each rendition first, as a viewer
+    /// who seeks requests them.
+    fn missing_urls(&self) -> Vec<String> {
         let served = self.served.lock().unwrap();
         let segments = self.addresses.iter().filter(|(_, key)| matches!(key, Some(ObjectKey::Segment(..))));
         segments
@@ -74,18 +74,20 @@ impl Watched {
             .collect()
     }
 
-    /// Whether viewers were given everything.
+    /// Whether viewers have received everything.
     pub(super) fn is_served(&self) -> bool {
-        self.wanted().is_empty()
+        self.missing_urls().is_empty()
     }
 
-    /// So many viewers who together ask for all that nobody was given so far, each for one file after the
-    /// other, until the server is gone. Whoever is given something notes it.
+    /// Starts `count` viewers, who together request all missing segments, each one file after another, until
+    /// the server has ended.
+    ///
+    /// Each viewer notes the bodies it receives.
     pub(super) fn viewers(&self, binary: &Binary, count: usize) -> tokio::task::JoinSet<()> {
         let mut viewers = tokio::task::JoinSet::new();
-        let wanted = self.wanted();
-        for place in 0..count {
-            let of_viewer: Vec<_> = wanted.iter().skip(place).step_by(count).cloned().collect();
+        let missing = self.missing_urls();
+        for viewer_index in 0..count {
+            let of_viewer: Vec<_> = missing.iter().skip(viewer_index).step_by(count).cloned().collect();
             let requests: Vec<_> =
                 of_viewer.into_iter().map(|address| (binary.get(&address), address)).collect();
             let served = Arc::clone(&self.served);
@@ -103,19 +105,19 @@ impl Watched {
         viewers
     }
 
-    /// How many answers viewers were given.
+    /// The number of received responses.
     pub(super) fn count(&self) -> usize {
         self.served.lock().unwrap().len()
     }
 
-    /// Looks at everything that is kept: each object is whole and is what the server gives, and what it gave
-    /// is among them.
+    /// Checks all stored objects: each is whole and equals the served bytes, and all served bytes are
+    /// stored.
     pub(super) async fn check(&self, binary: &Binary) {
         let blob = binary.blob().await;
-        let kept = kept(&blob).await;
+        let files = encoded_files(&blob).await;
         let found = binary.objects().await;
         let is_encoded = |path: &&String| path.starts_with("segment/") || path.starts_with("init/");
-        let mut listed: Vec<String> = kept.keys().cloned().collect();
+        let mut listed: Vec<String> = files.keys().cloned().collect();
         listed.sort();
         assert_eq!(
             found.iter().filter(is_encoded).cloned().collect::<Vec<_>>(),
@@ -124,7 +126,7 @@ impl Watched {
         );
         for (address, key) in &self.addresses {
             let Some(key) = key else { continue };
-            let Some(bytes) = kept.get(&key.to_string()) else {
+            let Some(bytes) = files.get(&key.to_string()) else {
                 let served = self.served.lock().unwrap();
                 assert!(!served.contains_key(address), "{address} was served and is not kept");
                 continue;
@@ -139,7 +141,7 @@ impl Watched {
         }
     }
 
-    /// Fetches what nobody was given so far.
+    /// Fetches everything that no viewer has received yet.
     pub(super) async fn fetch_rest(&self, binary: &Binary) {
         for address in self.addresses.keys() {
             let answer = until("the file is served", async || {
@@ -153,24 +155,24 @@ impl Watched {
     }
 }
 
-/// What an address gives is the same for ever.
+/// A URL always returns the same bytes.
 fn note(served: &Mutex<BTreeMap<String, Bytes>>, address: &str, body: Bytes) {
     let mut served = served.lock().unwrap();
     let first = served.entry(address.to_owned()).or_insert_with(|| body.clone());
     assert!(*first == body, "{address} is not what it was");
 }
 
-/// The encoded files that a store of objects lists, by their paths.
-pub(super) async fn kept(blob: &Blob) -> BTreeMap<String, Bytes> {
-    let mut kept = BTreeMap::new();
+/// The encoded files in an object store, by path.
+pub(super) async fn encoded_files(blob: &Blob) -> BTreeMap<String, Bytes> {
+    let mut files = BTreeMap::new();
     for kind in [ObjectKind::Segment, ObjectKind::Init] {
         let page = blob.list(Prefix::Kind(kind), None, PAGE).await.expect("the objects answer");
         assert!(page.len() < PAGE, "more than a test makes");
         for entry in page {
             let bytes = blob.get(entry.key).await.expect("the objects answer").expect("it was listed");
             assert_eq!(bytes.len() as u64, entry.len, "{}", entry.key);
-            kept.insert(entry.key.to_string(), bytes);
+            files.insert(entry.key.to_string(), bytes);
         }
     }
-    kept
+    files
 }

@@ -3,12 +3,12 @@
 use crate::command::Machine;
 use crate::support::without_landlock;
 
-/// The reason that the engine gives for it.
+/// The reason that the engine reports.
 const NO_LANDLOCK: &str =
     "files: the kernel enforces no Landlock rules; it needs 5.13 or newer, with landlock in its lsm list";
 
 #[test]
-fn a_server_that_others_can_reach_does_not_start_unconfined() {
+fn exposed_unconfined_server_does_not_start() {
     without_landlock(async || {
         let machine = Machine::new().await;
         let exposures = [
@@ -21,8 +21,8 @@ fn a_server_that_others_can_reach_does_not_start_unconfined() {
             assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused:?}");
             let sentence = format!(
                 "kinora: ffmpeg is not confined on this machine ({NO_LANDLOCK}), and others can reach this server: \
-                 {exposure}. A damaged file could read what this server can read. Use a kernel with Landlock and \
-                 seccomp; docs/confinement.md has the usual causes. If every source is your own, start with \
+                 {exposure}. A malicious file could read all data that this server can read. Use a kernel with Landlock \
+                 and seccomp; docs/confinement.md has the usual causes. If every source is your own, start with \
                  --allow-unconfined"
             );
             assert_eq!(refused.stderr.lines().last(), Some(sentence.as_str()), "{refused:?}");
@@ -32,7 +32,7 @@ fn a_server_that_others_can_reach_does_not_start_unconfined() {
 }
 
 #[test]
-fn an_unconfined_server_on_loopback_or_allowed_to_warns_everywhere() {
+fn unconfined_server_on_loopback_or_allowed_warns() {
     without_landlock(async || {
         let machine = Machine::new().await;
         let allowed = ["--public-url", "https://video.example.com", "--allow-unconfined"];
@@ -49,15 +49,15 @@ fn an_unconfined_server_on_loopback_or_allowed_to_warns_everywhere() {
                 let line = format!("kinora_confinement_in_force{{guarantee=\"{guarantee}\"}} {value}\n");
                 assert!(metrics.contains(&line), "{line}: {metrics}");
             }
-            let said = server.stop().await.ok().stderr;
-            let warnings: Vec<_> = said.lines().filter(|line| line.contains("WARN")).collect();
-            assert!(warnings.iter().any(|line| line.contains("guarantee=\"files\"")), "{said}");
+            let log = server.stop().await.ok().stderr;
+            let warnings: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();
+            assert!(warnings.iter().any(|line| line.contains("guarantee=\"files\"")), "{log}");
         }
     });
 }
 
 #[test]
-fn the_doctor_reports_a_guarantee_that_does_not_hold() {
+fn doctor_reports_a_missing_guarantee() {
     without_landlock(async || {
         let machine = Machine::new().await;
         let run = machine.run(&["doctor"]).await;

@@ -1,12 +1,11 @@
-//! What is about a data folder: its one server, the key file in it, a look into its files, and a server on
-//! loopback.
+//! Features of a data folder: its single server, the key file, its files, and a server on loopback.
 //!
-//! These run on SQLite with a folder alone; `scripts/test.sh` chooses it.
+//! These tests run on SQLite with a folder alone; `scripts/test.sh` chooses it.
 
 mod confinement;
-mod look;
-mod private;
+mod permissions;
 mod schema_25;
+mod secrets_at_rest;
 mod serve;
 mod start;
 mod undecodable;

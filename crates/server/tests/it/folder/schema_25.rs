@@ -1,5 +1,7 @@
-//! A data folder of the last unreleased version: two media, the index of one in a layout that is no longer
-//! read. That one also offers an MP4.
+//! A data folder of the last unreleased version: two media, one with an index in a layout that is no longer
+//! read.
+//!
+//! That one also offers an MP4.
 
 use std::fs;
 use std::path::Path;
@@ -13,12 +15,13 @@ use kinora_testkit::schema_25;
 use crate::command::Machine;
 use crate::support::{text, until};
 
-/// The playback ID of each media, and the ID of its index. That of the second one is new: its index is made
-/// anew.
+/// The playback ID of each media, and its index id.
+///
+/// The second index id is new, because the index is made again.
 const PLAIN: (&str, &str) = ("c48b31d6-c5ba-44bc-a57e-1c30542caf3c", "7516663d5e1097cd");
 const OLD_LAYOUT: (&str, &str) = ("7324e40c-10e1-41b6-bb54-0d1d6ab0329b", "0b80f4fc419623e1");
 const PLAIN_MEDIA: &str = "01a21acd-29ee-70e5-a944-2801b543c4ac";
-/// Its ID and those of its tracks.
+/// Its id and those of its tracks.
 const OLD_LAYOUT_MEDIA: (&str, [&str; 2]) = (
     "01a21acd-28fa-75f6-816c-7ed376ec8b51",
     ["01a21acd-2944-768c-b4fb-55be09d866a9", "01a21acd-2944-7f52-b1c8-76b0307f7edd"],
@@ -66,8 +69,10 @@ async fn data_of_schema_25_is_migrated_and_plays() {
     check_rows(&machine).await;
 }
 
-/// Of the media whose index was made anew: its facts are complete, and what the old index made is gone. The
-/// other one is as it was.
+/// Checks the media whose index was made again: its facts are complete, and the renditions of the old index
+/// are deleted.
+///
+/// The other media is unchanged.
 async fn check_rows(machine: &Machine) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(machine.ground.store_options(Opener::Command, &clock)).await.unwrap();
@@ -85,7 +90,7 @@ async fn check_rows(machine: &Machine) {
     store.close().await;
 }
 
-/// Copies a file, or a folder with all that is in it.
+/// Copies a file, or a folder recursively.
 fn copy(from: &Path, to: &Path) {
     if from.is_dir() {
         fs::create_dir_all(to).unwrap();

@@ -1,9 +1,9 @@
-//! One server on a folder, and the key that lies in it.
+//! A single server per folder, and the key in it.
 
 use crate::command::Machine;
 
 #[tokio::test]
-async fn a_second_server_on_the_same_folder_is_refused_and_the_first_goes_on() {
+async fn second_server_on_the_same_folder_is_rejected() {
     let machine = Machine::new().await;
     let server = machine.serve(&[]).await;
     let second = machine.kinora(&["serve", "--listen", "127.0.0.1:0"]).run().await;
@@ -15,7 +15,7 @@ async fn a_second_server_on_the_same_folder_is_refused_and_the_first_goes_on() {
 }
 
 #[tokio::test]
-async fn a_lost_key_is_named_with_the_way_back() {
+async fn lost_secret_key_error_names_path_and_remedy() {
     let machine = Machine::new().await;
     let url = "http://receiver.example/hook";
     machine.json(&["webhook", "create", "--workspace", "Development", "--url", url]).await;
@@ -24,18 +24,21 @@ async fn a_lost_key_is_named_with_the_way_back() {
     std::fs::remove_file(&key).unwrap();
     for arguments in [&["webhook", "list"][..], &["serve"]] {
         let problem = machine.run(arguments).await.problem();
-        let way_back = "put it back from a backup, or set KINORA_SECRET_KEY to its content";
+        let way_back = "restore it from a backup, or set KINORA_SECRET_KEY to its content";
         assert!(problem.contains("secret.key is missing") && problem.contains(way_back), "{problem}");
     }
     assert!(!key.exists(), "another key was made");
     let other = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let wrong = machine.kinora(&["webhook", "list"]).env("KINORA_SECRET_KEY", other).run().await.problem();
-    assert!(wrong.contains("the secret key does not fit this database") && !wrong.contains(other), "{wrong}");
+    assert!(
+        wrong.contains("the secret key does not match this database") && !wrong.contains(other),
+        "{wrong}"
+    );
     machine.kinora(&["webhook", "list"]).env("KINORA_SECRET_KEY", content.trim()).run().await.ok();
 }
 
 #[tokio::test]
-async fn a_demonstration_without_a_server_says_how_to_start_one() {
+async fn demo_without_a_server_explains_how_to_start_one() {
     let machine = Machine::new().await;
     let folder = machine.data_dir().display().to_string();
     let problem = machine.run(&["demo"]).await.problem();
@@ -44,7 +47,7 @@ async fn a_demonstration_without_a_server_says_how_to_start_one() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_none_is_named_by_the_doctor() {
+async fn doctor_reports_a_data_dir_that_is_a_file() {
     let machine = Machine::new().await;
     std::fs::write(machine.folder().join("file"), "").unwrap();
     let run = machine.kinora(&["doctor", "--json", "--data-dir", "file"]).run().await;
@@ -61,9 +64,9 @@ async fn roles_on_a_folder_are_warned_of() {
     let server = machine.serve(&["--role", "api,delivery"]).await;
     let ready = machine.fetch("/readyz").await.json();
     assert_eq!(ready["roles"], serde_json::json!(["api", "delivery"]));
-    let said = server.stop().await.ok().stderr;
+    let log = server.stop().await.ok().stderr;
     assert!(
-        said.contains("only api, delivery run, and no other process can serve what lies in a folder"),
-        "{said}"
+        log.contains("only api, delivery would run, and no other process can serve a data folder"),
+        "{log}"
     );
 }

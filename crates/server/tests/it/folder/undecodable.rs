@@ -8,35 +8,38 @@ use crate::command::Machine;
 use crate::support::text;
 
 #[tokio::test]
-async fn a_segment_that_does_not_decode_is_404_and_no_error_of_the_server() {
+async fn undecodable_segment_is_404_and_logs_no_error() {
     let machine = Machine::new().await;
     let sources = SourceServer::start().await;
-    let url = sources.serve("/a.mp4", Source::of(fixture::wide()));
+    let url = sources.serve("/a.mp4", Source::of(fixture::large_two_tracks()));
     let server = machine.serve(&["--allow-private", "127.0.0.0/8"]).await;
     let made =
         machine.json(&["media", "create", "--workspace", "Development", "--url", &url, "--wait"]).await;
     server.stop().await.ok();
     lose_samples(&machine.data_dir().join("objects/source"));
 
-    // Without the worker nobody finds out that the copy does not decode either.
+    // Without a worker, no job detects that the copy does not decode either.
     let server = machine.serve(&["--role", "api,delivery", "--log", "info,kinora_delivery=debug"]).await;
     let listed = machine.fetch(&format!("/{}.m3u8", text(&made["playbackIds"][0]["id"]))).await.text();
     let rung =
         listed.lines().find_map(|line| line.strip_suffix("240p/playlist.m3u8")).expect("it is offered");
-    // An init segment follows from the rung.
+    // An init segment depends only on the rung.
     assert_eq!(machine.fetch(&format!("/{rung}240p/init.mp4")).await.status, 200);
     for file in ["0.m4s", "1.m4s", "2.m4s", "0.m4s"] {
         let answer = machine.fetch(&format!("/{rung}240p/{file}")).await;
-        let description = "this segment cannot be made: the file of the media does not decode here";
+        let description = "this segment cannot be created: the source does not decode here";
         assert_eq!((answer.status, answer.header("cache-control")), (404, Some("no-store")), "{answer:?}");
         assert_eq!(answer.json()["error"]["description"], description, "{file}");
     }
-    let said = server.stop().await.ok().stderr;
-    assert!(said.lines().all(|line| !line.contains(" ERROR ")), "{said}");
-    assert!(said.contains("DEBUG") && said.contains("a segment cannot be made of its source"), "{said}");
+    let log = server.stop().await.ok().stderr;
+    assert!(log.lines().all(|line| !line.contains(" ERROR ")), "{log}");
+    assert!(
+        log.contains("DEBUG") && log.contains("a segment cannot be created: its source does not decode"),
+        "{log}"
+    );
 }
 
-/// Overwrites the samples of each MP4 below a folder, and leaves what tells of them.
+/// Overwrites the samples of each MP4 below a folder, and leaves their metadata.
 fn lose_samples(folder: &Path) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! `kinora upload` that is killed, and typed again.
+//! `kinora upload` that is killed and started again.
 
 use bytes::Bytes;
 use kinora_testkit::fixture;
@@ -8,7 +8,7 @@ use crate::support::{Program, text};
 
 const MIB: usize = 1 << 20;
 
-/// A clip, and behind it a box that nobody reads.
+/// A clip, and a box after it that no reader uses.
 fn long_clip() -> Bytes {
     let mut file = fixture::two_seconds().to_vec();
     let padding = 24 * MIB;
@@ -19,16 +19,16 @@ fn long_clip() -> Bytes {
 }
 
 #[tokio::test]
-async fn the_same_command_goes_on_where_a_killed_one_was() {
+async fn killed_upload_command_resumes() {
     let machine = Machine::new().await;
     let clip = long_clip();
     file(&machine, "clip.mp4", &clip);
-    // The schema is made by a process that may write as much as it wants.
+    // A process without the limit creates the schema.
     machine.json(&["workspace", "list"]).await;
     let state = machine.folder().join("state");
     let arguments = ["upload", "clip.mp4", "--workspace", "Development", "--wait", "--json"];
     let with_limit = |bytes: usize| {
-        // A file that grows beyond it ends the process by a signal (setrlimit(2), RLIMIT_FSIZE).
+        // A file that grows beyond it ends the process with a signal (setrlimit(2), RLIMIT_FSIZE).
         let program = Program::new("prlimit").args([format!("--fsize={bytes}")]);
         let program = program.args([env!("CARGO_BIN_EXE_kinora")]).args(arguments).folder(machine.folder());
         let environment = machine.ground.environment();
@@ -39,10 +39,10 @@ async fn the_same_command_goes_on_where_a_killed_one_was() {
         assert_eq!(killed.code, None, "{killed:?}");
     }
     let ended = machine.kinora(&arguments).env("XDG_STATE_HOME", &state).run().await;
-    let going_on = ended.stderr.trim().strip_prefix("going on: ").expect("it tells where it goes on");
-    let kept: usize =
-        going_on.split(' ').next().and_then(|word| word.parse().ok()).expect("a number of bytes");
-    assert!((9 * MIB..=17 * MIB).contains(&kept), "{kept}");
+    let offset_text = ended.stderr.trim().strip_prefix("resuming: ").expect("it tells where it goes on");
+    let stored_bytes: usize =
+        offset_text.split(' ').next().and_then(|word| word.parse().ok()).expect("a number of bytes");
+    assert!((9 * MIB..=17 * MIB).contains(&stored_bytes), "{stored_bytes}");
     let media = ended.json();
     assert_eq!(text(&media["status"]), "Ready");
     let listed = machine.json(&["media", "list", "--workspace", "Development"]).await;

@@ -1,4 +1,4 @@
-//! What the picture of a media looks like from afar: the hash of the very pixels that the picture has.
+//! BlurHash of a media: the hash of the pixels of its thumbnail.
 
 use kinora_domain::Clock as _;
 use kinora_server::SystemClock;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, TestApp, text, until};
 
-/// Longer than any wait or lease of another job.
+/// Longer than any delay or lease of another job.
 const SWEEP_IS_LATER_S: i64 = 20 * 60;
 
-/// The hash of a picture of a media, made of what is served.
+/// The hash of a thumbnail of a media, computed from the served image.
 pub(crate) async fn expected(app: &TestApp, playback: &str, query: &str) -> String {
     let answer = app.fetch(&format!("/{playback}/thumbnail.png?width=64&height=64{query}")).await;
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -30,7 +30,7 @@ pub(crate) async fn expected(app: &TestApp, playback: &str, query: &str) -> Stri
     blurhash::encode(along, down, width, height, &rgba).unwrap()
 }
 
-/// Waits for a hash that is not this one.
+/// Waits for another hash than `before`.
 async fn other_than(app: &TestApp, id: &str, before: &str) -> String {
     until("it has another hash", async || {
         let hash = app.get(id).await.data()["blurHash"].as_str()?.to_owned();
@@ -40,7 +40,7 @@ async fn other_than(app: &TestApp, id: &str, before: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_media_tells_what_its_picture_looks_like_and_tells_it_anew_of_another() {
+async fn blur_hash_changes_with_poster() {
     let app = TestApp::options().blur_hash().start().await;
     let created = app.create(&app.serve("/a.mp4", Source::of(fixture::two_seconds()))).await;
     let (id, playback) = (text(&created["id"]), text(&created["playbackIds"][0]["id"]));
@@ -58,9 +58,9 @@ async fn a_media_tells_what_its_picture_looks_like_and_tells_it_anew_of_another(
     assert_eq!(chosen.data().get("blurHash"), None, "not that of the picture before");
     let later = other_than(&app, id, &middle).await;
     assert_eq!(later, expected(&app, playback, "&time=1.7").await);
-    let known = app.get(id).await;
-    assert_ne!(known.header("etag"), chosen.header("etag"), "the answer is another");
-    assert_eq!(known.data()["updatedAt"], chosen.data()["updatedAt"]);
+    let updated = app.get(id).await;
+    assert_ne!(updated.header("etag"), chosen.header("etag"), "the answer is another");
+    assert_eq!(updated.data()["updatedAt"], chosen.data()["updatedAt"]);
     let titled = patch(json!({"title": "A title"})).await;
     assert_eq!(titled.data()["blurHash"], later);
     assert_eq!(patch(json!({"thumbnail": null})).await.data().get("blurHash"), None);
@@ -74,19 +74,19 @@ async fn a_media_tells_what_its_picture_looks_like_and_tells_it_anew_of_another(
 }
 
 #[tokio::test]
-async fn a_high_picture_has_a_high_hash_and_sound_has_none() {
+async fn portrait_video_has_portrait_blur_hash_audio_has_none() {
     let app = TestApp::options().without_webhook().blur_hash().start().await;
-    let turned = app.ready("/b.mp4", fixture::rotated()).await;
-    let hash = text(&turned["blurHash"]);
-    assert_eq!(hash, expected(&app, text(&turned["playbackIds"][0]["id"]), "").await);
-    // The first sign counts the waves: those along the picture less one, and nine times those down it less
+    let rotated = app.ready("/b.mp4", fixture::rotated()).await;
+    let hash = text(&rotated["blurHash"]);
+    assert_eq!(hash, expected(&app, text(&rotated["playbackIds"][0]["id"]), "").await);
+    // The first character is the number of components: horizontal minus one, plus nine times vertical minus
     // one.
     assert_eq!(&hash[..1], "T");
-    let sound = app.ready("/a.m4a", fixture::audio_only()).await;
+    let audio = app.ready("/a.m4a", fixture::audio_only()).await;
     until("only the next sweep is left", async || {
-        let due = app.store.next_job_due(JobQueue::Upkeep).await.unwrap()?;
+        let due = app.store.next_job_due(JobQueue::Maintenance).await.unwrap()?;
         (SystemClock.now().plus_seconds(SWEEP_IS_LATER_S) < due).then_some(())
     })
     .await;
-    assert_eq!(app.get(text(&sound["id"])).await.data().get("blurHash"), None);
+    assert_eq!(app.get(text(&audio["id"])).await.data().get("blurHash"), None);
 }

@@ -1,23 +1,24 @@
-//! Boxes of segments as ISO/IEC 14496-12 has them, read without the packager's own code.
+//! Parses boxes of segments by ISO/IEC 14496-12, without code of the packager.
 
-/// What a player learns of a media segment before its samples.
+/// The timing of a media segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// `tfdt`: when its first sample is decoded, in ticks.
+    /// `tfdt`: decode time of its first sample, in ticks.
     pub(crate) decode_time: u64,
-    /// Length of each sample in ticks.
+    /// Duration of each sample in ticks.
     pub(crate) durations: Vec<u32>,
 }
 
 impl Fragment {
-    /// Where the next one must begin.
+    /// The decode time at which the next fragment must start.
     pub(crate) fn end(&self) -> u64 {
         self.decode_time + self.durations.iter().map(|ticks| u64::from(*ticks)).sum::<u64>()
     }
 }
 
-/// Reads a segment of one fragment. Panics unless its samples fill its `mdat`, and that the rest of the
-/// segment.
+/// Parses a segment of one fragment.
+///
+/// Panics unless its samples fill its `mdat`, and the `mdat` the rest of the segment.
 pub(crate) fn fragment(segment: &[u8]) -> Fragment {
     let boxes: Vec<_> = Boxes(segment).collect();
     let [(b"moof", moof), (b"mdat", mdat)] = boxes.as_slice() else {
@@ -27,7 +28,7 @@ pub(crate) fn fragment(segment: &[u8]) -> Fragment {
     let mut tfdt = Fields(child(traf, b"tfdt"));
     let decode_time = if tfdt.u32() >> 24 == 0 { u64::from(tfdt.u32()) } else { tfdt.u64() };
 
-    // 8.8.7: the defaults that the flags say are there, in this order.
+    // 8.8.7: the defaults that the flags announce, in this order.
     let mut tfhd = Fields(child(traf, b"tfhd"));
     let flags = tfhd.u32();
     let _track = tfhd.u32();
@@ -55,23 +56,23 @@ pub(crate) fn fragment(segment: &[u8]) -> Fragment {
     Fragment { decode_time, durations }
 }
 
-/// Ticks a second of the only track of an init segment.
+/// Ticks per second of the only track of an init segment.
 pub(super) fn timescale(init: &[u8]) -> u32 {
     let moov = child(init, b"moov");
     let mdhd = child(child(child(moov, b"trak"), b"mdia"), b"mdhd");
     let mut fields = Fields(mdhd);
     let is_wide = fields.u32() >> 24 == 1;
-    // 8.4.2: two times stand before it.
+    // 8.4.2: two times come before it.
     for _ in 0..if is_wide { 4 } else { 2 } {
         fields.u32();
     }
     fields.u32()
 }
 
-/// What the only edit of an init segment skips at the beginning, in ticks.
+/// The ticks that the only edit of an init segment skips at the start.
 pub(super) fn skipped(init: &[u8]) -> u32 {
     let edits = child(child(child(child(init, b"moov"), b"trak"), b"edts"), b"elst");
-    // 8.6.6: version and flags, the count, and of each edit its length, its beginning and its rate.
+    // 8.6.6: version and flags, the count, and for each edit its duration, media time and rate.
     let mut fields = Fields(edits);
     assert_eq!((fields.u32(), fields.u32()), (0, 1), "one edit of 32 bits");
     let _length = fields.u32();
@@ -85,7 +86,7 @@ fn child<'a>(body: &'a [u8], kind: &[u8; 4]) -> &'a [u8] {
     first
 }
 
-/// The boxes that fill these bytes: kind and body.
+/// The boxes in these bytes: type and body.
 struct Boxes<'a>(&'a [u8]);
 
 impl<'a> Iterator for Boxes<'a> {
@@ -105,7 +106,7 @@ impl<'a> Iterator for Boxes<'a> {
     }
 }
 
-/// Numbers one after the other.
+/// Consecutive integers.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

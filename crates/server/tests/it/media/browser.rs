@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, TestApp, text};
 
-/// Detects a hang of the player. It is shorter than the limit of [`Program`], so that the report still
-/// prints.
-pub(crate) const PLAYS_WITHIN_S: &str = "90";
+/// Detects a hang of the player.
+///
+/// It is shorter than the limit of [`Program`], so that the report still prints.
+pub(crate) const PLAY_TIMEOUT_S: &str = "90";
 
-/// What `make test` installs and builds. `None`, with a line that says so, where somebody runs the tests
-/// without; with `CI` set that is a failure.
+/// The folder `web` with the files that `make test` installs and builds.
+///
+/// `None`, with a printed line, where they are missing; with `CI` set that is a failure.
 #[expect(clippy::print_stderr, reason = "nothing is left out in silence")]
 pub(crate) fn web() -> Option<PathBuf> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
@@ -40,14 +42,14 @@ pub(super) async fn play_with(app: &TestApp, media: &Value, options: &[&str]) ->
     let page = app.url(&format!("/embed/{}", text(&media["playbackIds"][0]["id"])));
     let run = Program::new("node")
         .folder(&web)
-        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", PLAYS_WITHIN_S])
+        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", PLAY_TIMEOUT_S])
         .args(options)
         .run()
         .await;
     Some(run.json())
 }
 
-/// The time from the first to the last moment that is buffered, when that is one piece.
+/// The start and end of the buffered range; panics unless there is one range.
 fn buffered(seen: &Value) -> (f64, f64) {
     let ranges = seen["buffered"].as_array().expect("a list");
     let [range] = ranges.as_slice() else { panic!("one range without a hole: {seen:#}") };
@@ -64,8 +66,9 @@ fn check_played(seen: &Value, seconds: f64) {
     assert!((end - seconds).abs() < 0.05, "{end} s of {seconds}");
 }
 
-/// Checks that every frame was decoded once. After a stall hls.js seeks a little and decodes some frames
-/// twice.
+/// Checks that every frame was decoded once.
+///
+/// After a stall hls.js seeks a little and decodes some frames twice.
 #[track_caller]
 pub(crate) fn check_frames(seen: &Value, frames: u64) {
     let total = seen["videoFrames"]["total"].as_u64().expect("a number");
@@ -74,7 +77,7 @@ pub(crate) fn check_frames(seen: &Value, frames: u64) {
 }
 
 #[tokio::test]
-async fn a_browser_plays_every_frame_of_a_clip() {
+async fn every_frame_of_a_clip_plays() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let Some(seen) = play(&app, &media).await else { return };
@@ -84,15 +87,15 @@ async fn a_browser_plays_every_frame_of_a_clip() {
 }
 
 #[tokio::test]
-async fn a_browser_plays_through_a_pause_of_a_recorded_screen() {
+async fn screen_recording_with_a_pause_plays() {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/a.mp4", fixture::paused()).await;
+    let media = app.ready("/a.mp4", fixture::static_screen()).await;
     let Some(seen) = play(&app, &media).await else { return };
     check_played(&seen, 12.0);
 }
 
 #[tokio::test]
-async fn a_browser_plays_av1_and_opus() {
+async fn av1_and_opus_play() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::av1_opus()).await;
     let Some(seen) = play(&app, &media).await else { return };
@@ -102,7 +105,7 @@ async fn a_browser_plays_av1_and_opus() {
 }
 
 #[tokio::test]
-async fn a_browser_plays_sound_without_pictures() {
+async fn audio_only_plays() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::audio_only()).await;
     let Some(seen) = play(&app, &media).await else { return };
@@ -110,7 +113,7 @@ async fn a_browser_plays_sound_without_pictures() {
 }
 
 #[tokio::test]
-async fn a_browser_shows_a_turned_clip_upright() {
+async fn rotated_clip_is_shown_upright() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::rotated()).await;
     let Some(seen) = play(&app, &media).await else { return };
@@ -118,11 +121,11 @@ async fn a_browser_shows_a_turned_clip_upright() {
     assert_eq!((&seen["width"], &seen["height"]), (&json!(90), &json!(160)));
 }
 
-/// What the page lists of the audio tracks: name, language, and which one plays.
+/// The audio tracks of the page: name, language, and whether it plays.
 fn audio_tracks(seen: &Value) -> Vec<(&str, &str, bool)> {
     let tracks = seen["audioTracks"].as_array().expect("a list");
-    let told = |track: &'_ Value| track["enabled"].as_bool().expect("yes or no");
-    tracks.iter().map(|track| (text(&track["label"]), text(&track["language"]), told(track))).collect()
+    let is_enabled = |track: &'_ Value| track["enabled"].as_bool().expect("yes or no");
+    tracks.iter().map(|track| (text(&track["label"]), text(&track["language"]), is_enabled(track))).collect()
 }
 
 async fn check_switched(file: bytes::Bytes, third: &str) {
@@ -143,11 +146,11 @@ async fn check_switched(file: bytes::Bytes, third: &str) {
 }
 
 #[tokio::test]
-async fn a_viewer_chooses_another_language_and_it_plays_on() {
+async fn audio_language_switch_continues_playback() {
     check_switched(fixture::several_audio(), "English (Commentary)").await;
 }
 
 #[tokio::test]
-async fn a_listener_chooses_another_language_and_it_plays_on() {
+async fn audio_only_language_switch_continues_playback() {
     check_switched(fixture::several_audio_only(), "English (2)").await;
 }

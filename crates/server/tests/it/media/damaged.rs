@@ -1,5 +1,5 @@
-//! Sources that are broken in the middle or at the end: what is left plays, and the owner is told what can be
-//! told.
+//! Sources that are damaged in the middle or at the end: the rest plays, and the report describes the
+//! damage.
 
 use std::ffi::OsStr;
 
@@ -11,77 +11,77 @@ use super::stream::Stream;
 use crate::support::{TestApp, text, until};
 
 #[tokio::test]
-async fn a_picture_that_does_not_decode_leaves_the_one_before_standing() {
+async fn undecodable_frame_repeats_previous_frame() {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/a.mp4", fixture::damaged::broken_pictures()).await;
+    let media = app.ready("/a.mp4", fixture::damaged::undecodable_frames()).await;
     let id = text(&media["playbackIds"][0]["id"]);
     let played = Stream::fetch(&app, id).await.video.expect("it has pictures");
     assert!((played.seconds() - 8.0).abs() < 0.001, "{} s", played.seconds());
-    // Whole seconds, and of the rest the keyframes; now and then a decoder takes noise for a picture.
+    // Whole seconds, and the keyframes of the rest; sometimes a decoder decodes noise as a frame.
     let found = decoded(OsStr::new(&app.url(&format!("/{id}.m3u8"))), "v:0").await.expect("it has pictures");
     assert!((104..130).contains(&found.frames), "{} pictures", found.frames);
 }
 
 #[tokio::test]
-async fn a_file_that_decodes_in_part_plays_in_part_and_says_so() {
+async fn partly_undecodable_file_plays_in_part_and_is_reported() {
     let app = TestApp::options().without_webhook().start().await;
-    // Of its 32 s: 16 in the middle, and 12 at the beginning.
+    // Frames of its 32 s: 16 s in the middle, and 12 s at the start.
     for (path, lost) in [("/middle.mp4", 200..600), ("/beginning.mp4", 0..300)] {
-        let media = app.ready(path, fixture::damaged::lost_pictures(lost.clone())).await;
+        let media = app.ready(path, fixture::damaged::missing_frames(lost.clone())).await;
         let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
         let names = |media: &Value| media["playbackReport"]["renditions"][0]["name"].clone();
         let played = Stream::fetch(&app, playback).await.video.expect("it has pictures");
         assert!((played.seconds() - 32.0).abs() < 0.001, "{path}: {} s", played.seconds());
         let found =
             decoded(OsStr::new(&app.url(&format!("/{playback}.m3u8"))), "v:0").await.expect("it plays");
-        let left = 800 - lost.len() as u64;
-        // In each segment without a picture one stands still.
-        assert!((left + 1..left + 12).contains(&found.frames), "{path}: {} pictures", found.frames);
+        let remaining = 800 - lost.len() as u64;
+        // Each segment without decodable frames repeats one frame.
+        assert!((remaining + 1..remaining + 12).contains(&found.frames), "{path}: {} pictures", found.frames);
 
         let broken = serde_json::json!(["240p in part"]);
-        let told = until("the report tells it", async || {
-            let told = app.get(id).await.data();
-            (told["playbackReport"]["broken"] == broken).then_some(told)
+        let updated = until("the report tells it", async || {
+            let media_now = app.get(id).await.data();
+            (media_now["playbackReport"]["broken"] == broken).then_some(media_now)
         })
         .await;
-        assert_eq!((names(&told), names(&media)), ("240p".into(), "240p".into()), "{told}");
+        assert_eq!((names(&updated), names(&media)), ("240p".into(), "240p".into()), "{updated}");
         let manifest = app.fetch(&format!("/{playback}.m3u8")).await.text();
         assert!(manifest.contains("/240p/playlist.m3u8"), "{manifest}");
     }
 }
 
 #[tokio::test]
-async fn a_file_of_which_nothing_decodes_fails() {
+async fn completely_undecodable_file_fails() {
     let app = TestApp::options().without_webhook().start().await;
-    let url = app.serve("/a.mp4", Source::of(fixture::damaged::lost_pictures(0..800)));
+    let url = app.serve("/a.mp4", Source::of(fixture::damaged::missing_frames(0..800)));
     let media = app.wait_settled(text(&app.create(&url).await["id"])).await;
     assert_eq!(media["status"], "Failed", "{media}");
 }
 
 #[tokio::test]
-async fn a_picture_that_changes_its_size_is_encoded_in_one() {
+async fn changing_frame_size_is_encoded_at_one_size() {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/a.ts", fixture::packed::transport_stream_that_changes_size()).await;
+    let media = app.ready("/a.ts", fixture::containers::transport_stream_that_changes_size()).await;
     let why = &media["playbackReport"]["notCopied"][0];
     assert_eq!(why["reason"], "format_changes", "{media}");
-    assert_eq!(why["detail"], "the picture changes size");
+    assert_eq!(why["detail"], "the video changes its frame size");
     let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
     let found = decoded(OsStr::new(&manifest), "v:0").await.expect("it has pictures");
     assert_eq!((found.frames, found.shape), (100, (160, 90)));
 }
 
 #[tokio::test]
-async fn a_source_in_another_container_that_was_cut_off_says_so() {
-    use fixture::{damaged::sixty_percent, packed};
+async fn truncated_file_of_any_container_is_reported() {
+    use fixture::{containers, damaged::sixty_percent};
 
     let app = TestApp::options().without_webhook().start().await;
     let files = [
-        packed::transport_stream(),
-        packed::avi(),
-        packed::flv(),
-        packed::wmv(),
-        packed::ogg(),
-        packed::flac(),
+        containers::transport_stream(),
+        containers::avi(),
+        containers::flv(),
+        containers::wmv(),
+        containers::ogg(),
+        containers::flac(),
     ];
     let mut media = Vec::new();
     for (number, file) in files.into_iter().enumerate() {
@@ -99,9 +99,9 @@ async fn a_source_in_another_container_that_was_cut_off_says_so() {
 }
 
 #[tokio::test]
-async fn sound_of_mp3_ends_where_it_was_meant_to() {
+async fn mp3_audio_ends_without_encoder_padding() {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/a.mp3", fixture::packed::mp3()).await;
+    let media = app.ready("/a.mp3", fixture::containers::mp3()).await;
     let played = Stream::fetch(&app, text(&media["playbackIds"][0]["id"])).await.audio.expect("it sounds");
     let frame = 1024.0 / 48_000.0;
     assert!((2.0..2.0 + frame).contains(&played.announced()), "{} s", played.announced());

@@ -1,5 +1,5 @@
-//! A media in one file: what ffprobe finds in it is what the source holds, and what is encoded is told when
-//! it is there.
+//! A media as a single file: ffprobe finds the content of the source in it, and an event follows when
+//! encoded files are ready.
 
 use kinora_domain::PresentationId;
 use std::ffi::OsStr;
@@ -8,24 +8,24 @@ use kinora_testkit::fixture;
 use serde_json::{Value, json};
 
 use super::probe::{decoded, hashes, packets};
-use crate::api::mp4_support::{address, told_ready, want};
+use crate::api::mp4_support::{address, ready_events, set_mp4_support};
 use crate::support::{TestApp, text, until};
 
 const BOTH: &str = "audioOnly,capped_4k";
 const MP4: &str = "capped-4k.mp4";
 const M4A: &str = "audio.m4a";
 
-/// A media whose files are there.
+/// A media whose files are ready.
 async fn with_files(app: &TestApp, path: &str, bytes: bytes::Bytes, fields: Value) -> Value {
-    let mut wanted = json!({"mp4Support": BOTH});
-    wanted.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    let media = app.ready_with(path, bytes, wanted).await;
-    told_ready(app, 1).await;
+    let mut settings = json!({"mp4Support": BOTH});
+    settings.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let media = app.ready_with(path, bytes, settings).await;
+    ready_events(app, 1).await;
     media
 }
 
 #[tokio::test]
-async fn a_copied_source_is_in_its_files_packet_by_packet() {
+async fn mp4_and_m4a_of_copied_source_have_identical_packets() {
     for (name, bytes) in [
         ("two_seconds", fixture::two_seconds()),
         ("moov_at_end", fixture::moov_at_end()),
@@ -40,9 +40,9 @@ async fn a_copied_source_is_in_its_files_packet_by_packet() {
         let media = with_files(&app, "/a", bytes, json!({})).await;
         let [mp4, m4a] = [MP4, M4A].map(|file| app.url(&address(&media, file)));
         for (file, stream) in [(&mp4, "v:0"), (&mp4, "a:0"), (&m4a, "a:0")] {
-            let (ours, theirs) =
+            let (actual, expected) =
                 (hashes(OsStr::new(file), stream).await, hashes(source.as_os_str(), stream).await);
-            assert_eq!(ours, theirs, "{name} {stream}");
+            assert_eq!(actual, expected, "{name} {stream}");
             let (ours, theirs) =
                 (decoded(OsStr::new(file), stream).await, decoded(source.as_os_str(), stream).await);
             let facts = |stream: Option<super::probe::Stream>| {
@@ -55,97 +55,99 @@ async fn a_copied_source_is_in_its_files_packet_by_packet() {
 }
 
 #[tokio::test]
-async fn what_is_not_copied_is_encoded_before_it_is_told() {
+async fn mp4_of_uncopied_source_is_encoded_before_ready_event() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mkv", fixture::not_copied_small()).await;
-    let wanted = want(&app, &media, BOTH).await;
-    assert_eq!(wanted.status, 200, "{wanted:?}");
-    // Until it is there it is said that it will be.
+    let updated = set_mp4_support(&app, &media, BOTH).await;
+    assert_eq!(updated.status, 200, "{updated:?}");
+    // Before it is ready, the response announces it.
     let early = app.fetch(&address(&media, MP4)).await;
     if early.status != 200 {
         assert_eq!(early.refusal(), (404, "file is not ready".to_owned()));
         assert_eq!(early.header("retry-after"), Some("10"));
     }
-    told_ready(&app, 1).await;
+    ready_events(&app, 1).await;
     let [mp4, m4a] = [MP4, M4A].map(|file| app.url(&address(&media, file)));
-    let pictures = decoded(OsStr::new(&mp4), "v:0").await.expect("it has pictures");
-    // 4 s of 25 pictures a second.
-    assert_eq!((pictures.frames, pictures.shape), (100, (160, 90)));
-    assert!(pictures.codec.starts_with("avc1."), "{}", pictures.codec);
+    let video = decoded(OsStr::new(&mp4), "v:0").await.expect("it has pictures");
+    // 4 s at 25 frames per second.
+    assert_eq!((video.frames, video.shape), (100, (160, 90)));
+    assert!(video.codec.starts_with("avc1."), "{}", video.codec);
     for file in [&mp4, &m4a] {
-        let sound = decoded(OsStr::new(file), "a:0").await.expect("it has sound");
-        assert_eq!((sound.codec.as_str(), sound.shape), ("mp4a.40.2", (2, 48_000)));
+        let audio = decoded(OsStr::new(file), "a:0").await.expect("it has sound");
+        assert_eq!((audio.codec.as_str(), audio.shape), ("mp4a.40.2", (2, 48_000)));
     }
     let (packets, timescale) = packets(OsStr::new(&mp4), "v:0").await;
     let mut shown: Vec<_> = packets.iter().map(|packet| packet.pts * 25 / timescale).collect();
     shown.sort_unstable();
     assert_eq!(shown, (0..100).collect::<Vec<_>>(), "each picture at its own instant");
 
-    // Every part is that part of the whole, across what was joined.
-    let whole = app.fetch(&address(&media, MP4)).await;
-    assert_eq!(whole.status, 200);
-    let len = whole.body.len();
+    // Every range is that range of the whole file, across the joined parts.
+    let full = app.fetch(&address(&media, MP4)).await;
+    assert_eq!(full.status, 200);
+    let len = full.body.len();
     for (from, to) in [(0, 9), (len / 3, len / 2), (len - 7, len - 1)] {
         let range = format!("bytes={from}-{to}");
         let part = app.request("GET", &address(&media, MP4)).header("Range", &range).send().await;
-        assert_eq!((part.status, &part.body), (206, &whole.body.slice(from..=to)), "{range}");
+        assert_eq!((part.status, &part.body), (206, &full.body.slice(from..=to)), "{range}");
     }
-    // What is off is gone, with what was encoded for it.
+    // A disabled file is deleted, with the segments encoded for it.
     let joined = async || app.objects().await.len();
     let before = joined().await;
-    assert_eq!(want(&app, &media, "none").await.status, 200);
+    assert_eq!(set_mp4_support(&app, &media, "none").await.status, 200);
     assert_eq!(app.fetch(&address(&media, MP4)).await.status, 404);
     until("what was joined is removed", async || (joined().await == before - 2).then_some(())).await;
-    assert_eq!(want(&app, &media, "audioOnly").await.status, 200);
-    told_ready(&app, 2).await;
+    assert_eq!(set_mp4_support(&app, &media, "audioOnly").await.status, 200);
+    ready_events(&app, 2).await;
     assert_eq!(app.fetch(&address(&media, M4A)).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_file_that_could_not_be_made_says_so_until_it_is_wanted_anew() {
+async fn failed_mp4_reports_error_until_requested_again() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mkv", fixture::not_copied_small()).await;
-    want(&app, &media, "audioOnly").await;
-    told_ready(&app, 1).await;
+    set_mp4_support(&app, &media, "audioOnly").await;
+    ready_events(&app, 1).await;
     let stored = app.store.media_by_id(text(&media["id"]).parse().unwrap()).await.unwrap().unwrap();
     let source = stored.source().unwrap();
-    let whole = async || app.store.rendition_named(PresentationId::of(source), "aac whole").await.unwrap();
-    let (first, now) = (whole().await.expect("it was joined").id, stored.updated_at);
+    let joined_audio =
+        async || app.store.rendition_named(PresentationId::of(source), "aac whole").await.unwrap();
+    let (first, now) = (joined_audio().await.expect("it was joined").id, stored.updated_at);
     app.store.write(async move |tx| tx.set_rendition_broken(first, now).await).await.unwrap();
     let refused = app.fetch(&address(&media, M4A)).await;
     assert_eq!(refused.refusal(), (404, "not found".to_owned()));
-    assert!(refused.text().contains("this file cannot be made of the media"), "{refused:?}");
-    let told = app.get(text(&media["id"])).await.data();
-    assert_eq!(told["playbackReport"]["broken"], Value::Null, "it plays as before");
+    assert!(refused.text().contains("this file cannot be created from the media"), "{refused:?}");
+    let updated = app.get(text(&media["id"])).await.data();
+    assert_eq!(updated["playbackReport"]["broken"], Value::Null, "it plays as before");
 
-    want(&app, &media, "none").await;
-    want(&app, &media, "audioOnly").await;
-    told_ready(&app, 2).await;
+    set_mp4_support(&app, &media, "none").await;
+    set_mp4_support(&app, &media, "audioOnly").await;
+    ready_events(&app, 2).await;
     assert_eq!(app.fetch(&address(&media, M4A)).await.status, 200);
-    assert_ne!(whole().await.expect("it was joined anew").id, first);
+    assert_ne!(joined_audio().await.expect("it was joined anew").id, first);
 }
 
 #[tokio::test]
-async fn what_is_larger_than_the_media_may_be_is_encoded() {
+async fn mp4_of_source_above_max_resolution_is_encoded() {
     let app = TestApp::start().await;
-    let media = with_files(&app, "/a.mp4", fixture::wide(), json!({"maxResolution": "480p"})).await;
+    let media =
+        with_files(&app, "/a.mp4", fixture::large_two_tracks(), json!({"maxResolution": "480p"})).await;
     let copy = decoded(OsStr::new(&app.url(&address(&media, MP4))), "v:0").await.expect("it has pictures");
     assert_eq!((copy.frames, copy.shape), (300, (480, 270)), "it is copied where it fits");
-    let whole = app.fetch(&address(&media, MP4)).await;
+    let full = app.fetch(&address(&media, MP4)).await;
     let head = app.request("HEAD", &address(&media, MP4)).send().await;
-    assert_eq!(head.header("content-length"), Some(&*whole.body.len().to_string()));
-    assert_eq!((head.body.len(), head.header("etag")), (0, whole.header("etag")));
+    assert_eq!(head.header("content-length"), Some(&*full.body.len().to_string()));
+    assert_eq!((head.body.len(), head.header("etag")), (0, full.header("etag")));
 }
 
 #[tokio::test]
-async fn a_media_that_is_deleted_leaves_nothing_of_its_files() {
+async fn deleted_media_leaves_no_mp4_objects() {
     let app = TestApp::start().await;
     let media = with_files(&app, "/a.mkv", fixture::not_copied_small(), json!({})).await;
     assert_eq!(app.fetch(&address(&media, MP4)).await.status, 200);
     assert_eq!(app.delete(text(&media["id"])).await.status, 200);
     until("all of it is removed", async || {
-        let left = app.objects().await;
-        left.iter().all(|object| object.starts_with("owner/")).then_some(())
+        let remaining = app.objects().await;
+        remaining.iter().all(|object| object.starts_with("owner/")).then_some(())
     })
     .await;
     assert_eq!(app.fetch(&address(&media, MP4)).await.status, 404);

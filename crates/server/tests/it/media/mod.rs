@@ -1,26 +1,26 @@
-//! Whole media, from the bytes of a source to the frames of a player, judged by readers that are not ours:
-//! ffmpeg, ffprobe, m3u8-rs, Chromium, and a walker of boxes that shares no code with the packager.
+//! Whole media, from the bytes of a source to decoded frames, checked by independent readers: ffmpeg,
+//! ffprobe, m3u8-rs, Chromium, and a box parser that shares no code with the packager.
 //!
-//! Begin with [`fixtures`]: what must come out of each file.
+//! Begin with [`fixtures`]: the expected output of each file.
 
-mod added_sound;
+mod added_audio;
+mod audio;
+mod audio_edit;
 pub(crate) mod blur_hash;
 pub(crate) mod boxes;
 pub(crate) mod browser;
-mod bytes;
+mod containers;
+mod copy_or_encode;
 mod damaged;
-mod edits;
+mod edge_cases;
+mod edit_lists;
 mod files;
-mod first;
 mod fixtures;
-mod foreign;
-mod odd;
-mod other_sound;
-mod pictures;
+mod images;
 mod playlist;
 pub(crate) mod probe;
 mod rungs;
+mod segment_parts;
 mod several_audio;
-mod sound;
 mod stream;
 mod subtitles;

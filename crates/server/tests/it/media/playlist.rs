@@ -1,4 +1,4 @@
-//! A playlist as one stream: its media in a row, whatever each of them is made of.
+//! A playlist as one stream: its media one after another, in any mix of formats.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,10 +11,10 @@ use super::probe::{decoded, packets};
 use crate::support::{TestApp, text};
 
 const ALL: &str = "/v1/on-demand/playlists";
-/// Seconds by which a sum of rounded lines may be off.
+/// The maximum error in seconds of a sum of rounded durations.
 const ROUNDING_S: f64 = 1e-4;
 
-/// A manual playlist of these media.
+/// Creates a manual playlist of these media.
 async fn playlist_of(app: &TestApp, media: &[&Value]) -> String {
     let body = json!({"name": "N", "referenceId": media.len().to_string(), "type": "manual"});
     let made = app.call("POST", ALL).json(&body).send().await.data();
@@ -28,7 +28,7 @@ async fn playlist_of(app: &TestApp, media: &[&Value]) -> String {
     id
 }
 
-/// The lengths of the media in a playlist of one rendition, in their order, and the paths that it lists.
+/// The durations of the media in a playlist of one rendition, in order, and the paths in it.
 struct Listed {
     seconds: Vec<f64>,
     inits: Vec<String>,
@@ -70,7 +70,7 @@ async fn multivariant(app: &TestApp, id: &str) -> MasterPlaylist {
     m3u8_rs::parse_master_playlist_res(&answer.body).expect("m3u8-rs reads it")
 }
 
-/// The last two parts of each path.
+/// The last two segments of each path.
 fn names(paths: &[String]) -> Vec<String> {
     let name = |path: &String| {
         let parts: Vec<_> = path.rsplitn(3, '/').take(2).collect();
@@ -80,7 +80,7 @@ fn names(paths: &[String]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn media_of_every_make_play_in_a_row() {
+async fn playlist_plays_mixed_codecs() {
     let app = TestApp::options().without_webhook().start().await;
     let both = app.ready("/both.mp4", fixture::two_seconds()).await;
     let silent = app.ready("/silent.mp4", fixture::video_only()).await;
@@ -91,27 +91,27 @@ async fn media_of_every_make_play_in_a_row() {
     let parsed = multivariant(&app, &id).await;
     let group = &parsed.alternatives[0];
     assert_eq!(parsed.alternatives.len(), 1);
-    let sound =
+    let audio =
         Listed::fetch(&app, &format!("/playlist/{}", group.uri.as_deref().expect("an address"))).await;
-    assert_eq!(sound.seconds.len(), media.len());
+    assert_eq!(audio.seconds.len(), media.len());
     assert_eq!(
-        names(&sound.inits),
+        names(&audio.inits),
         ["audio/init.mp4", "filler/silence.mp4", "audio/init.mp4", "audio/init.mp4"]
     );
-    let mut addresses: BTreeSet<String> = sound.paths.iter().chain(&sound.inits).cloned().collect();
+    let mut addresses: BTreeSet<String> = audio.paths.iter().chain(&audio.inits).cloned().collect();
     assert!(!parsed.variants.is_empty());
     for variant in &parsed.variants {
         assert_eq!(variant.audio.as_deref(), Some(group.group_id.as_str()));
         let codecs = variant.codecs.as_deref().expect("players choose by them");
         assert!(codecs.starts_with("avc1.64") && codecs.ends_with(",avc1.42c00b,mp4a.40.2"), "{codecs}");
         let path = format!("/playlist/{}", variant.uri);
-        let pictures = Listed::fetch(&app, &path).await;
-        // A player finds the sound of a picture by the sums of the lines.
-        assert_eq!(pictures.seconds.len(), media.len(), "{path}");
-        for (pictures, sound) in pictures.seconds.iter().zip(&sound.seconds) {
-            assert!((pictures - sound).abs() < ROUNDING_S, "{path}: {pictures} {sound}");
+        let video = Listed::fetch(&app, &path).await;
+        // A player aligns audio and video by the sums of the durations.
+        assert_eq!(video.seconds.len(), media.len(), "{path}");
+        for (video_s, audio_s) in video.seconds.iter().zip(&audio.seconds) {
+            assert!((video_s - audio_s).abs() < ROUNDING_S, "{path}: {video_s} {audio_s}");
         }
-        addresses.extend(pictures.paths.iter().chain(&pictures.inits).cloned());
+        addresses.extend(video.paths.iter().chain(&video.inits).cloned());
     }
     let largest = Listed::fetch(&app, &format!("/playlist/{}", parsed.variants[0].uri)).await;
     let made_of = ["video/init.mp4", "video/init.mp4", "filler/black.mp4", "240p/init.mp4"];
@@ -122,22 +122,22 @@ async fn media_of_every_make_play_in_a_row() {
         assert_eq!(answer.status, 200, "{address}");
         assert_eq!(answer.header("cache-control"), Some("public, max-age=31536000, immutable"), "{address}");
     }
-    // ffprobe reads all of it: what has pictures, and black once a second.
+    // ffprobe reads all of it: the video frames, and one black frame per second.
     let url = app.url(&format!("/playlist/{id}.m3u8"));
-    let (pictures, _) = packets(OsStr::new(&url), "v:0").await;
-    assert_eq!(pictures.len(), 50 + 50 + 2 + frames_of(&other));
-    let (sounds, _) = packets(OsStr::new(&url), "a:0").await;
-    assert!(sounds.len() > 4 * 85, "{}", sounds.len());
+    let (video_packets, _) = packets(OsStr::new(&url), "v:0").await;
+    assert_eq!(video_packets.len(), 50 + 50 + 2 + frames_of(&other));
+    let (audio_packets, _) = packets(OsStr::new(&url), "a:0").await;
+    assert!(audio_packets.len() > 4 * 85, "{}", audio_packets.len());
 }
 
-/// Pictures in a media of 25 a second.
+/// Frames of a media at 25 frames per second.
 fn frames_of(media: &Value) -> usize {
     let seconds: usize = text(&media["duration"])[6..].parse().expect("seconds");
     seconds * 25
 }
 
 #[tokio::test]
-async fn sound_alone_in_a_row_has_no_pictures() {
+async fn playlist_of_audio_only_media_has_no_video() {
     let app = TestApp::options().without_webhook().start().await;
     let first = app.ready("/a.m4a", fixture::audio_only()).await;
     let second = app.ready("/b.m4a", fixture::audio_only()).await;
@@ -150,17 +150,17 @@ async fn sound_alone_in_a_row_has_no_pictures() {
     );
     let url = app.url(&format!("/playlist/{id}.m3u8"));
     assert_eq!(decoded(OsStr::new(&url), "v:0").await, None);
-    let sound = Listed::fetch(&app, &format!("/playlist/{}", parsed.variants[0].uri)).await;
-    assert_eq!(sound.seconds.len(), 2);
+    let audio = Listed::fetch(&app, &format!("/playlist/{}", parsed.variants[0].uri)).await;
+    assert_eq!(audio.seconds.len(), 2);
 }
 
 #[tokio::test]
-async fn fillers_decode_to_black_and_to_silence() {
+async fn filler_segments_decode_to_black_and_silence() {
     let app = TestApp::options().without_webhook().start().await;
     let folder = tempfile::tempdir().expect("a folder");
     for (kind, files, stream, frames) in [
         ("black", ["black.mp4", "black-0-188.m4s", "black-188-50.m4s"], "v:0", 6),
-        // The priming is a frame of its own.
+        // The priming is an additional frame.
         ("silence", ["silence.mp4", "silence-0-188.m4s", "silence-188-50.m4s"], "a:0", 188 + 50),
     ] {
         let mut bytes = Vec::new();
@@ -180,7 +180,7 @@ async fn fillers_decode_to_black_and_to_silence() {
 }
 
 #[tokio::test]
-async fn what_is_withdrawn_or_deleted_is_gone_from_it_at_once() {
+async fn deleted_media_leave_playlist_at_once() {
     let app = TestApp::options().without_webhook().start().await;
     let (a, b) = (
         app.ready("/a.mp4", fixture::two_seconds()).await,
@@ -196,7 +196,7 @@ async fn what_is_withdrawn_or_deleted_is_gone_from_it_at_once() {
     };
     assert_eq!(listed().await, [true, true]);
 
-    // A playback ID with a rule plays for nobody here; another one of the same media takes its place.
+    // A playback ID with a rule is not used in playlists; another one of the same media replaces it.
     let ids = format!("/v1/on-demand/{}/playback-ids", text(&a["id"]));
     let rule = json!({"defaultPolicy": "deny"});
     let first = format!("{ids}/{}/domains", playback(&a));

@@ -1,4 +1,4 @@
-//! ffprobe as a judge. It reads a file or the address of a manifest.
+//! ffprobe for independent checks, on a file or the URL of a manifest.
 
 use std::ffi::OsStr;
 
@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use crate::support::Program;
 
-/// What ffprobe says of a stream.
+/// The description of a stream by ffprobe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stream {
-    /// Frames that came out of the decoder.
+    /// Decoded frames.
     pub(crate) frames: u64,
-    /// As RFC 6381 would name profile and level.
+    /// Codec with profile and level, in the form of RFC 6381.
     pub(crate) codec: String,
-    /// Width and height, channels and rate of samples.
+    /// Width and height, or channels and sample rate.
     pub(crate) shape: (u64, u64),
-    /// Degrees that a player turns the picture, counter-clockwise.
+    /// Rotation by the player, in degrees counter-clockwise.
     pub(crate) rotation: i64,
 }
 
-/// Time and length of a packet, in ticks of the stream.
+/// Timestamps of a packet, in ticks of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Packet {
     pub(super) pts: i64,
@@ -33,7 +33,7 @@ async fn ffprobe(input: &OsStr, options: &[&str]) -> Value {
     run.json()
 }
 
-/// Decodes a whole stream, `v:0` the first one with pictures, `a:0` with sound; `None` where there is none.
+/// Decodes a whole stream, `v:0` the first video, `a:0` the first audio; `None` when there is none.
 pub(crate) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
     let entries = "stream=codec_name,profile,level,width,height,channels,sample_rate,nb_read_frames:stream_side_data=rotation";
     let found = ffprobe(input, &["-count_frames", "-select_streams", kind, "-show_entries", entries]).await;
@@ -54,8 +54,8 @@ pub(crate) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
     })
 }
 
-/// Seconds of sound that come out of the decoder of a whole stream.
-pub(super) async fn heard(input: &OsStr) -> f64 {
+/// Seconds of decoded audio of a whole stream.
+pub(super) async fn decoded_seconds(input: &OsStr) -> f64 {
     let entries = "frame=nb_samples:stream=sample_rate";
     let found = ffprobe(input, &["-select_streams", "a:0", "-show_entries", entries]).await;
     let rate = found["streams"][0]["sample_rate"].as_str().and_then(|rate| rate.parse::<f64>().ok());
@@ -64,7 +64,7 @@ pub(super) async fn heard(input: &OsStr) -> f64 {
     samples.sum::<u64>() as f64 / rate.expect("a rate")
 }
 
-/// The name of codec, profile and level (RFC 6381, 3.3; ISO/IEC 14496-15, Annex E; ISO/IEC 14496-3, 1.5.1.1).
+/// Codec, profile and level (RFC 6381, 3.3; ISO/IEC 14496-15, Annex E; ISO/IEC 14496-3, 1.5.1.1).
 fn rfc6381(stream: &Value) -> String {
     match (stream["codec_name"].as_str(), stream["profile"].as_str()) {
         (Some("h264"), Some(profile)) => {
@@ -76,8 +76,8 @@ fn rfc6381(stream: &Value) -> String {
             };
             format!("avc1.{profile}{:02x}", stream["level"].as_u64().expect("a level"))
         }
-        // The flags of x265: compatible with itself and what it extends, progressive, not packed, frames
-        // only.
+        // The flags of x265: compatible with itself and the profiles it extends, progressive, not packed,
+        // frames only.
         (Some("hevc"), Some("Main")) => {
             format!("hvc1.1.6.L{}.90", stream["level"].as_u64().expect("a level"))
         }
@@ -93,7 +93,7 @@ fn rfc6381(stream: &Value) -> String {
     }
 }
 
-/// A hash of the bytes of each packet of a stream, `a:0` for the first one with sound, in order.
+/// A hash of the bytes of each packet of a stream, `a:0` for the first audio, in order.
 pub(super) async fn hashes(input: &OsStr, stream: &str) -> Vec<String> {
     let entries = "packet=data_hash";
     let options =
@@ -103,7 +103,7 @@ pub(super) async fn hashes(input: &OsStr, stream: &str) -> Vec<String> {
     packets.iter().map(|packet| packet["data_hash"].as_str().expect("a hash").to_owned()).collect()
 }
 
-/// The packets of a stream in the order in which they are decoded, and its ticks a second.
+/// The packets of a stream in decode order, and its ticks per second.
 pub(super) async fn packets(input: &OsStr, kind: &str) -> (Vec<Packet>, i64) {
     let entries = "packet=pts,dts:stream=time_base";
     let found = ffprobe(input, &["-select_streams", kind, "-show_entries", entries]).await;
@@ -117,19 +117,19 @@ pub(super) async fn packets(input: &OsStr, kind: &str) -> (Vec<Packet>, i64) {
     (packets.collect(), timescale)
 }
 
-/// What ffprobe finds in a picture.
-pub(super) struct Picture {
+/// The description of an image by ffprobe.
+pub(super) struct ProbedFrame {
     pub(super) codec: String,
     pub(super) width: u64,
     pub(super) height: u64,
-    /// How many come out of the decoder.
+    /// Decoded frames.
     pub(super) frames: u64,
-    /// How long they are shown, where there are several in the format.
+    /// Duration of all frames in seconds, for formats that may have several.
     pub(super) seconds: Option<f64>,
 }
 
-/// Decodes a picture, moving or not.
-pub(super) async fn measured(input: &OsStr) -> Picture {
+/// Decodes an image, still or animated.
+pub(super) async fn measured(input: &OsStr) -> ProbedFrame {
     let entries = "stream=codec_name,width,height,nb_read_frames:packet=duration_time";
     let found = ffprobe(input, &["-count_frames", "-show_entries", entries]).await;
     let stream = &found["streams"][0];
@@ -137,9 +137,9 @@ pub(super) async fn measured(input: &OsStr) -> Picture {
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("no number: {found}"));
     let length = |packet: &Value| packet["duration_time"].as_str().and_then(|text| text.parse::<f64>().ok());
     let packets = found["packets"].as_array().expect("a list");
-    // A still one has the length of a frame of some video.
+    // ffprobe gives a still image the duration of a video frame.
     let seconds = (codec == "gif").then(|| packets.iter().filter_map(length).sum());
     let frames =
         stream["nb_read_frames"].as_str().and_then(|text| text.parse().ok()).expect("they are counted");
-    Picture { codec, width: number(&stream["width"]), height: number(&stream["height"]), frames, seconds }
+    ProbedFrame { codec, width: number(&stream["width"]), height: number(&stream["height"]), frames, seconds }
 }

@@ -1,4 +1,4 @@
-//! Rungs: encoded when somebody asks, on the timeline of the copy.
+//! Rungs: encoded on request, on the timeline of the copy.
 
 use std::ffi::OsStr;
 
@@ -10,18 +10,18 @@ use super::probe::{decoded, packets};
 use super::stream::Rendition;
 use crate::support::{TestApp, text, until};
 
-/// Pictures in [`fixture::wide`].
-const PICTURES: u64 = 300;
+/// Frames of [`fixture::wide`].
+const FRAMES: u64 = 300;
 
 /// A media with a rung below its copy, and its manifest.
 async fn wide() -> (TestApp, Value, String) {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/wide.mp4", fixture::wide()).await;
+    let media = app.ready("/wide.mp4", fixture::large_two_tracks()).await;
     let manifest = format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]));
     (app, media, manifest)
 }
 
-/// The manifest, without the keyframes it lists.
+/// The manifest, without its I-frame playlists.
 async fn listed(app: &TestApp, manifest: &str) -> MasterPlaylist {
     let mut listed = all(app, manifest).await;
     listed.variants.retain(|variant| !variant.is_i_frame);
@@ -41,7 +41,7 @@ async fn names(app: &TestApp, manifest: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_rung_plays_whole_on_the_timeline_of_the_copy() {
+async fn rung_has_the_frame_times_of_the_copy() {
     let (app, _, manifest) = wide().await;
     let listed = listed(&app, &manifest).await;
     let [copy, rung] = listed.variants.as_slice() else { panic!("a copy and a rung: {listed:?}") };
@@ -52,7 +52,7 @@ async fn a_rung_plays_whole_on_the_timeline_of_the_copy() {
 
     let playlist = format!("/{}", rung.uri);
     let played = Rendition::fetch(&app, &playlist).await;
-    assert_eq!(played.samples() as u64, PICTURES);
+    assert_eq!(played.samples() as u64, FRAMES);
     assert!((played.announced() - played.seconds()).abs() < 0.001);
     for (segment, seconds) in played.segments.iter().zip(&played.extinf) {
         let rate = segment.len() as f64 * 8.0 / f64::from(*seconds);
@@ -61,7 +61,7 @@ async fn a_rung_plays_whole_on_the_timeline_of_the_copy() {
 
     let [of_copy, of_rung] = [&copy.uri, &rung.uri].map(|uri| app.url(&format!("/{uri}")));
     let found = decoded(OsStr::new(&of_rung), "v:0").await.expect("it has pictures");
-    assert_eq!((found.frames, found.shape), (PICTURES, (426, 240)));
+    assert_eq!((found.frames, found.shape), (FRAMES, (426, 240)));
     assert_eq!(rung.codecs.as_deref(), Some(format!("{},mp4a.40.2", found.codec).as_str()));
     let times = async |url: &str| {
         let (packets, timescale) = packets(OsStr::new(url), "v:0").await;
@@ -73,7 +73,7 @@ async fn a_rung_plays_whole_on_the_timeline_of_the_copy() {
 }
 
 #[tokio::test]
-async fn the_keyframes_of_the_copy_are_listed_one_by_one_and_each_decodes() {
+async fn iframe_playlist_lists_each_keyframe_and_each_decodes() {
     let (app, _, manifest) = wide().await;
     let keyframes = all(&app, &manifest).await.variants.into_iter().find(|variant| variant.is_i_frame);
     let keyframes = keyframes.expect("they are listed");
@@ -90,7 +90,7 @@ async fn the_keyframes_of_the_copy_are_listed_one_by_one_and_each_decodes() {
 }
 
 #[tokio::test]
-async fn a_viewer_may_choose_among_the_renditions() {
+async fn query_parameters_select_and_order_renditions() {
     let (app, _, manifest) = wide().await;
     let check = async |query: &str, expected: &[&str]| {
         assert_eq!(names(&app, &format!("{manifest}{query}")).await, expected, "{query}");
@@ -125,7 +125,7 @@ async fn a_viewer_may_choose_among_the_renditions() {
 }
 
 #[tokio::test]
-async fn only_what_is_offered_is_made() {
+async fn unlisted_rendition_is_404() {
     let (app, _, manifest) = wide().await;
     let listed = listed(&app, &manifest).await;
     let folder = listed.variants[1].uri.strip_suffix("240p/playlist.m3u8").expect("a rung").to_owned();
@@ -140,22 +140,22 @@ async fn only_what_is_offered_is_made() {
 }
 
 #[tokio::test]
-async fn a_segment_has_its_length_and_its_parts_before_anybody_reads_it() {
+async fn head_and_range_work_before_a_segment_is_encoded() {
     let (app, _, manifest) = wide().await;
     let folder = listed(&app, &manifest).await.variants[1].uri.replace("playlist.m3u8", "");
     let path = format!("/{folder}0.m4s");
     let head = app.request("HEAD", &path).send().await;
-    let whole = app.fetch(&path).await;
-    let len = whole.body.len();
+    let full = app.fetch(&path).await;
+    let len = full.body.len();
     assert_eq!((head.status, head.header("content-length")), (200, Some(len.to_string().as_str())));
-    assert_eq!(whole.header("cache-control"), Some("public, max-age=31536000, immutable"));
+    assert_eq!(full.header("cache-control"), Some("public, max-age=31536000, immutable"));
     let part = app.request("GET", &path).header("Range", "bytes=10-4092").send().await;
-    assert_eq!((part.status, &part.body[..]), (206, &whole.body[10..4093]));
+    assert_eq!((part.status, &part.body[..]), (206, &full.body[10..4093]));
 }
 
-/// Encoded anew it may have other bytes: whoever has half of it begins again.
+/// Encoded again, a segment may have other bytes, so a client with half of it starts again.
 #[tokio::test]
-async fn what_is_encoded_is_as_good_as_before_and_is_not_continued_in_the_middle() {
+async fn encoded_segment_has_weak_etag_and_if_range_sends_whole() {
     let (app, _, manifest) = wide().await;
     let listed = listed(&app, &manifest).await;
     for (variant, is_encoded) in listed.variants.iter().zip([false, true]) {
@@ -172,7 +172,7 @@ async fn what_is_encoded_is_as_good_as_before_and_is_not_continued_in_the_middle
 }
 
 #[tokio::test]
-async fn the_segments_of_a_deleted_media_are_removed() {
+async fn segments_of_a_deleted_media_are_removed() {
     let (app, media, manifest) = wide().await;
     let folder = listed(&app, &manifest).await.variants[1].uri.replace("playlist.m3u8", "");
     for file in ["init.mp4", "0.m4s"] {

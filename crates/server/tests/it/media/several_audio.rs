@@ -1,4 +1,4 @@
-//! Several audio tracks: one group that a viewer chooses from, each track whole.
+//! Several audio tracks: one group that a viewer chooses from, and no track is shortened.
 
 use std::ffi::OsStr;
 
@@ -11,7 +11,7 @@ use super::probe::{hashes, packets};
 use super::stream::Rendition;
 use crate::support::{TestApp, text};
 
-/// Packets of silence in front of the third track: its first packet, which holds the priming, begins 11,776
+/// Packets of silence before the third track: its first packet, which holds the priming, starts 11,776
 /// samples late.
 const SILENT: usize = 11;
 
@@ -22,7 +22,7 @@ async fn manifest(app: &TestApp, playback: &str) -> MasterPlaylist {
     manifest
 }
 
-/// Every packet of each track of a source comes out of its rendition, behind so many of silence.
+/// Checks that every packet of each source track comes out of its rendition, after its packets of silence.
 async fn check_packets(file: &Bytes, manifest: &str) {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("source.mp4");
@@ -38,7 +38,7 @@ async fn check_packets(file: &Bytes, manifest: &str) {
     }
 }
 
-/// The tracks without their ids, which differ from one another.
+/// The tracks without their ids, which must be unique.
 fn tracks(list: &Value) -> Vec<Value> {
     let mut tracks = list.as_array().expect("a list").clone();
     let mut ids: Vec<String> = tracks.iter().map(|track| text(&track["id"]).to_owned()).collect();
@@ -58,7 +58,7 @@ fn audio(language_code: &str, language_name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn every_audio_track_is_offered_by_its_language_and_plays_whole() {
+async fn every_audio_track_is_listed_by_language_and_plays() {
     let app = TestApp::start().await;
     let file = fixture::several_audio();
     let media = app.ready("/several.mp4", file.clone()).await;
@@ -68,11 +68,11 @@ async fn every_audio_track_is_offered_by_its_language_and_plays_whole() {
     assert_eq!(again["tracks"], media["tracks"]);
     let event = app.event("video.media.ready").await;
     assert_eq!(event["data"]["tracks"].as_array().map(Vec::len), Some(4), "{event}");
-    for (told, kept) in
+    for (emitted, stored) in
         event["data"]["tracks"].as_array().unwrap().iter().zip(media["tracks"].as_array().unwrap()).skip(1)
     {
         for field in ["id", "languageCode", "languageName"] {
-            assert_eq!(told[field], kept[field], "{field}");
+            assert_eq!(emitted[field], stored[field], "{field}");
         }
     }
 
@@ -112,11 +112,11 @@ async fn every_audio_track_is_offered_by_its_language_and_plays_whole() {
 }
 
 #[tokio::test]
-async fn several_audio_tracks_without_pictures_are_a_group_of_the_first() {
+async fn several_audio_only_tracks_form_one_group() {
     let app = TestApp::options().without_webhook().start().await;
     let file = fixture::several_audio_only();
     let media = app.ready("/several.m4a", file.clone()).await;
-    // The copy that ffmpeg makes has no title.
+    // The copy made by ffmpeg has no title.
     let expected = [audio("en", "English"), audio("de", "German"), audio("en", "English (2)")];
     assert_eq!(tracks(&media["tracks"]), expected);
     assert_eq!(media["isAudioOnly"], true);

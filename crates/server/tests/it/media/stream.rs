@@ -6,9 +6,9 @@ use m3u8_rs::{MasterPlaylist, MediaPlaylist, VariantStream};
 use super::boxes::{Fragment, fragment, skipped, timescale};
 use crate::support::TestApp;
 
-/// A media as a player sees it: its manifest and all that it leads to, fetched.
+/// A media as a player reads it: its manifest and everything below it, fetched.
 pub(super) struct Stream {
-    /// Of the copied variant; of the only one without pictures.
+    /// `CODECS` of the copied variant, or of the only audio variant.
     pub(super) codecs: String,
     pub(super) resolution: Option<(u64, u64)>,
     pub(super) frame_rate: Option<f64>,
@@ -21,14 +21,14 @@ pub(super) struct Stream {
 
 /// A playlist and the segments it lists.
 pub(super) struct Rendition {
-    /// Path of the playlist, without its last part.
+    /// Path of the playlist, without its last segment.
     pub(super) folder: String,
     pub(super) timescale: u32,
-    /// Ticks of sound that a decoder needs before the first that is heard.
+    /// Ticks of audio that a decoder needs before the first audible sample.
     priming: u32,
     pub(super) fragments: Vec<Fragment>,
     pub(super) segments: Vec<Bytes>,
-    /// Seconds, as the playlist says.
+    /// Segment durations in the playlist, in seconds.
     pub(super) extinf: Vec<f32>,
 }
 
@@ -38,7 +38,7 @@ impl Stream {
         let manifest: MasterPlaylist =
             m3u8_rs::parse_master_playlist_res(&answer.body).expect("m3u8-rs reads it");
         let is_copy = |variant: &&VariantStream| !variant.is_i_frame && variant.uri.contains("/video/");
-        // The last one has what is copied of the sound beside it.
+        // The last copied variant has the copied audio.
         let variant = manifest.variants.iter().rfind(is_copy).or(manifest.variants.first());
         let variant = variant.unwrap_or_else(|| panic!("a variant: {manifest:?}"));
         let is_video = variant.resolution.is_some();
@@ -73,7 +73,7 @@ impl Stream {
     }
 }
 
-/// The bytes at an address, as soon as they are made.
+/// The bytes at a URL; retries until they are made.
 async fn fetch_ok(app: &TestApp, address: &str) -> Bytes {
     let answer = app.fetch_made(address).await;
     assert_eq!(answer.status, 200, "{address}: {answer:?}");
@@ -102,7 +102,7 @@ impl Rendition {
             extinf.push(listed.duration);
             segments.push(fetch_ok(app, &format!("{folder}{}", listed.uri)).await);
         }
-        // Pictures are delayed by their edit as much as it takes off; sound begins before it.
+        // The edit of video equals its delay; audio starts before its edit.
         let is_sound = folder.rsplit('/').nth(1).is_some_and(|name| name.starts_with('a'));
         let priming = if is_sound { skipped(&init) } else { 0 };
         let fragments: Vec<Fragment> = segments.iter().map(|segment| fragment(segment)).collect();
@@ -112,7 +112,7 @@ impl Rendition {
         Self { folder, timescale: timescale(&init), priming, fragments, segments, extinf }
     }
 
-    /// Samples in all its segments.
+    /// The number of samples in all segments.
     pub(super) fn samples(&self) -> usize {
         self.fragments.iter().map(|fragment| fragment.durations.len()).sum()
     }
@@ -123,7 +123,7 @@ impl Rendition {
         (end - u64::from(self.priming)) as f64 / f64::from(self.timescale)
     }
 
-    /// Seconds that the playlist announces.
+    /// The sum of the segment durations in the playlist, in seconds.
     pub(super) fn announced(&self) -> f64 {
         self.extinf.iter().map(|seconds| f64::from(*seconds)).sum()
     }

@@ -1,4 +1,4 @@
-//! Subtitles that were added to a media, judged by ffmpeg and by Chromium.
+//! Subtitles that were added to a media, checked with ffmpeg and Chromium.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -11,12 +11,12 @@ use super::probe::decoded;
 use crate::api::tracks::Tracks;
 use crate::support::{Program, TestApp, text};
 
-/// As it is found: in no order, overlapping, with markup, an empty line in a text, and a cue that crosses a
-/// border of segments.
+/// A typical file: unordered, overlapping, with markup, an empty line in a text, and a cue that crosses a
+/// segment boundary.
 const SRT: &str = "1\n00:00:05,000 --> 00:00:06,000\nlate <i>words</i>\n\n2\n00:00:00,250 --> 00:00:02,500\n<b>early</b>\nand R&B\n\n\
                    3\n00:00:01,000 --> 00:00:01,750\nat the same time\n\n4\n00:00:29,000 --> 00:00:31,000\nacross\n";
 
-/// A file of subtitles as ffmpeg reads it, written by ffmpeg.
+/// A subtitle file, read and written again by ffmpeg.
 async fn as_srt(file: &Path) -> String {
     let run = Program::new("ffmpeg")
         .args(["-v", "error", "-nostdin", "-i"])
@@ -29,9 +29,9 @@ async fn as_srt(file: &Path) -> String {
 }
 
 #[tokio::test]
-async fn ffmpeg_reads_from_our_files_what_it_reads_from_the_source() {
+async fn ffmpeg_reads_the_same_cues_from_webvtt_and_source() {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/long.m4a", fixture::long_sound()).await;
+    let media = app.ready("/long.m4a", fixture::long_audio()).await;
     let id = Tracks::of(&app, &media).added(&app.serve("/a.srt", Source::of(SRT)), "en", "English").await;
     let playback = text(&media["playbackIds"][0]["id"]);
     let folder = tempfile::tempdir().unwrap();
@@ -42,8 +42,8 @@ async fn ffmpeg_reads_from_our_files_what_it_reads_from_the_source() {
     };
     let expected = read("source.srt", SRT.as_bytes()).await;
     assert_eq!(expected.matches("-->").count(), 4, "{expected}");
-    let whole = app.fetch(&format!("/{playback}/subtitles/{id}.vtt")).await;
-    assert_eq!(read("whole.vtt", &whole.body).await, expected);
+    let full = app.fetch(&format!("/{playback}/subtitles/{id}.vtt")).await;
+    assert_eq!(read("whole.vtt", &full.body).await, expected);
 
     let manifest = app.url(&format!("/{playback}.m3u8"));
     let text_of = app.fetch(&format!("/{playback}.m3u8")).await.text();
@@ -60,12 +60,12 @@ async fn ffmpeg_reads_from_our_files_what_it_reads_from_the_source() {
         found.push(read("segment.vtt", &segment.body).await.matches("-->").count());
     }
     assert_eq!(found, [4, 1], "the cue that crosses the border is in both");
-    // Beside subtitles the sound is what it was.
-    assert!(decoded(OsStr::new(&manifest), "a:0").await.is_some_and(|sound| sound.frames > 0));
+    // With subtitles the audio is unchanged.
+    assert!(decoded(OsStr::new(&manifest), "a:0").await.is_some_and(|audio| audio.frames > 0));
 }
 
 #[tokio::test]
-async fn a_viewer_turns_subtitles_on_changes_their_language_and_turns_them_off() {
+async fn subtitles_switch_on_change_language_and_switch_off() {
     let Some(web) = web() else { return };
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;

@@ -1,5 +1,6 @@
-//! A private media in Chromium: with its token it plays to its end, whenever the token ends; without, or with
-//! another one, not at all.
+//! A private media in Chromium: with its token it plays to its end, also when the token expires meanwhile.
+//!
+//! Without a token, or with another one, it does not play.
 
 use std::time::Duration;
 
@@ -10,25 +11,25 @@ use serde_json::{Value, json};
 use super::signer::Signer;
 use crate::api::Ids;
 use crate::fault::TestClock;
-use crate::media::browser::{PLAYS_WITHIN_S, check_frames, web};
+use crate::media::browser::{PLAY_TIMEOUT_S, check_frames, web};
 use crate::support::{Program, TestApp, until};
 
 const MINUTE_S: i64 = 60;
 
-/// Plays what this path shows, and answers what was seen. `while_it_plays` goes on beside it.
+/// Plays the page at this path, and returns the report. `while_it_plays` runs concurrently.
 async fn watch(app: &TestApp, path: &str, while_it_plays: impl Future<Output = ()>) -> Option<Value> {
     let web = web()?;
     let page = app.url(path);
     let play = Program::new("node")
         .folder(&web)
-        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", PLAYS_WITHIN_S])
+        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", PLAY_TIMEOUT_S])
         .run();
     let (run, ()) = tokio::join!(play, while_it_plays);
-    // It ends badly where nothing played.
+    // The exit code is not 0 when nothing played.
     Some(serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}")))
 }
 
-/// How many requests of this route were answered 200.
+/// The number of responses with 200 of this route.
 async fn answered(app: &TestApp, route: &str) -> u64 {
     let counts = app.fetch("/metrics").await.text();
     let line = format!("kinora_http_requests_total{{method=\"GET\",route=\"{route}\",status=\"200\"}} ");
@@ -39,11 +40,11 @@ async fn answered(app: &TestApp, route: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn a_private_media_plays_to_its_end_past_that_of_its_token_and_not_with_another_one() {
+async fn private_playback_outlives_token_expiry() {
     let clock = TestClock::standing();
     let app = TestApp::options().without_webhook().clock(clock.clone()).start().await;
     let signer = Signer::made(&app).await;
-    let media = app.ready("/a.mp4", fixture::wide()).await;
+    let media = app.ready("/a.mp4", fixture::large_two_tracks()).await;
     let mut playbacks = Vec::new();
     for _ in 0..2 {
         playbacks.push(Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await);
@@ -81,10 +82,10 @@ async fn a_private_media_plays_to_its_end_past_that_of_its_token_and_not_with_an
 }
 
 #[tokio::test]
-async fn what_is_encrypted_plays_on_the_page_for_whoever_may_watch() {
+async fn encrypted_media_plays_on_the_page_for_authorized_viewers() {
     let app = TestApp::options().without_webhook().start().await;
     let signer = Signer::made(&app).await;
-    let media = app.ready("/a.mp4", fixture::wide()).await;
+    let media = app.ready("/a.mp4", fixture::large_two_tracks()).await;
     let ids = Ids::of(&app, &media);
     for (policy, key) in [
         ("public", "/{playbackId}/{indexId}/aes-128/key"),

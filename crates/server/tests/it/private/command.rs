@@ -1,4 +1,4 @@
-//! `kinora token sign`, with the real binary beside a server.
+//! `kinora token sign`: the real binary with a running server.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ async fn sign(app: &TestApp, arguments: &[&str]) -> Run {
 }
 
 #[tokio::test]
-async fn the_command_signs_with_the_key_that_the_server_answered_once() {
+async fn token_sign_uses_a_private_key_file_of_the_api() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
@@ -36,7 +36,7 @@ async fn the_command_signs_with_the_key_that_the_server_answered_once() {
     {
         std::fs::write(folder.join(file), bytes).unwrap();
     }
-    // The file tells the id, the database, or whoever types.
+    // The key id comes from the file, from the database, or from the command line.
     for arguments in
         [&["--key", "answer.json"][..], &["--key", "key.txt"], &["--key", "key.pem", "--kid", &kid]]
     {
@@ -54,7 +54,7 @@ async fn the_command_signs_with_the_key_that_the_server_answered_once() {
         .unwrap();
     for (arguments, sentence) in [
         (&["--playback-id", other, "--key", "key.pem"][..], "there is no media with the playback ID"),
-        (&["--playback-id", &playback, "--key", "no.pem"], "is no private key of RSA"),
+        (&["--playback-id", &playback, "--key", "no.pem"], "is not an RSA private key"),
         (&["--playback-id", &playback, "--key", "none.pem"], "none.pem"),
     ] {
         let problem = sign(&app, arguments).await.problem();
@@ -62,10 +62,10 @@ async fn the_command_signs_with_the_key_that_the_server_answered_once() {
     }
     assert_eq!(app.call("DELETE", &format!("{KEYS}/{kid}")).send().await.status, 200);
     let problem = sign(&app, &["--playback-id", &playback, "--key", "key.pem"]).await.problem();
-    assert!(problem.contains("has no signing key of this file"), "{problem}");
+    assert!(problem.contains("has no signing key for this file"), "{problem}");
 }
 
-/// A server with a private playback ID, and the command beside it without a key.
+/// A server with a private playback ID, and the command without a key.
 struct Trial {
     app: TestApp,
     media: Value,
@@ -100,12 +100,12 @@ impl Trial {
         self.app.fetch(&format!("/{}.m3u8?token={}", self.playback, text(&signed["token"]))).await.status
     }
 
-    /// The token is valid from the first request on: the server caches no key that it did not find.
+    /// The token is valid from the first request: the server does not cache that a key is missing.
     async fn plays(&self, signed: &Value) {
         assert_eq!(self.status(signed).await, 200);
     }
 
-    /// What lies in the data folder of trial keys, sorted.
+    /// The trial key files in the data folder, sorted.
     fn left(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.app.ground.data_dir()).into_iter().flatten();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -116,7 +116,7 @@ impl Trial {
 }
 
 #[tokio::test]
-async fn without_a_key_the_command_makes_one_for_trials_and_takes_it_again() {
+async fn token_sign_creates_and_reuses_a_trial_key() {
     let trial = Trial::new().await;
     let first = trial.sign().await.ok();
     let file = trial.file();
@@ -137,10 +137,10 @@ async fn without_a_key_the_command_makes_one_for_trials_and_takes_it_again() {
     assert_eq!(named.json()["kid"], kid, "the file is one that --key takes");
     assert_eq!(trial.keys().await, [kid.as_str()], "one key is enough");
 
-    // What was taken back is not brought back.
+    // A deleted key is not restored.
     assert_eq!(trial.app.call("DELETE", &format!("{KEYS}/{kid}")).send().await.status, 200);
     let other = trial.sign().await.ok();
-    assert!(other.stderr.contains("made the signing key"), "{other:?}");
+    assert!(other.stderr.contains("created the trial signing key"), "{other:?}");
     let signed_by_other: Value = other.json();
     trial.plays(&signed_by_other).await;
     assert_ne!(signed_by_other["kid"], kid);
@@ -152,7 +152,7 @@ async fn without_a_key_the_command_makes_one_for_trials_and_takes_it_again() {
 }
 
 #[tokio::test]
-async fn commands_at_once_share_one_key() {
+async fn concurrent_commands_share_one_trial_key() {
     let trial = Trial::new().await;
     let runs = tokio::join!(trial.sign(), trial.sign(), trial.sign());
     let [first, second, third] = [runs.0, runs.1, runs.2].map(Run::json);
@@ -165,7 +165,7 @@ async fn commands_at_once_share_one_key() {
 }
 
 #[tokio::test]
-async fn a_key_for_trials_is_made_for_what_is_there_and_where_there_is_room() {
+async fn trial_key_needs_playback_id_and_free_key_slot() {
     let trial = Trial::new().await;
     let other = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
     let problem = sign(&trial.app, &["--playback-id", other, "--expires", "1h"]).await.problem();
@@ -193,10 +193,10 @@ async fn a_key_for_trials_is_made_for_what_is_there_and_where_there_is_room() {
 }
 
 #[tokio::test]
-async fn a_file_that_holds_no_key_is_left_and_named() {
+async fn invalid_trial_key_file_is_reported_and_left_unchanged() {
     let trial = Trial::new().await;
     std::fs::create_dir_all(trial.app.ground.data_dir()).unwrap();
-    for (content, what) in [("", "is no private key of RSA"), ("{}", "has no privateKey")] {
+    for (content, what) in [("", "is not an RSA private key"), ("{}", "has no privateKey")] {
         std::fs::write(trial.file(), content).unwrap();
         let problem = trial.sign().await.problem();
         assert!(problem.contains(what) && problem.contains("; remove it"), "{problem}");
@@ -208,12 +208,12 @@ async fn a_file_that_holds_no_key_is_left_and_named() {
 }
 
 #[tokio::test]
-async fn whoever_signs_for_everybody_is_told() {
+async fn signing_for_public_playback_id_warns() {
     let trial = Trial::new().await;
     let public = text(&trial.media["playbackIds"][0]["id"]);
     let run = sign(&trial.app, &["--playback-id", public, "--expires", "1h"]).await.ok();
-    let said = format!("the playback ID {public} is public: nobody asks for this token");
-    assert!(run.stderr.contains(&said), "{run:?}");
+    let notice = format!("the playback ID {public} is public and needs no token");
+    assert!(run.stderr.contains(&notice), "{run:?}");
     let signed: Value = run.json();
     let plain = trial.app.fetch(&format!("/{public}.m3u8")).await;
     assert_eq!((plain.status, text(&signed["token"]).split('.').count()), (200, 3));

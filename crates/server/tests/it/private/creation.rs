@@ -1,4 +1,4 @@
-//! Rules that come with a media, from an address or by an upload.
+//! Rules that are set at the creation of a media, from a URL or by an upload.
 
 use kinora_testkit::fixture;
 use serde_json::json;
@@ -7,15 +7,15 @@ use super::watched::plain;
 use crate::support::{TestApp, text};
 
 #[tokio::test]
-async fn rules_at_creation_hold_for_the_first_playback_id_from_the_first_moment_on() {
+async fn access_restrictions_at_creation_apply_to_the_first_playback_id() {
     let app = TestApp::start().await;
     let rules = json!({
         "domains": {"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []},
         "userAgents": {"defaultPolicy": "allow", "allow": [], "deny": ["curl/"]},
     });
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"accessRestrictions": rules})).await;
-    let told = app.event("video.media.created").await;
-    for shown in [&media["playbackIds"][0], &told["data"]["playbackIds"][0]] {
+    let event = app.event("video.media.created").await;
+    for shown in [&media["playbackIds"][0], &event["data"]["playbackIds"][0]] {
         assert_eq!(shown["accessRestrictions"], rules);
     }
     let manifest = format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]));
@@ -26,7 +26,7 @@ async fn rules_at_creation_hold_for_the_first_playback_id_from_the_first_moment_
 }
 
 #[tokio::test]
-async fn rules_of_an_upload_hold_for_what_becomes_of_it() {
+async fn access_restrictions_of_an_upload_apply_to_its_media() {
     let app = TestApp::start().await;
     let rules = json!({
         "domains": {"defaultPolicy": "allow", "allow": [], "deny": ["evil.example"]},
@@ -36,8 +36,8 @@ async fn rules_of_an_upload_hold_for_what_becomes_of_it() {
     let body = json!({"corsOrigin": "*", "pushMediaSettings": settings});
     let upload = app.call("POST", "/v1/on-demand/upload").json(&body).send().await.data();
     assert_eq!(upload["pushMediaSettings"]["playbackIds"][0]["accessRestrictions"], rules);
-    let told = app.event("video.media.upload").await;
-    assert_eq!(told["data"]["pushMediaSettings"]["playbackIds"][0]["accessRestrictions"], rules);
+    let event = app.event("video.media.upload").await;
+    assert_eq!(event["data"]["pushMediaSettings"]["playbackIds"][0]["accessRestrictions"], rules);
     let address = text(&upload["url"]).replace(&app.url(""), "");
     let sent = app.request("PUT", &address).body(fixture::two_seconds()).send().await;
     assert!(sent.status < 300, "{sent:?}");

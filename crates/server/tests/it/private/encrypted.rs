@@ -1,11 +1,12 @@
-//! What is encrypted on its way, judged by OpenSSL and ffmpeg: its key opens all of it, no other key any of
-//! it, and nothing is given in clear.
+//! Encryption of segments, checked with OpenSSL and ffmpeg.
+//!
+//! The key decrypts all of them, another key none, and nothing is served in clear.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kinora_testkit::fixture::packed::tone_of;
+use kinora_testkit::fixture::containers::tone_of;
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
@@ -15,10 +16,10 @@ use crate::api::tracks::Tracks;
 use crate::api::{Ids, listed};
 use crate::support::{Answer, Program, TestApp, text};
 
-/// The lines of keys, and what is left of the playlist without them.
+/// The key lines of a playlist, and the playlist without them.
 struct Keyed {
     clear: String,
-    /// The key's address and the vector, in hex digits, of each file.
+    /// The key URL and the initialization vector in hex of each file.
     files: BTreeMap<String, (String, String)>,
 }
 
@@ -41,7 +42,7 @@ impl Keyed {
     }
 }
 
-/// The file in clear, as OpenSSL has it; `None` where the key does not fit.
+/// The file decrypted by OpenSSL; `None` when the key does not fit.
 async fn decrypted(bytes: &[u8], key: &[u8], iv: &str) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("in"), bytes).unwrap();
@@ -54,7 +55,7 @@ async fn decrypted(bytes: &[u8], key: &[u8], iv: &str) -> Option<Vec<u8>> {
     (run.code == Some(0)).then(|| std::fs::read(folder.path().join("out")).unwrap())
 }
 
-/// What ffmpeg decodes of a stream, pictures and sound.
+/// The frames and audio that ffmpeg decodes from a stream.
 async fn watched_by_ffmpeg(address: &str) -> String {
     let run = Program::new("ffmpeg")
         .args([
@@ -67,7 +68,7 @@ async fn watched_by_ffmpeg(address: &str) -> String {
     run.stdout
 }
 
-/// The key that the playlists of a public playback ID name.
+/// The key in the playlists of a public playback ID.
 async fn key_of(app: &TestApp, playback: &str) -> Answer {
     let manifest = app.fetch(&format!("/{playback}.m3u8")).await.text();
     let folder = manifest.lines().find_map(|line| line.strip_suffix("/video/playlist.m3u8")).expect("a copy");
@@ -75,11 +76,11 @@ async fn key_of(app: &TestApp, playback: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn each_file_is_encrypted_under_the_key_that_its_playlist_names() {
+async fn segments_decrypt_with_the_key_of_their_playlist() {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/a.mp4", fixture::wide()).await;
-    let sound = app.serve("/sound", Source::of(tone_of(1000, 15, "flac", "-c:a flac")));
-    Tracks::of_sound(&app, &media).added(&sound, "de", "Deutsch").await;
+    let media = app.ready("/a.mp4", fixture::large_two_tracks()).await;
+    let audio_url = app.serve("/sound", Source::of(tone_of(1000, 15, "flac", "-c:a flac")));
+    Tracks::of_audio(&app, &media).added(&audio_url, "de", "Deutsch").await;
     let clear = text(&media["playbackIds"][0]["id"]);
     let ids = Ids::of(&app, &media);
     let playback = ids.made(&json!({"encryption": "aes-128"})).await;
@@ -114,16 +115,16 @@ async fn each_file_is_encrypted_under_the_key_that_its_playlist_names() {
             let found = decrypted(&answer.body, &own_key.body, iv).await;
             assert!(found.as_deref() == Some(&expected.body[..]), "{address}: OpenSSL finds another file");
             count += 1;
-            // One of each kind stands for the rest.
+            // One file of each kind is enough.
             if ["init.mp4", "0.m4s"].contains(&file.as_str()) {
                 let wrong = decrypted(&answer.body, &other_key.body, iv).await;
                 assert!(
                     wrong.is_none_or(|wrong| wrong != expected.body),
                     "{address}: another ID's key opens it"
                 );
-                let theirs = app.fetch_made(&address.replace(&playback, &other)).await;
-                assert_eq!(theirs.status, 200);
-                assert_ne!(theirs.body, answer.body, "{address}: under another key it is another file");
+                let other_answer = app.fetch_made(&address.replace(&playback, &other)).await;
+                assert_eq!(other_answer.status, 200);
+                assert_ne!(other_answer.body, answer.body, "{address}: under another key it is another file");
                 check_parts(&app, &address, &answer, &expected).await;
             }
         }
@@ -135,18 +136,19 @@ async fn each_file_is_encrypted_under_the_key_that_its_playlist_names() {
     assert!(count > 20, "{count}");
 }
 
-/// One file answers in parts and to conditions as every other does: of what is sent, not of what is stored.
-async fn check_parts(app: &TestApp, address: &str, whole: &Answer, clear: &Answer) {
-    let len = whole.body.len();
+/// Ranges and conditions work as for every other file; they apply to the encrypted bytes, not to the stored
+/// ones.
+async fn check_parts(app: &TestApp, address: &str, full: &Answer, clear: &Answer) {
+    let len = full.body.len();
     assert_eq!(len, clear.body.len() - clear.body.len() % 16 + 16, "{address}");
-    assert_eq!(whole.header("content-length"), Some(len.to_string().as_str()), "{address}");
+    assert_eq!(full.header("content-length"), Some(len.to_string().as_str()), "{address}");
     let head = app.request("HEAD", address).send().await;
     assert_eq!(
         (head.status, head.header("content-length")),
-        (200, whole.header("content-length")),
+        (200, full.header("content-length")),
         "{address}"
     );
-    let etag = whole.header("etag").expect("it has one");
+    let etag = full.header("etag").expect("it has one");
     assert_ne!(Some(etag), clear.header("etag"), "{address}: other bytes, another tag");
     for (name, value, status) in [("If-None-Match", etag, 304), ("If-None-Match", "\"x\"", 200)] {
         assert_eq!(app.request("GET", address).header(name, value).send().await.status, status, "{address}");
@@ -155,19 +157,19 @@ async fn check_parts(app: &TestApp, address: &str, whole: &Answer, clear: &Answe
         let range = format!("bytes={first}-{last}");
         let part = app.request("GET", address).header("Range", &range).send().await;
         assert_eq!(part.status, 206, "{address} {range}");
-        assert!(part.body == whole.body[first..=last], "{address} {range}");
-        let told = format!("bytes {first}-{last}/{len}");
-        assert_eq!(part.header("content-range"), Some(told.as_str()), "{address}");
+        assert!(part.body == full.body[first..=last], "{address} {range}");
+        let content_range = format!("bytes {first}-{last}/{len}");
+        assert_eq!(part.header("content-range"), Some(content_range.as_str()), "{address}");
     }
     let beyond = app.request("GET", address).header("Range", &format!("bytes={len}-")).send().await;
     assert_eq!(beyond.status, 416, "{address}");
 }
 
 #[tokio::test]
-async fn ffmpeg_plays_what_is_encrypted_as_it_plays_the_rest() {
+async fn ffmpeg_decodes_encrypted_and_clear_identically() {
     let app = TestApp::options().without_webhook().start().await;
     let signer = Signer::made(&app).await;
-    let media = app.ready("/a.mp4", fixture::wide()).await;
+    let media = app.ready("/a.mp4", fixture::large_two_tracks()).await;
     let ids = Ids::of(&app, &media);
     let clear = watched_by_ffmpeg(&app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])))).await;
     assert!(clear.lines().count() > 300, "{clear}");
@@ -179,14 +181,14 @@ async fn ffmpeg_plays_what_is_encrypted_as_it_plays_the_rest() {
 }
 
 #[tokio::test]
-async fn nothing_of_the_media_is_given_in_clear_but_pictures_and_subtitles() {
+async fn only_thumbnails_and_subtitles_are_served_unencrypted() {
     let app = TestApp::options().without_webhook().start().await;
     let watched = Watched::new(&app).await;
     let playback = watched.playback(&app, json!({"encryption": "aes-128"})).await;
     let clear = text(&watched.media["playbackIds"][0]["id"]);
-    let refusal = "this playback ID gives its media encrypted, and this file is in clear; use another playback ID of the media, \
-                   made without encryption";
-    for address in watched.tokened(&playback) {
+    let refusal = "this playback ID serves only encrypted media, and this file is not encrypted; use a playback ID without \
+                   encryption";
+    for address in watched.token_urls(&playback) {
         let answer = app.fetch(&address).await;
         let file = address.rsplit('/').next().unwrap_or_default();
         if ["source", "capped-4k.mp4", "audio.m4a"].contains(&file) {
@@ -209,7 +211,7 @@ async fn nothing_of_the_media_is_given_in_clear_but_pictures_and_subtitles() {
 }
 
 #[tokio::test]
-async fn the_key_of_a_private_playback_id_is_behind_its_signature() {
+async fn private_content_key_requires_a_signed_path() {
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
@@ -255,7 +257,7 @@ async fn the_key_of_a_private_playback_id_is_behind_its_signature() {
     }
     assert_eq!(app.request("POST", &key).send().await.status, 405);
 
-    // With the playback ID the key is gone, and so are they with the rule.
+    // The domain rule applies to the key, and deleting the playback ID deletes it.
     let rule = json!({"defaultPolicy": "deny", "allow": ["shop.example"]});
     let ids = Ids::of(&app, &watched.media);
     assert_eq!(ids.restrict(&private, "domains", &rule).await.status, 200);
@@ -264,12 +266,12 @@ async fn the_key_of_a_private_playback_id_is_behind_its_signature() {
     assert_eq!(ids.delete(&private).await.status, 200);
     assert_eq!(app.fetch(&key).await.status, 404);
 
-    // In no form does a key stand in anything that the API says.
+    // No API response contains a key in any encoding.
     let other_key = app.fetch(&others).await.body;
     let hex: String = other_key.iter().map(|byte| format!("{byte:02x}")).collect();
-    let said = [ids.list().await, ids.read(&other).await, app.get(text(&watched.media["id"])).await];
+    let answers = [ids.list().await, ids.read(&other).await, app.get(text(&watched.media["id"])).await];
     let base64 = STANDARD.encode(&other_key);
-    for text in said.iter().map(Answer::text) {
+    for text in answers.iter().map(Answer::text) {
         assert!(text.contains("\"encryption\":\"aes-128\""), "{text}");
         assert!(
             !text.to_lowercase().contains(&hex) && !text.contains(base64.trim_end_matches('=')),
@@ -279,7 +281,7 @@ async fn the_key_of_a_private_playback_id_is_behind_its_signature() {
 }
 
 #[tokio::test]
-async fn encryption_is_chosen_at_creation_shown_where_it_is_on_and_never_changed() {
+async fn encryption_is_set_at_creation_and_immutable() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let ids = Ids::of(&app, &media);
@@ -287,20 +289,22 @@ async fn encryption_is_chosen_at_creation_shown_where_it_is_on_and_never_changed
     assert_eq!(made.status, 201);
     assert_eq!(
         made.json()["warnings"],
-        json!(["this media has a playback ID without encryption too; through that one it plays in clear"])
+        json!(["this media also has a playback ID without encryption, which plays unencrypted"])
     );
     let made = made.data();
     assert_eq!((&made["encryption"], &made["accessPolicy"]), (&json!("aes-128"), &json!("public")));
     for body in [json!({}), json!({"encryption": "none"}), json!({"encryption": null})] {
         let plain = ids.make(&body).await;
         assert_eq!((plain.status, plain.data().get("encryption")), (201, None), "{body}");
-        let warned =
-            json!(["this media has an encrypted playback ID too; through this one it plays in clear"]);
+        let warned = json!(["this media also has an encrypted playback ID; this one plays unencrypted"]);
         assert_eq!(plain.json()["warnings"], warned, "{body}");
     }
     let shown: Vec<Value> = ids.list().await.data().as_array().expect("a list").clone();
-    let told = |one: &Value| one.get("encryption").cloned();
-    assert_eq!(shown.iter().map(told).collect::<Vec<_>>(), [None, Some(json!("aes-128")), None, None, None]);
+    let encryption_of = |one: &Value| one.get("encryption").cloned();
+    assert_eq!(
+        shown.iter().map(encryption_of).collect::<Vec<_>>(),
+        [None, Some(json!("aes-128")), None, None, None]
+    );
     assert_eq!(ids.read(text(&made["id"])).await.data(), made);
     assert_eq!(app.get(text(&media["id"])).await.data()["playbackIds"][1]["encryption"], "aes-128");
     for wrong in [json!("AES-128"), json!("sample-aes"), json!(""), json!(true), json!({})] {
@@ -317,13 +321,13 @@ async fn encryption_is_chosen_at_creation_shown_where_it_is_on_and_never_changed
 }
 
 #[tokio::test]
-async fn what_is_created_encrypted_is_so_from_the_first_moment_on() {
+async fn created_event_already_shows_encryption() {
     let app = TestApp::start().await;
-    let wishes = json!({"encryption": "aes-128"});
-    let media = app.ready_with("/a.mp4", fixture::two_seconds(), wishes.clone()).await;
-    let told = app.event("video.media.created").await;
-    assert_eq!(told["data"]["playbackIds"][0]["encryption"], "aes-128");
-    let body = json!({"corsOrigin": "*", "pushMediaSettings": wishes});
+    let settings = json!({"encryption": "aes-128"});
+    let media = app.ready_with("/a.mp4", fixture::two_seconds(), settings.clone()).await;
+    let event = app.event("video.media.created").await;
+    assert_eq!(event["data"]["playbackIds"][0]["encryption"], "aes-128");
+    let body = json!({"corsOrigin": "*", "pushMediaSettings": settings});
     let upload = app.call("POST", "/v1/on-demand/upload").json(&body).send().await.data();
     assert_eq!(upload["pushMediaSettings"]["playbackIds"][0]["encryption"], "aes-128");
     let told = app.event("video.media.upload").await;
@@ -359,7 +363,7 @@ async fn what_is_created_encrypted_is_so_from_the_first_moment_on() {
 }
 
 #[tokio::test]
-async fn a_playlist_plays_a_media_through_a_playback_id_in_clear_or_not_at_all() {
+async fn playlist_skips_media_with_only_encrypted_playback_ids() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"encryption": "aes-128"})).await;
     let body = json!({"name": "N", "referenceId": "r", "type": "manual"});
@@ -371,10 +375,10 @@ async fn a_playlist_plays_a_media_through_a_playback_id_in_clear_or_not_at_all()
     let manifest = format!("/playlist/{playlist}.m3u8");
     assert_eq!(app.fetch(&manifest).await.status, 404, "it has nothing that plays in clear");
     let clear = Ids::of(&app, &media).made(&json!({"accessPolicy": "public"})).await;
-    let pictures = listed(&app.fetch(&manifest).await.text())
+    let video_playlist = listed(&app.fetch(&manifest).await.text())
         .into_iter()
         .find(|address| !address.ends_with("audio.m3u8"))
         .expect("a size");
-    let text = app.fetch(&format!("/playlist/{pictures}")).await.text();
+    let text = app.fetch(&format!("/playlist/{video_playlist}")).await.text();
     assert!(text.contains(&clear) && !text.contains("EXT-X-KEY"), "{text}");
 }

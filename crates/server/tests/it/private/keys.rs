@@ -1,4 +1,4 @@
-//! `PUT /iam/signing-keys/{id}`: keys of clients, of three kinds, and what they open.
+//! `PUT /iam/signing-keys/{id}`: imported keys of three types, and the tokens they verify.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn manifest(app: &TestApp, playback: &str, token: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn keys_of_three_kinds_open_what_they_sign_for_with_their_own_algorithm() {
+async fn rsa_ed25519_and_p256_tokens_need_their_own_algorithm() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
     let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
@@ -36,27 +36,27 @@ async fn keys_of_three_kinds_open_what_they_sign_for_with_their_own_algorithm() 
         assert_eq!(unknown.status, 401);
         let answer = put(&app, &signer.id, &json!({"publicKey": signer.public_pem()})).await;
         assert_eq!(answer.status, 201, "{answer:?}");
-        let told = manifest(&app, &playback, &signer.token(&playback)).await;
-        assert_eq!(told.status, 200, "at once: {told:?}");
+        let answer_to_token = manifest(&app, &playback, &signer.token(&playback)).await;
+        assert_eq!(answer_to_token.status, 200, "at once: {answer_to_token:?}");
     }
-    // Under the kid of another kind each is refused.
+    // Each token is rejected under the kid of another key type.
     for signer in &signers {
         for id in ids.iter().filter(|id| **id != signer.id) {
             let token =
                 signer.sign(&json!({"alg": signer.header()["alg"], "kid": id}), &signer.claims(&playback));
             let (status, description) = refused(&manifest(&app, &playback, &token).await);
             assert_eq!(status, 401);
-            assert_eq!(description, "the playback token is not signed with the algorithm of its signing key");
+            assert_eq!(description, "the alg of the playback token does not match its signing key");
         }
     }
-    // Of the same kind, the signature tells.
+    // For a key of the same type, the signature decides.
     let other = Signer { id: ids[0].clone(), private: Private::new_p256() };
     let (_, description) = refused(&manifest(&app, &playback, &other.token(&playback)).await);
-    assert_eq!(description, "the signature of the playback token is not that of its signing key");
+    assert_eq!(description, "the signature of the playback token does not match its signing key");
 }
 
 #[tokio::test]
-async fn a_key_is_brought_in_once_and_never_replaced() {
+async fn imported_public_key_is_never_replaced() {
     let app = TestApp::options().without_webhook().start().await;
     let key = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
     let other = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
@@ -78,69 +78,68 @@ async fn a_key_is_brought_in_once_and_never_replaced() {
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
 
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let path = format!("{KEYS}/{ID}");
     let refusal = async |token| app.request("PUT", &path).token(token).json(&body).send().await.refusal();
     assert_eq!(refusal(&reader).await.0, 403);
     assert_eq!(app.request("PUT", &path).json(&body).send().await.refusal().0, 401);
-    assert_eq!(app.request("GET", &path).token(&stranger).send().await.refusal().0, 404);
-    // Another workspace does not learn that the id is in use here: it is free there.
-    let theirs = app
+    assert_eq!(app.request("GET", &path).token(&other_token).send().await.refusal().0, 404);
+    // The id is free in another workspace, which does not learn that it is in use here.
+    let of_other_workspace = app
         .request("PUT", &path)
-        .token(&stranger)
+        .token(&other_token)
         .json(&json!({"publicKey": other.public_pem()}))
         .send()
         .await;
-    assert_eq!(theirs.status, 201, "{theirs:?}");
+    assert_eq!(of_other_workspace.status, 201, "{of_other_workspace:?}");
     assert_eq!(app.call("GET", &path).send().await.data(), made.data(), "and ours is what it was");
-    // Deleted, the id is free again, also for another key.
+    // After the deletion the id is free again, also for another key.
     assert_eq!(app.call("DELETE", &path).send().await.status, 200);
     assert_eq!(put(&app, ID, &json!({"publicKey": other.public_pem()})).await.status, 201);
 }
 
 #[tokio::test]
-async fn a_key_of_another_workspace_opens_nothing_here_under_whatever_id() {
+async fn key_of_another_workspace_is_rejected() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
     let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let path = format!("{KEYS}/{ID}");
-    let ours = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
-    let theirs = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
-    let body = json!({"publicKey": theirs.public_pem()});
-    assert_eq!(app.request("PUT", &path).token(&stranger).json(&body).send().await.status, 201);
-    let (_, description) = refused(&manifest(&app, &playback, &theirs.token(&playback)).await);
-    assert!(description.contains("is not known") || description.contains("no signing key"), "{description}");
+    let own_signer = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
+    let other_signer = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
+    let body = json!({"publicKey": other_signer.public_pem()});
+    assert_eq!(app.request("PUT", &path).token(&other_token).json(&body).send().await.status, 201);
+    let (_, description) = refused(&manifest(&app, &playback, &other_signer.token(&playback)).await);
+    assert!(description.contains("is not a signing key"), "{description}");
 
-    assert_eq!(put(&app, ID, &json!({"publicKey": ours.public_pem()})).await.status, 201);
-    let led = signed_children(&app, &ours, &playback).await;
-    let (status, description) = refused(&manifest(&app, &playback, &theirs.token(&playback)).await);
+    assert_eq!(put(&app, ID, &json!({"publicKey": own_signer.public_pem()})).await.status, 201);
+    let signed_urls = signed_children(&app, &own_signer, &playback).await;
+    let (status, description) = refused(&manifest(&app, &playback, &other_signer.token(&playback)).await);
     assert_eq!(status, 401);
-    assert_eq!(description, "the signature of the playback token is not that of its signing key");
-    // Theirs goes, ours stays; ours goes, and what it let in stays out.
-    assert_eq!(app.request("DELETE", &path).token(&stranger).send().await.status, 200);
-    assert_eq!(app.fetch(&led[0]).await.status, 200);
-    assert_eq!(app.request("PUT", &path).token(&stranger).json(&body).send().await.status, 201);
+    assert_eq!(description, "the signature of the playback token does not match its signing key");
+    // Deleting their key does not affect ours; deleting ours rejects the paths it signed.
+    assert_eq!(app.request("DELETE", &path).token(&other_token).send().await.status, 200);
+    assert_eq!(app.fetch(&signed_urls[0]).await.status, 200);
+    assert_eq!(app.request("PUT", &path).token(&other_token).json(&body).send().await.status, 201);
     assert_eq!(app.call("DELETE", &path).send().await.status, 200);
-    assert_eq!(refused(&app.fetch(&led[0]).await).0, 401);
+    assert_eq!(refused(&app.fetch(&signed_urls[0]).await).0, 401);
 }
 
 #[tokio::test]
-async fn what_a_deleted_key_let_in_stays_out_when_its_id_is_there_again() {
+async fn reused_key_id_does_not_restore_access() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
     let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
     let key = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
     let body = json!({"publicKey": key.public_pem()});
     assert_eq!(put(&app, ID, &body).await.status, 201);
-    let led = signed_children(&app, &key, &playback).await;
+    let signed_urls = signed_children(&app, &key, &playback).await;
     assert_eq!(app.call("DELETE", &format!("{KEYS}/{ID}")).send().await.status, 200);
     assert_eq!(put(&app, ID, &body).await.status, 201);
-    for address in &led {
+    for address in &signed_urls {
         let (status, description) = refused(&app.fetch(address).await);
         assert_eq!(status, 401, "{address}");
-        let gone =
-            "the signing key that this address was given for is gone; fetch the manifest with another token";
+        let gone = "the signing key for this URL was deleted; fetch the manifest with another token";
         assert_eq!(description, gone, "{address}");
     }
     for address in signed_children(&app, &key, &playback).await {
@@ -149,7 +148,7 @@ async fn what_a_deleted_key_let_in_stays_out_when_its_id_is_there_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_public_key_is_refused() {
+async fn invalid_public_keys_are_rejected() {
     let app = TestApp::options().without_webhook().start().await;
     let p256 = Signer { id: ID.to_owned(), private: Private::new_p256() }.public_pem();
     let off_curve = {
@@ -160,8 +159,8 @@ async fn what_is_no_public_key_is_refused() {
         der[last] ^= 1;
         pem(&der)
     };
-    // Ed25519 (RFC 8410, 10.1), with the point of order 1, by which a signature of nobody's holds, and with
-    // bytes that are no point.
+    // Ed25519 (RFC 8410, 10.1): the point of order 1, for which a forged signature is valid, and bytes that
+    // are no point.
     let of_point = |point: [u8; 32]| {
         let head = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
         pem(&[&head[..], &point].concat())
@@ -194,7 +193,7 @@ async fn what_is_no_public_key_is_refused() {
 }
 
 #[tokio::test]
-async fn a_workspace_has_so_many_keys_and_no_more() {
+async fn imported_key_limit_per_workspace_is_100() {
     let app = TestApp::options().without_webhook().start().await;
     let body =
         json!({"publicKey": Signer { id: ID.to_owned(), private: Private::new_ed25519() }.public_pem()});

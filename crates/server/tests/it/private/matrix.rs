@@ -1,4 +1,4 @@
-//! Every address x everything that is no pass.
+//! Every URL with every invalid credential.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::api::{Ids, listed};
 use crate::support::{Faults, TestApp, text, until};
 
 /// The paths of the router that take a token.
-const TOKENED: [&str; 16] = [
+const TOKEN_PATHS: [&str; 16] = [
     "/embed/{playbackId}",
     "/{file}",
     "/{playbackId}/advanced-spritesheet.jpg",
@@ -30,38 +30,38 @@ const TOKENED: [&str; 16] = [
     "/{playbackId}/thumbnail.png",
     "/{playbackId}/thumbnail.webp",
 ];
-/// The one that is given the address of a page, with the token that stands there.
-const PASTED: &str = "/oembed";
-/// Those that a manifest lists.
-const LISTED: [&str; 4] = [
+/// The route that takes the URL of a page, with the token in that URL.
+const OEMBED_PATH: &str = "/oembed";
+/// The routes that a manifest lists.
+const MANIFEST_PATHS: [&str; 4] = [
     "/{playbackId}/{indexId}/aes-128/key",
     "/{playbackId}/{indexId}/{rendition}/{file}",
     "/{playbackId}/{signed}/{indexId}/aes-128/key",
     "/{playbackId}/{signed}/{indexId}/{rendition}/{file}",
 ];
-/// Those that are for everybody: a clip of our own, and playlists, which name only what is.
-const FREE: [&str; 4] =
+/// The public routes: our demo clip, and playlists, which name only public media.
+const PUBLIC_PATHS: [&str; 4] =
     ["/demo/clip.mp4", "/playlist/filler/{file}", "/playlist/{file}", "/playlist/{playlistId}/{file}"];
 
 #[test]
 fn every_path_of_the_router_is_in_the_matrix() {
-    let mut known = [&TOKENED[..], &[PASTED], &LISTED, &FREE].concat();
+    let mut listed = [&TOKEN_PATHS[..], &[OEMBED_PATH], &MANIFEST_PATHS, &PUBLIC_PATHS].concat();
     let mut served = kinora_delivery::paths();
-    known.sort_unstable();
+    listed.sort_unstable();
     served.sort_unstable();
-    assert_eq!(served, known, "who adds a path says here by what it is held");
+    assert_eq!(served, listed, "who adds a path says here by what it is held");
 }
 
-/// What is no pass to a playback ID, by a name: what stands behind the address, and in which header.
+/// Invalid tokens for a playback ID, each with its name.
 async fn bad_passes(
     app: &TestApp,
-    ours: &Signer,
+    signer: &Signer,
     playback: &str,
     other: &str,
 ) -> Vec<(&'static str, String)> {
-    let theirs = app.new_token(PRODUCTION, Permission::ReadWrite).await;
-    let theirs = Signer::made_by(app, &theirs).await;
-    let (header, claims) = (ours.header(), ours.claims(playback));
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_signer = Signer::made_by(app, &other_token).await;
+    let (header, claims) = (signer.header(), signer.claims(playback));
     let with = |base: &Value, changes: Value| {
         let mut base = base.clone();
         let into = base.as_object_mut().expect("it is one");
@@ -73,18 +73,18 @@ async fn bad_passes(
         }
         base
     };
-    let claiming = |changes: Value| ours.sign(&header, &with(&claims, changes));
-    let headed = |changes: Value| ours.sign(&with(&header, changes), &claims);
+    let claiming = |changes: Value| signer.sign(&header, &with(&claims, changes));
+    let headed = |changes: Value| signer.sign(&with(&header, changes), &claims);
     let forged = |private: Private| {
-        let forger = Signer { id: ours.id.clone(), private };
+        let forger = Signer { id: signer.id.clone(), private };
         forger.sign(&forger.header(), &claims)
     };
-    let public = ours.public_pem();
+    let public = signer.public_pem();
     let secret = |bytes: &[u8]| forged(Private::Secret(bytes.to_vec()));
-    let good = ours.token(playback);
+    let good = signer.token(playback);
     let (message, _) = good.rsplit_once('.').expect("three parts");
     let signature_of = |token: &str| token.rsplit('.').next().map(str::to_owned).expect("three parts");
-    let nobody = "019a492c-41f3-7001-8203-040506070809";
+    let unknown_playback = "019a492c-41f3-7001-8203-040506070809";
     let revoked = claiming(json!({"jti": "revoked"}));
     let body = json!({"jti": "revoked"});
     assert_eq!(app.call("POST", "/v1/iam/revoked-tokens").json(&body).send().await.status, 201);
@@ -100,24 +100,27 @@ async fn bad_passes(
         ("HS256 with the public key", secret(&der(&public))),
         ("alg none", forged(Private::Nothing)),
         ("alg none without a dot", forged(Private::Nothing).trim_end_matches('.').to_owned()),
-        ("a stranger's key under our kid", Signer { id: ours.id.clone(), ..theirs.same() }.token(playback)),
+        (
+            "a stranger's key under our kid",
+            Signer { id: signer.id.clone(), ..other_signer.same() }.token(playback),
+        ),
         ("the algorithm of another kind of key", headed(json!({"alg": "ES256"}))),
         ("the algorithm of a larger hash", headed(json!({"alg": "RS512"}))),
         ("a jti of no length", claiming(json!({"jti": ""}))),
         ("a jti that is too long", claiming(json!({"jti": "x".repeat(256)}))),
         ("a jti with a control character", claiming(json!({"jti": "a\0b"}))),
         ("a jti that is a number", claiming(json!({"jti": 7}))),
-        ("a kid of nobody", headed(json!({"kid": nobody}))),
+        ("a kid of nobody", headed(json!({"kid": unknown_playback}))),
         ("a kid that is none", headed(json!({"kid": "../../key"}))),
         ("a kid that is a number", headed(json!({"kid": 7}))),
         (
             "a kid that is a number, in the payload",
-            ours.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": 7}))),
+            signer.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": 7}))),
         ),
-        ("no kid", ours.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": null})))),
+        ("no kid", signer.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": null})))),
         ("something critical", headed(json!({"crit": ["exp"]}))),
-        ("a key of another workspace", theirs.token(playback)),
-        ("for another playback ID", ours.token(other)),
+        ("a key of another workspace", other_signer.token(playback)),
+        ("for another playback ID", signer.token(other)),
         ("for a licence", claiming(json!({"aud": format!("drm:{playback}")}))),
         ("for nothing", claiming(json!({"aud": null}))),
         ("for a number", claiming(json!({"aud": 7}))),
@@ -129,9 +132,9 @@ async fn bad_passes(
         ("with a beginning as a text", claiming(json!({"nbf": now().to_string()}))),
         ("with an end as a text, by a stranger", {
             let claims = with(&claims, json!({"exp": (now() + 3600).to_string()}));
-            Signer { id: ours.id.clone(), ..theirs.same() }.sign(&header, &claims)
+            Signer { id: signer.id.clone(), ..other_signer.same() }.sign(&header, &claims)
         }),
-        ("a list of claims", ours.sign(&header, &json!([claims["aud"], claims["exp"], null, null]))),
+        ("a list of claims", signer.sign(&header, &json!([claims["aud"], claims["exp"], null, null]))),
         ("not yet valid", claiming(json!({"nbf": now() + 600}))),
         ("of more than 8 KiB", claiming(json!({"groups": "x".repeat(8 << 10)}))),
         ("revoked", revoked),
@@ -139,16 +142,16 @@ async fn bad_passes(
     tokens
 }
 
-/// The bytes of a PEM text.
+/// The bytes of a PEM file.
 fn der(pem: &str) -> Vec<u8> {
     use base64::Engine as _;
     let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
     base64::engine::general_purpose::STANDARD.decode(base64).unwrap()
 }
 
-/// The ways to ask for something that could be answered before its token is looked at: nothing of what is
-/// asked for, a part of it, or whether it is there.
-const OTHER_WAYS: [(&str, Option<(&str, &str)>); 4] = [
+/// Requests that could be answered before their token is checked: without a body, for a part of it, or for
+/// its existence.
+const BODYLESS_REQUESTS: [(&str, Option<(&str, &str)>); 4] = [
     ("HEAD", None),
     ("GET", Some(("Range", "bytes=0-0"))),
     ("GET", Some(("If-None-Match", "*"))),
@@ -156,24 +159,24 @@ const OTHER_WAYS: [(&str, Option<(&str, &str)>); 4] = [
 ];
 
 #[tokio::test]
-async fn every_way_to_ask_with_no_pass_is_refused_alike_and_writes_nothing() {
+async fn requests_without_credential_are_rejected_and_write_nothing() {
     let writes = CrashPlan::never();
     let app = TestApp::options().without_webhook().faults(Faults::of_plan(&writes)).start().await;
-    let ours = Signer::made(&app).await;
+    let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
     let other = watched.playback(&app, json!({"accessPolicy": "private"})).await;
-    let addresses = watched.tokened(&private);
+    let addresses = watched.token_urls(&private);
     let media = app.get(text(&watched.media["id"])).await.data();
-    for (name, token) in bad_passes(&app, &ours, &private, &other).await {
+    for (name, token) in bad_passes(&app, &signer, &private, &other).await {
         let of_page = oembed(&app, &private, &with_token("", &token));
-        let asked = addresses.iter().map(|address| with_token(address, &token)).chain([of_page]);
-        let asked: Vec<_> = asked.collect();
-        // Jobs and the meter of traffic may write beside it, and not each time.
+        let urls = addresses.iter().map(|address| with_token(address, &token)).chain([of_page]);
+        let asked: Vec<_> = urls.collect();
+        // Jobs and the traffic meter may write concurrently, but not every time.
         until("refusals beside which nothing was written", async || {
             let before = writes.writes();
             for (address, (method, header)) in
-                asked.iter().flat_map(|address| OTHER_WAYS.map(|way| (address, way)))
+                asked.iter().flat_map(|address| BODYLESS_REQUESTS.map(|way| (address, way)))
             {
                 let request = app.request(method, address);
                 let request =
@@ -187,9 +190,9 @@ async fn every_way_to_ask_with_no_pass_is_refused_alike_and_writes_nothing() {
         .await;
     }
     assert_eq!(app.get(text(&watched.media["id"])).await.data(), media);
-    // With a pass they are ways to ask.
-    let good = ours.token(&private);
-    for (method, header) in OTHER_WAYS {
+    // With a valid token these requests work.
+    let good = signer.token(&private);
+    for (method, header) in BODYLESS_REQUESTS {
         let request = app.request(method, &with_token(&addresses[0], &good));
         let request = header.into_iter().fold(request, |request, (name, value)| request.header(name, value));
         let status = if header == Some(("If-None-Match", "*")) { 304 } else { 200 };
@@ -199,28 +202,28 @@ async fn every_way_to_ask_with_no_pass_is_refused_alike_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
+async fn every_token_url_rejects_invalid_tokens() {
     let app = TestApp::start().await;
-    let ours = Signer::made(&app).await;
+    let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
     let other = watched.playback(&app, json!({"accessPolicy": "private"})).await;
     let public = text(&watched.media["playbackIds"][0]["id"]);
-    let addresses = watched.tokened(&private);
+    let addresses = watched.token_urls(&private);
     let mut routes: Vec<_> = addresses.iter().map(|address| route_of(address)).collect();
     routes.sort_unstable();
-    assert_eq!(routes, TOKENED, "each is tried");
+    assert_eq!(routes, TOKEN_PATHS, "each is tried");
     let objects = app.objects().await;
     let mut transcript = String::new();
-    for (name, token) in bad_passes(&app, &ours, &private, &other).await {
+    for (name, token) in bad_passes(&app, &signer, &private, &other).await {
         let manifest = app.fetch(&with_token(&addresses[0], &token)).await;
         let (status, description) = refused(&manifest);
         transcript += &format!("{name}: {status} {description}\n");
         assert_eq!(status, 401, "{name}");
         assert_eq!(manifest.header("www-authenticate"), Some("Bearer realm=\"playback\""), "{name}");
-        let pasted = with_token("", &token);
-        assert_eq!(app.fetch(&oembed(&app, &private, &pasted)).await.body, manifest.body, "{name}");
-        assert_eq!(app.fetch(&oembed(&app, public, &pasted)).await.status, 200, "{name}");
+        let oembed_urls = with_token("", &token);
+        assert_eq!(app.fetch(&oembed(&app, &private, &oembed_urls)).await.body, manifest.body, "{name}");
+        assert_eq!(app.fetch(&oembed(&app, public, &oembed_urls)).await.status, 200, "{name}");
         for address in &addresses {
             let answer = app.fetch(&with_token(address, &token)).await;
             if address.starts_with("/embed/") {
@@ -229,16 +232,16 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
             } else {
                 assert_eq!(answer.body, manifest.body, "{name} {address}");
             }
-            // Who needs no token is not asked for one.
+            // A public playback ID ignores tokens.
             let open = address.replace(&private, public);
             assert_eq!(app.fetch(&with_token(&open, &token)).await.status, 200, "{name} {open}");
         }
     }
     insta::assert_snapshot!("refused", transcript);
 
-    let good = ours.token(&private);
-    let beside = format!("{}&token={good}", oembed(&app, &private, ""));
-    assert_eq!(app.fetch(&beside).await.status, 401, "a token beside the address is none in it");
+    let good = signer.token(&private);
+    let with_token_query = format!("{}&token={good}", oembed(&app, &private, ""));
+    assert_eq!(app.fetch(&with_token_query).await.status, 401, "a token beside the address is none in it");
     let pasted = app.fetch(&oembed(&app, &private, &with_token("", &good))).await;
     assert_eq!((pasted.status, pasted.header("cache-control")), (200, Some("private, max-age=60")));
     for address in &addresses {
@@ -254,9 +257,9 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
         let caching = admitted.header("cache-control").unwrap_or_default();
         assert!(caching.starts_with("private, "), "{address}: {caching}");
     }
-    // What is wrong with a parameter is nobody's business who may not watch.
-    let nobody = addresses[0].replace(&private, "019a492c-41f3-7001-8203-040506070809");
-    let [unknown, unasked] = [app.fetch(&nobody).await, app.fetch(&addresses[0]).await];
+    // Parameter errors are hidden from clients that may not watch.
+    let unknown_url = addresses[0].replace(&private, "019a492c-41f3-7001-8203-040506070809");
+    let [unknown, unasked] = [app.fetch(&unknown_url).await, app.fetch(&addresses[0]).await];
     assert_eq!((unknown.status, unasked.status), (404, 401));
     for wrong in [
         "thumbnail.jpg?width=0",
@@ -285,21 +288,21 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
 }
 
 #[tokio::test]
-async fn a_token_may_say_the_same_in_other_words() {
+async fn equivalent_token_claims_are_accepted() {
     let app = TestApp::start().await;
-    let ours = Signer::made(&app).await;
+    let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
-    let (header, claims) = (ours.header(), ours.claims(&private));
+    let (header, claims) = (signer.header(), signer.claims(&private));
     let claiming = |name: &str, value: Value| {
         let mut claims = claims.clone();
         claims[name] = value;
-        ours.sign(&header, &claims)
+        signer.sign(&header, &claims)
     };
     for token in [
-        ours.token(&private),
-        ours.sign(&json!({"alg": "RS256"}), &claims),
-        ours.sign(&header, &json!({"aud": private, "exp": now() + 5})),
+        signer.token(&private),
+        signer.sign(&json!({"alg": "RS256"}), &claims),
+        signer.sign(&header, &json!({"aud": private, "exp": now() + 5})),
         claiming("aud", json!(["another", format!("media:{private}")])),
         claiming("exp", json!(now() as f64 - 30.5)),
         claiming("nbf", json!(now() + 30)),
@@ -313,38 +316,40 @@ async fn a_token_may_say_the_same_in_other_words() {
 }
 
 #[tokio::test]
-async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
+async fn only_signed_manifest_paths_play() {
     let app = TestApp::start().await;
-    let ours = Signer::made(&app).await;
+    let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let [private, encrypted] = watched.private(&app).await;
     let public = text(&watched.media["playbackIds"][0]["id"]);
     let public_encrypted = watched.playback(&app, json!({"encryption": "aes-128"})).await;
     let mut routes = BTreeSet::new();
     for (private, public) in [(&private, public), (&encrypted, &public_encrypted)] {
-        routes.extend(nothing_but_what_is_signed_plays(&app, &ours, &watched, (private, public)).await);
+        routes.extend(nothing_but_what_is_signed_plays(&app, &signer, &watched, (private, public)).await);
     }
-    assert!(routes.iter().eq(&LISTED), "each is tried: {routes:?}");
+    assert!(routes.iter().eq(&MANIFEST_PATHS), "each is tried: {routes:?}");
 }
 
-/// Holds the children of a private playback ID against those of a public one, and every forgery against each
-/// of them. Answers the routes that were tried.
+/// Compares the URLs below a private playback ID with those of a public one, and tries every forgery on each
+/// of them.
+///
+/// Returns the tried routes.
 async fn nothing_but_what_is_signed_plays(
     app: &TestApp,
-    ours: &Signer,
+    signer: &Signer,
     watched: &Watched,
     (private, public): (&str, &str),
 ) -> BTreeSet<String> {
     let other = &watched.playback(app, json!({"accessPolicy": "private"})).await;
-    let token = ours.token(private);
-    let children = signed_children(app, ours, private).await;
-    assert_eq!(children, signed_children(app, ours, private).await, "viewers of one hour share addresses");
+    let token = signer.token(private);
+    let children = signed_children(app, signer, private).await;
+    assert_eq!(children, signed_children(app, signer, private).await, "viewers of one hour share addresses");
     let is_encrypted = children.iter().any(|child| child.ends_with("/aes-128/key"));
     let signed = children[0].split('/').nth(2).expect("the signed part").to_owned();
     for child in &children {
         let answer = app.fetch(child).await;
         assert_eq!(answer.status, 200, "{child}");
-        // Of a key no copy is kept.
+        // A key is never cached.
         let is_key = child.ends_with("/aes-128/key");
         let caching = if is_key { "no-store" } else { "private, max-age=60" };
         assert_eq!(answer.header("cache-control"), Some(caching), "{child}");
@@ -352,14 +357,13 @@ async fn nothing_but_what_is_signed_plays(
             continue;
         }
         let etag = answer.header("etag").expect("it has one");
-        let known = app.request("GET", child).header("If-None-Match", etag).send().await;
+        let revalidated = app.request("GET", child).header("If-None-Match", etag).send().await;
         assert_eq!(
-            (known.status, known.header("cache-control")),
+            (revalidated.status, revalidated.header("cache-control")),
             (304, Some("private, max-age=60")),
             "{child}"
         );
-        // The same bytes as those that everybody may have, but for those that each playback ID has for
-        // itself.
+        // The same bytes as those of the public playback ID, except those that are unique per playback ID.
         let open = child.replace(&format!("{private}/{signed}"), public);
         let open = app.fetch(&open).await;
         let is_same = open.body == answer.body;
@@ -367,7 +371,7 @@ async fn nothing_but_what_is_signed_plays(
         assert_eq!(open.header("cache-control"), Some("public, max-age=31536000, immutable"), "{child}");
     }
 
-    // All of it, one sign another, cut and continued.
+    // The whole value, with one character changed, cut, and extended.
     let mut forged: Vec<String> = (0..signed.len())
         .step_by(7)
         .map(|at| {
@@ -378,9 +382,8 @@ async fn nothing_but_what_is_signed_plays(
     let last = signed.len() - 1;
     forged.extend(["x".to_owned(), signed[..last].to_owned(), format!("{signed}A"), format!("{signed}=")]);
     forged.extend([signed.to_uppercase(), "A".repeat(5000), "null".to_owned()]);
-    let unsigned =
-        "this playback ID is private or restricted; the addresses that its manifest lists are signed";
-    let not_ours = "the signature in this address is not ours; fetch the manifest again";
+    let unsigned = "this playback ID is private or restricted; use the signed URLs in its manifest";
+    let not_ours = "the signature of this URL is invalid; fetch the manifest again";
     for child in &children {
         let bare = child.replace(&format!("/{signed}"), "");
         assert_eq!(refused(&app.fetch(&bare).await), (401, unsigned.to_owned()), "{bare}");
@@ -390,8 +393,8 @@ async fn nothing_but_what_is_signed_plays(
             assert_eq!(refused(&app.fetch(&moved).await), (401, not_ours.to_owned()), "{name} {moved}");
         }
     }
-    // One that was made for the other ID does not open this one.
-    let others = signed_children(app, ours, other).await;
+    // A value that was signed for the other ID is invalid for this one.
+    let others = signed_children(app, signer, other).await;
     forged.push(others[1].split('/').nth(2).expect("the signed part").to_owned());
     for (child, forged) in children.iter().flat_map(|child| forged.iter().map(move |forged| (child, forged)))
     {
@@ -400,7 +403,7 @@ async fn nothing_but_what_is_signed_plays(
     }
     let escaped = children[1].replace(&signed, "%00");
     assert_eq!(app.fetch(&escaped).await.status, 404, "nothing has a percent in its path");
-    // Whoever holds a path may not leave it: neither to another index, nor to what is not listed.
+    // A signed path is valid neither for another index nor for unlisted files.
     for (part, instead) in [("/video/", "/other/"), ("/0.m4s", "/9999.m4s"), ("/0.m4s", "/00.m4s")] {
         let child = children.iter().find(|child| child.ends_with("/video/0.m4s")).expect("there is one");
         assert_eq!(app.fetch(&child.replace(part, instead)).await.status, 404, "{part}");
@@ -410,21 +413,21 @@ async fn nothing_but_what_is_signed_plays(
 }
 
 #[tokio::test]
-async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
+async fn signed_path_and_token_expire() {
     let clock = kinora_testkit::MovableClock::default();
     let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
-    let ours = Signer::made(&app).await;
+    let signer = Signer::made(&app).await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
     let private = json!({"accessPolicy": "private", "encryption": "aes-128"});
     let private = Ids::of(&app, &media).made(&private).await;
     let start = kinora_domain::Clock::now(&clock).as_seconds();
     let until = |end: i64| {
         let claims = json!({"aud": private, "exp": end});
-        with_token(&format!("/{private}.m3u8"), &ours.sign(&ours.header(), &claims))
+        with_token(&format!("/{private}.m3u8"), &signer.sign(&signer.header(), &claims))
     };
     let hour = until(start + 3600);
     let played = children(&app, &hour, plain).await;
-    // 12 h after the end of a media of 2 s that was asked for at 10:03:48, the hour made full.
+    // 12 h after the end of a media of 2 s that was requested at 10:03:48, rounded up to the hour.
     let end = (start + 2 + 12 * 3600).div_euclid(3600) * 3600 + 3600;
     for (seconds, token, path) in [
         (start + 3659, 200, 200),
@@ -439,7 +442,7 @@ async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
             assert_eq!(app.fetch(child).await.status, path, "{seconds} {child}");
         }
     }
-    let expired = "this address has expired; fetch the manifest again".to_owned();
+    let expired = "this URL has expired; fetch the manifest again".to_owned();
     for child in &played {
         assert_eq!(refused(&app.fetch(child).await), (401, expired.clone()), "{child}");
     }
@@ -448,13 +451,13 @@ async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
 }
 
 #[tokio::test]
-async fn no_spelling_of_a_path_leads_around() {
+async fn path_spelling_cannot_bypass_access() {
     let app = TestApp::start().await;
-    let ours = Signer::made(&app).await;
+    let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
     let public = text(&watched.media["playbackIds"][0]["id"]);
-    let children = signed_children(&app, &ours, &private).await;
+    let children = signed_children(&app, &signer, &private).await;
     let segment = children.iter().find(|child| child.ends_with("/video/0.m4s")).expect("there is one");
     let (signed, index) = (segment.split('/').nth(2).unwrap(), segment.split('/').nth(3).unwrap());
     let manifest = format!("{private}.m3u8");
@@ -510,10 +513,10 @@ async fn no_spelling_of_a_path_leads_around() {
 }
 
 #[tokio::test]
-async fn a_playback_id_has_one_spelling_so_that_a_purge_by_prefix_finds_all() {
+async fn playback_id_must_be_lower_case() {
     let app = TestApp::start().await;
     let watched = Watched::new(&app).await;
-    // One that has letters.
+    // A playback ID that contains letters.
     let playback = loop {
         let made = watched.playback(&app, json!({"accessPolicy": "public"})).await;
         if made.contains(|letter: char| letter.is_ascii_lowercase()) {
@@ -524,7 +527,7 @@ async fn a_playback_id_has_one_spelling_so_that_a_purge_by_prefix_finds_all() {
     // %XX of its first byte (RFC 3986, 2.1).
     let escaped = format!("%{:02x}{}", playback.as_bytes()[0], &playback[1..]);
     let listed = children(&app, &format!("/{playback}.m3u8"), plain).await;
-    for address in watched.tokened(&playback).iter().chain(&listed) {
+    for address in watched.token_urls(&playback).iter().chain(&listed) {
         assert_eq!(app.fetch(address).await.status, 200, "{address}");
         assert!(address.starts_with(&folder) || address.contains(&playback), "{address}");
         for spelling in [&shouted, &escaped] {

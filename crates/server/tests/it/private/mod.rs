@@ -1,17 +1,17 @@
-//! Private means private: who may watch, at every address below a playback ID, over real HTTP.
+//! Private media: who may watch, at every URL below a playback ID, over real HTTP.
 //!
 //! Begin with [`matrix`].
 
 mod browser;
-mod cap;
 mod command;
 mod creation;
-mod embed;
+mod embedding;
 mod encrypted;
 mod keys;
 mod matrix;
+mod resolution_cap;
 pub(crate) mod revocation;
 mod rules;
-mod shared;
+mod shared_cache;
 pub(crate) mod signer;
 pub(crate) mod watched;

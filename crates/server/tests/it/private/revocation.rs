@@ -1,4 +1,4 @@
-//! What is taken back is worth nothing any more, from the answer on.
+//! Revocation: revoked tokens and paths are rejected as soon as the response is sent.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::fixture;
@@ -17,14 +17,14 @@ pub(crate) async fn revoke(app: &TestApp, body: &Value) -> Answer {
     app.call("POST", REVOKED).json(body).send().await
 }
 
-/// A token with a name.
+/// A token with this `jti`.
 pub(crate) fn named(signer: &Signer, playback: &str, jti: &str) -> String {
     let mut claims = signer.claims(playback);
     claims["jti"] = json!(jti);
     signer.sign(&signer.header(), &claims)
 }
 
-/// Every address answers that refusal.
+/// Checks that every URL returns this error.
 async fn all_refused(app: &TestApp, addresses: &[String], description: &str) {
     for address in addresses {
         let answer = app.fetch(address).await;
@@ -36,13 +36,13 @@ async fn all_refused(app: &TestApp, addresses: &[String], description: &str) {
     }
 }
 
-/// The addresses that manifests list for whoever has this key.
-pub(crate) async fn led(app: &TestApp, signer: &Signer, playbacks: &[String]) -> Vec<String> {
-    let mut led = Vec::new();
+/// The URLs that manifests list for a client with this key.
+pub(crate) async fn signed_urls(app: &TestApp, signer: &Signer, playbacks: &[String]) -> Vec<String> {
+    let mut urls = Vec::new();
     for playback in playbacks {
-        led.extend(signed_children(app, signer, playback).await);
+        urls.extend(signed_children(app, signer, playback).await);
     }
-    led
+    urls
 }
 
 async fn all_play(app: &TestApp, addresses: &[String]) {
@@ -52,98 +52,101 @@ async fn all_play(app: &TestApp, addresses: &[String]) {
 }
 
 #[tokio::test]
-async fn with_its_key_goes_what_it_signed_and_what_that_led_to() {
+async fn deleted_key_revokes_tokens_and_signed_paths() {
     let app = TestApp::start().await;
     let (first, second) = (Signer::made(&app).await, Signer::made(&app).await);
     let watched = Watched::new(&app).await;
     let playbacks = watched.private(&app).await;
-    let tokened = |signer: &Signer| watched.asked_by(&app, &playbacks, |playback| signer.token(playback));
-    let (of_first, of_second) = (tokened(&first), tokened(&second));
-    let led_by_first = led(&app, &first, &playbacks).await;
-    let led_by_second = led(&app, &second, &playbacks).await;
-    assert_ne!(led_by_first, led_by_second, "each key has its paths");
-    for addresses in [&of_first, &of_second, &led_by_first, &led_by_second] {
+    let urls_of = |signer: &Signer| {
+        watched.urls_and_oembed_with_token(&app, &playbacks, |playback| signer.token(playback))
+    };
+    let (of_first, of_second) = (urls_of(&first), urls_of(&second));
+    let signed_by_first = signed_urls(&app, &first, &playbacks).await;
+    let signed_by_second = signed_urls(&app, &second, &playbacks).await;
+    assert_ne!(signed_by_first, signed_by_second, "each key has its paths");
+    for addresses in [&of_first, &of_second, &signed_by_first, &signed_by_second] {
         all_play(&app, addresses).await;
     }
     assert_eq!(app.call("DELETE", &format!("{KEYS}/{}", first.id)).send().await.status, 200);
     all_refused(
         &app,
         &of_first,
-        "the kid of the playback token names no signing key of the playback ID's workspace",
+        "the kid of the playback token is not a signing key of the playback ID's workspace",
     )
     .await;
     all_refused(
         &app,
-        &led_by_first,
-        "the signing key that this address was given for is gone; fetch the manifest with another token",
+        &signed_by_first,
+        "the signing key for this URL was deleted; fetch the manifest with another token",
     )
     .await;
     all_play(&app, &of_second).await;
-    all_play(&app, &led_by_second).await;
+    all_play(&app, &signed_by_second).await;
 }
 
 #[tokio::test]
-async fn a_deleted_playback_id_leads_nowhere_whatever_is_brought_along() {
+async fn deleted_playback_id_is_404_with_valid_tokens() {
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let playbacks = watched.private(&app).await;
-    let tokened = watched.asked_by(&app, &playbacks, |playback| signer.token(playback));
-    let led = led(&app, &signer, &playbacks).await;
+    let token_urls = watched.urls_and_oembed_with_token(&app, &playbacks, |playback| signer.token(playback));
+    let signed_urls = signed_urls(&app, &signer, &playbacks).await;
     for playback in &playbacks {
         assert_eq!(Ids::of(&app, &watched.media).delete(playback).await.status, 200);
     }
-    for address in tokened.iter().chain(&led) {
+    for address in token_urls.iter().chain(&signed_urls) {
         assert_eq!(app.fetch(address).await.status, 404, "{address}");
     }
 }
 
 #[tokio::test]
-async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_plays_on() {
+async fn revoked_token_is_rejected_but_signed_paths_play_on() {
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let playback = watched.playback(&app, json!({"accessPolicy": "private", "encryption": "aes-128"})).await;
     let second = watched.playback(&app, json!({"accessPolicy": "private"})).await;
     let both = [second.clone(), playback.clone()];
-    let tokened = |jti: &str| watched.asked_by(&app, &both, |playback| named(&signer, playback, jti));
-    let (taken, kept) = (tokened("taken"), tokened("kept"));
+    let urls_with_jti =
+        |jti: &str| watched.urls_and_oembed_with_token(&app, &both, |playback| named(&signer, playback, jti));
+    let (revoked, valid) = (urls_with_jti("taken"), urls_with_jti("kept"));
     let manifest = with_token(&format!("/{playback}.m3u8"), &named(&signer, &playback, "kept"));
-    let led = children(&app, &manifest, plain).await;
+    let signed_urls = children(&app, &manifest, plain).await;
     let media = app.get(text(&watched.media["id"])).await.data();
     let answer = revoke(&app, &json!({"jti": "taken", "playbackId": playback, "endPlayback": false})).await;
     assert_eq!(answer.status, 201);
-    // By its name, in the whole workspace.
-    all_refused(&app, &taken, "the playback token was revoked").await;
-    all_play(&app, &kept).await;
-    all_play(&app, &led).await;
+    // By its `jti`, in the whole workspace.
+    all_refused(&app, &revoked, "the playback token was revoked; sign a new one").await;
+    all_play(&app, &valid).await;
+    all_play(&app, &signed_urls).await;
 
-    // Whoever plays through the playback ID needs the manifest anew, and gets it with a good token.
+    // Clients that play through the playback ID need the manifest again, and get it with a valid token.
     let answer = revoke(&app, &json!({"jti": "another", "playbackId": playback, "endPlayback": true})).await;
     assert_eq!(answer.status, 201);
-    all_refused(&app, &led, "this address was taken back; fetch the manifest again").await;
-    all_play(&app, &kept).await;
-    let anew = children(&app, &manifest, plain).await;
-    assert_ne!(anew, led);
-    all_play(&app, &anew).await;
+    all_refused(&app, &signed_urls, "this URL was revoked; fetch the manifest again").await;
+    all_play(&app, &valid).await;
+    let fresh_urls = children(&app, &manifest, plain).await;
+    assert_ne!(fresh_urls, signed_urls);
+    all_play(&app, &fresh_urls).await;
     assert_eq!(app.get(text(&watched.media["id"])).await.data(), media, "a client sees nothing of it");
     app.all_delivered().await;
-    let told = app.receiver.distinct_events("video.media.updated").len();
-    assert_eq!(told, 4, "the subtitles, and two playback IDs: added, ready, made and made");
+    let event_count = app.receiver.distinct_events("video.media.updated").len();
+    assert_eq!(event_count, 4, "the subtitles, and two playback IDs: added, ready, made and made");
 }
 
-/// More than what the systems of both sides keep for a reader who does not read.
+/// More than the socket buffers of both sides, for a client that does not read.
 const LONG_BYTES: u32 = 32 << 20;
 
-/// A media that plays, and is long.
+/// A media that plays and has a large file.
 pub(crate) fn long() -> Vec<u8> {
-    // A box that players pass over (ISO 14496-12, 8.1.2).
+    // A box that players ignore (ISO 14496-12, 8.1.2).
     let padding = [&LONG_BYTES.to_be_bytes()[..], b"free", &vec![0; LONG_BYTES as usize - 8]].concat();
     [fixture::two_seconds().as_ref(), &padding].concat()
 }
 
 #[tokio::test]
-async fn an_original_that_is_under_way_is_broken_off_where_its_viewer_would_be_let_in_no_more() {
+async fn revoked_access_aborts_source_download() {
     let app = TestApp::options().without_webhook().start().await;
     let signer = Signer::made(&app).await;
     let long = long();
@@ -159,7 +162,7 @@ async fn an_original_that_is_under_way_is_broken_off_where_its_viewer_would_be_l
         let playback = ids.made(&json!({"accessPolicy": policy})).await;
         let own = Signer::made(&app).await;
         let token = if policy == "private" { own.token(&playback) } else { String::new() };
-        let mut stays = Reading::begin(&app, &with_token(&format!("/{playback}/source"), &token)).await;
+        let mut download = Reading::begin(&app, &with_token(&format!("/{playback}/source"), &token)).await;
         let other = ids.made(&json!({"accessPolicy": "private"})).await;
         let mut other =
             Reading::begin(&app, &with_token(&format!("/{other}/source"), &signer.token(&other))).await;
@@ -169,10 +172,10 @@ async fn an_original_that_is_under_way_is_broken_off_where_its_viewer_would_be_l
             _ => ids.restrict(&playback, "domains", &json!({"defaultPolicy": "deny"})).await.status,
         };
         assert_eq!(status, 200, "{what}");
-        assert!(stays.rest().await < len, "{what}");
+        assert!(download.rest().await < len, "{what}");
         assert_eq!(other.rest().await, len, "{what}: another one goes on");
     }
-    // A token that is taken back lets what it began go on.
+    // A revoked token does not end a running response.
     let playback = ids.made(&json!({"accessPolicy": "private"})).await;
     let address = with_token(&format!("/{playback}/source"), &named(&signer, &playback, "z"));
     let mut stays = Reading::begin(&app, &address).await;
@@ -181,7 +184,7 @@ async fn an_original_that_is_under_way_is_broken_off_where_its_viewer_would_be_l
     assert_eq!(stays.rest().await, len);
 }
 
-/// An answer of which nothing but the head was read yet.
+/// A response with only its head read so far.
 pub(crate) struct Reading(BufReader<TcpStream>);
 
 impl Reading {
@@ -198,24 +201,25 @@ impl Reading {
         Self(reading)
     }
 
-    /// At most so many further bytes, and how many they were: none at the end, whichever that is.
+    /// Reads at most `count_max` more bytes and returns their number: 0 at the end, with or without an
+    /// error.
     pub(crate) async fn next(&mut self, count_max: u64) -> usize {
         let mut bytes = Vec::new();
         let _ = (&mut self.0).take(count_max).read_to_end(&mut bytes).await;
         bytes.len()
     }
 
-    /// So many bytes come until the end, whichever that is.
+    /// Reads until the end, with or without an error, and returns the number of bytes.
     pub(crate) async fn rest(&mut self) -> usize {
         let mut bytes = Vec::new();
-        // A connection that is broken off ends with an error or without one.
+        // A broken connection ends with an error or without one.
         let _ = self.0.read_to_end(&mut bytes).await;
         bytes.len()
     }
 }
 
 #[tokio::test]
-async fn who_revokes_is_answered_what_is_kept_and_refused_field_by_field() {
+async fn revocation_returns_the_stored_entry_or_field_errors() {
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
@@ -238,37 +242,37 @@ async fn who_revokes_is_answered_what_is_kept_and_refused_field_by_field() {
     }
     insta::assert_snapshot!("revoked", transcript);
 
-    // As many say never: it is taken back, until the last time there is.
+    // Clients use this date for "never": the revocation lasts until the latest supported time.
     let never = revoke(&app, &json!({"jti": "never", "expiresAt": "9999-12-31T23:59:59Z"})).await;
     assert_eq!((never.status, &never.data()["expiresAt"]), (201, &json!("9999-12-30T22:00:00.000000Z")));
-    let taken = with_token(&format!("/{playback}.m3u8"), &named(&signer, &playback, "never"));
-    assert_eq!(app.fetch(&taken).await.status, 401);
+    let revoked = with_token(&format!("/{playback}.m3u8"), &named(&signer, &playback, "never"));
+    assert_eq!(app.fetch(&revoked).await.status, 401);
 
-    // Neither a reader, nor a stranger, nor nobody.
+    // A read-only token, a token of another workspace, and no token.
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
     let body = json!({"jti": "c", "playbackId": playback, "endPlayback": true});
-    let led = signed_children(&app, &signer, &playback).await;
-    for (token, status) in [(Some(&reader), 403), (Some(&stranger), 404), (None, 401)] {
+    let signed_urls = signed_children(&app, &signer, &playback).await;
+    for (token, status) in [(Some(&reader), 403), (Some(&other_token), 404), (None, 401)] {
         let request = app.request("POST", REVOKED).json(&body);
         let request = token.into_iter().fold(request, |request, token| request.token(token));
         assert_eq!(request.send().await.refusal().0, status);
     }
-    // A stranger's names are not ours.
+    // A `jti` of another workspace has no effect here.
     assert_eq!(
-        app.request("POST", REVOKED).token(&stranger).json(&json!({"jti": "c"})).send().await.status,
+        app.request("POST", REVOKED).token(&other_token).json(&json!({"jti": "c"})).send().await.status,
         201
     );
     let token = named(&signer, &playback, "c");
     all_play(&app, &[with_token(&format!("/{playback}.m3u8"), &token)]).await;
-    all_play(&app, &led).await;
+    all_play(&app, &signed_urls).await;
 
-    // A request that names itself is done once.
+    // A request with an idempotency key is executed once.
     let once = || app.call("POST", REVOKED).header("Idempotency-Key", "k").json(&body);
     let first = once().send().await;
     assert_eq!(first.status, 201);
-    let anew = signed_children(&app, &signer, &playback).await;
-    assert_ne!(anew, led);
+    let fresh_urls = signed_children(&app, &signer, &playback).await;
+    assert_ne!(fresh_urls, signed_urls);
     assert_eq!(once().send().await.body, first.body);
-    all_play(&app, &anew).await;
+    all_play(&app, &fresh_urls).await;
 }

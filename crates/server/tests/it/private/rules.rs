@@ -1,40 +1,41 @@
-//! Rules on pages and players, at every kind of address, from the answer that sets them on.
+//! Rules for domains and user agents, at every URL, from the response that sets them.
 
 use serde_json::{Value, json};
 
 use super::signer::Signer;
-use super::watched::{Asked, Watched, children, plain, refused, with_token};
+use super::watched::{RequestSpec, Watched, children, plain, refused, with_token};
 use crate::api::Ids;
 use crate::support::{TestApp, text};
 
-/// Headers that tell a page: with what is asked, and whether that is let in.
+/// Headers that identify a page or player, and whether the rule allows them.
 type Case = (&'static [(&'static str, &'static str)], bool);
 
-fn asked(address: &str, headers: &[(&'static str, &'static str)]) -> Asked {
-    headers.iter().fold(plain(address), |asked, (name, value)| asked.with(name, value))
+fn request_with(address: &str, headers: &[(&'static str, &'static str)]) -> RequestSpec {
+    headers.iter().fold(plain(address), |request, (name, value)| request.with(name, value))
 }
 
-/// Every address of a playback ID, with a token where one is given, from a page and a player that are let in.
-/// Files in one piece are only in clear.
+/// Every URL of a playback ID, with a token if there is one, from an allowed page and player.
+///
+/// An encrypted playback ID has no whole files.
 async fn addresses(
     app: &TestApp,
     watched: &Watched,
     playback: &str,
     (token, is_encrypted): (Option<&str>, bool),
-    welcome: &[(&'static str, &'static str)],
+    allowed_headers: &[(&'static str, &'static str)],
 ) -> Vec<String> {
     let dress = |address: &String| token.map_or(address.clone(), |token| with_token(address, token));
     let files = ["/source", "/capped-4k.mp4", "/audio.m4a"];
     let is_given = |address: &&String| !is_encrypted || !files.iter().any(|file| address.ends_with(file));
-    let tokened: Vec<_> = watched.tokened(playback).iter().filter(is_given).map(dress).collect();
-    let listed = children(app, &tokened[0], |address| asked(address, welcome)).await;
-    tokened.into_iter().chain(listed).collect()
+    let token_urls: Vec<_> = watched.token_urls(playback).iter().filter(is_given).map(dress).collect();
+    let listed = children(app, &token_urls[0], |address| request_with(address, allowed_headers)).await;
+    token_urls.into_iter().chain(listed).collect()
 }
 
-/// Holds a rule against cases, at every address of a public and of a private playback ID.
-async fn check(kind: &str, rule: Value, welcome: &[(&'static str, &'static str)], cases: &[Case]) {
+/// Checks a rule against cases, at every URL of a public and of a private playback ID.
+async fn check(kind: &str, rule: Value, allowed_headers: &[(&'static str, &'static str)], cases: &[Case]) {
     let app = TestApp::start().await;
-    let ours = Signer::made(&app).await;
+    let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let name = if kind == "domains" { "domains" } else { "userAgents" };
     let restrictions = json!({name: rule});
@@ -42,21 +43,21 @@ async fn check(kind: &str, rule: Value, welcome: &[(&'static str, &'static str)]
         let body =
             json!({"accessPolicy": policy, "encryption": encryption, "accessRestrictions": restrictions});
         let playback = watched.playback(&app, body).await;
-        let token = (policy == "private").then(|| ours.token(&playback));
+        let token = (policy == "private").then(|| signer.token(&playback));
         let needs = (token.as_deref(), encryption != "none");
-        let addresses = addresses(&app, &watched, &playback, needs, welcome).await;
+        let addresses = addresses(&app, &watched, &playback, needs, allowed_headers).await;
         assert_eq!(addresses.iter().any(|address| address.ends_with("/aes-128/key")), needs.1);
         let (first, rest) = addresses.split_first().expect("there are some");
-        for (headers, is_welcome) in cases {
-            let manifest = asked(first, headers).get(&app).await;
+        for (headers, is_allowed) in cases {
+            let manifest = request_with(first, headers).get(&app).await;
             assert_eq!(
                 manifest.status,
-                if *is_welcome { 200 } else { 403 },
+                if *is_allowed { 200 } else { 403 },
                 "{policy} {headers:?}: {manifest:?}"
             );
             for address in rest {
-                let answer = asked(address, headers).get(&app).await;
-                if *is_welcome {
+                let answer = request_with(address, headers).get(&app).await;
+                if *is_allowed {
                     assert_eq!(answer.status, 200, "{policy} {headers:?} {address}");
                 } else {
                     assert_eq!(answer.body, manifest.body, "{policy} {headers:?} {address}");
@@ -71,7 +72,7 @@ async fn check(kind: &str, rule: Value, welcome: &[(&'static str, &'static str)]
 }
 
 #[tokio::test]
-async fn pages_that_are_not_named_are_kept_out_by_the_default_deny() {
+async fn default_deny_rejects_unlisted_pages() {
     let cases: &[Case] = &[
         (&[("Origin", "https://xn--bcher-kva.example")], true),
         (&[("Origin", "https://www.XN--BCHER-KVA.example:8443")], true),
@@ -109,7 +110,7 @@ async fn pages_that_are_not_named_are_kept_out_by_the_default_deny() {
 }
 
 #[tokio::test]
-async fn pages_that_are_named_are_kept_out_by_the_default_allow() {
+async fn default_allow_rejects_denied_pages() {
     let cases: &[Case] = &[
         (&[], true),
         (&[("Origin", "null")], true),
@@ -126,7 +127,7 @@ async fn pages_that_are_named_are_kept_out_by_the_default_allow() {
 }
 
 #[tokio::test]
-async fn players_are_known_by_parts_of_their_user_agents() {
+async fn user_agent_rules_match_substrings() {
     let cases: &[Case] = &[
         (&[("User-Agent", "Mozilla/5.0 (X11) Kinora/1")], true),
         (&[("User-Agent", "xKinora")], true),
@@ -147,7 +148,7 @@ async fn players_are_known_by_parts_of_their_user_agents() {
 }
 
 #[tokio::test]
-async fn a_rule_is_in_force_with_its_answer_also_for_those_who_are_watching() {
+async fn restriction_applies_to_active_viewers_at_once() {
     let app = TestApp::start().await;
     let watched = Watched::new(&app).await;
     let playback = text(&watched.media["playbackIds"][0]["id"]);
@@ -157,20 +158,24 @@ async fn a_rule_is_in_force_with_its_answer_also_for_those_who_are_watching() {
     let others = addresses(&app, &watched, &second, (None, false), &[]).await;
     let all = async |addresses: &[String], headers: &[(&'static str, &'static str)], status: u16| {
         for address in addresses {
-            assert_eq!(asked(address, headers).get(&app).await.status, status, "{headers:?} {address}");
+            assert_eq!(
+                request_with(address, headers).get(&app).await.status,
+                status,
+                "{headers:?} {address}"
+            );
         }
     };
     let (shop, other) =
         (&[("Origin", "https://shop.example")][..], &[("Origin", "https://other.example")][..]);
     all(&unsigned, other, 200).await;
 
-    // Who plays what everybody may have needs the manifest anew.
+    // Clients of a public playback ID need the manifest again.
     let closed = json!({"defaultPolicy": "deny", "allow": ["shop.example"]});
     assert_eq!(
         ids.restrict(playback, "domains", &closed).await.data(),
         json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})
     );
-    let (manifests, segments) = unsigned.split_at(watched.tokened(playback).len());
+    let (manifests, segments) = unsigned.split_at(watched.token_urls(playback).len());
     all(manifests, other, 403).await;
     all(manifests, shop, 200).await;
     all(segments, shop, 401).await;
@@ -179,14 +184,15 @@ async fn a_rule_is_in_force_with_its_answer_also_for_those_who_are_watching() {
     all(&signed, other, 403).await;
     all(&others, other, 200).await;
 
-    // Who plays what is signed plays on under another rule that lets them in: no generation is raised.
+    // Clients with signed paths continue under another rule that allows them: the generation does not
+    // change.
     assert_eq!(ids.restrict(playback, "domains", &json!({"deny": ["shop.example"]})).await.status, 200);
     all(&signed, shop, 403).await;
     all(&signed, other, 200).await;
     assert_eq!(ids.restrict(playback, "user-agents", &json!({"defaultPolicy": "deny"})).await.status, 200);
     all(&signed, other, 403).await;
 
-    // Lifted, both kinds of addresses play for everybody.
+    // Without a rule, both kinds of URLs play for all clients.
     for kind in ["domains", "user-agents"] {
         assert_eq!(ids.restrict(playback, kind, &json!({})).await.status, 200);
     }
@@ -197,7 +203,7 @@ async fn a_rule_is_in_force_with_its_answer_also_for_those_who_are_watching() {
 }
 
 #[tokio::test]
-async fn refusals_say_what_keeps_the_viewer_out() {
+async fn forbidden_response_names_the_rule() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
     let ids = Ids::of(&app, &media);
@@ -211,19 +217,19 @@ async fn refusals_say_what_keeps_the_viewer_out() {
     insta::assert_snapshot!("refusals", transcript);
     assert_eq!(refused(&agent).0, 403);
 
-    // Before there is anything to play, too: whoever may not watch need not wait.
+    // The rules apply before the media is ready, too: a client that may not watch need not wait.
     let url = app
-        .serve("/b.mp4", kinora_testkit::Source::of(kinora_testkit::fixture::two_seconds()).hold_last_byte());
-    let coming = app.create(&url).await;
+        .serve("/b.mp4", kinora_testkit::Source::of(kinora_testkit::fixture::two_seconds()).gate_last_byte());
+    let pending = app.create(&url).await;
     app.sources.wait_until_held("/b.mp4", crate::support::DEADLINE).await;
-    let coming = Ids::of(&app, &coming);
+    let pending_ids = Ids::of(&app, &pending);
     for (body, status) in [
         (json!({"accessRestrictions": {"domains": {"defaultPolicy": "deny"}}}), 403),
         (json!({"accessPolicy": "private"}), 401),
         (json!({"accessRestrictions": {"domains": {"allow": ["a.example"]}}}), 400),
         (json!({"resolution": "480p"}), 400),
     ] {
-        let id = coming.made(&body).await;
+        let id = pending_ids.made(&body).await;
         assert_eq!(app.fetch(&format!("/{id}.m3u8")).await.status, status, "{body}");
     }
     app.sources.release("/b.mp4");

@@ -1,4 +1,4 @@
-//! Signs playback tokens as clients do, and as those do who have no business here.
+//! Signs playback tokens, as clients and as attackers do.
 
 use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
 use aws_lc_rs::hmac;
@@ -22,14 +22,14 @@ pub(crate) struct Signer {
     pub(crate) private: Private,
 }
 
-/// With what something is signed.
+/// The private key of a signer.
 pub(crate) enum Private {
     Rsa(Box<RsaKeyPair>),
     P256(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
-    /// Whoever takes a public key for the secret of an HMAC.
+    /// A public key used as HMAC secret.
     Secret(Vec<u8>),
-    /// Nothing at all.
+    /// No signature.
     Nothing,
 }
 
@@ -48,7 +48,7 @@ impl Signer {
         Self { id: text(&made["id"]).to_owned(), private: Private::Rsa(Box::new(pair)) }
     }
 
-    /// The one token that opens this playback ID for an hour.
+    /// The token for this playback ID, valid for an hour.
     pub(crate) fn token(&self, playback: &str) -> String {
         self.sign(&self.header(), &self.claims(playback))
     }
@@ -57,7 +57,7 @@ impl Signer {
         json!({"alg": self.private.algorithm(), "typ": "JWT", "kid": self.id})
     }
 
-    /// As the documents of the players have them (C-165).
+    /// The claims in the documentation of the players (C-165).
     pub(crate) fn claims(&self, playback: &str) -> Value {
         json!({"kid": self.id, "aud": format!("media:{playback}"), "iss": "fastpix.com", "sub": "", "iat": now(),
             "exp": now() + 3600})
@@ -69,7 +69,7 @@ impl Signer {
         format!("{message}.{}", URL_SAFE_NO_PAD.encode(self.private.sign(message.as_bytes())))
     }
 
-    /// Another one with this private half, of RSA.
+    /// A copy of this RSA signer.
     pub(crate) fn same(&self) -> Self {
         let Private::Rsa(pair) = &self.private else { panic!("not of RSA") };
         let der: aws_lc_rs::encoding::Pkcs8V1Der<'_> = pair.as_der().unwrap();
@@ -77,7 +77,7 @@ impl Signer {
         Self { id: self.id.clone(), private: Private::Rsa(Box::new(pair)) }
     }
 
-    /// The public half as a text.
+    /// The public half as PEM.
     pub(crate) fn public_pem(&self) -> String {
         let der: PublicKeyX509Der<'_> = match &self.private {
             Private::Rsa(pair) => pair.public_key().as_der(),
@@ -90,14 +90,14 @@ impl Signer {
     }
 }
 
-/// PEM text of a public key.
+/// A public key as PEM.
 pub(crate) fn pem(der: &[u8]) -> String {
     let base64 = STANDARD.encode(der);
     let lines: Vec<_> = base64.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
     format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"))
 }
 
-/// Seconds since 1970.
+/// Seconds since 1970, UTC.
 pub(crate) fn now() -> i64 {
     SystemClock.now().as_seconds()
 }

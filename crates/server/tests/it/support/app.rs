@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 
 use kinora_domain::{DEVELOPMENT, Permission, WebhookId};
 use kinora_store::{Opener, Store};
-use kinora_testkit::{Posted, Source, SourceServer, WebhookReceiver};
+use kinora_testkit::{ReceivedPost, Source, SourceServer, WebhookReceiver};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
@@ -12,39 +12,39 @@ use super::options::{Faults, Options};
 use super::process::{Process, bind};
 use super::{DEADLINE, Golden, Ground, until};
 
-/// The path of the receiver that events of the workspace Development are posted to.
+/// The path of the receiver for events of the workspace Development.
 pub(crate) const HOOK: &str = "/hook";
 
-/// A running server with a folder of its own, a workspace to work in, and the outside that it talks to.
+/// A running server with its own folder, a workspace, a source server and a webhook receiver.
 pub(crate) struct TestApp {
-    /// Where sources come from.
+    /// Serves sources.
     pub(crate) sources: SourceServer,
-    /// Where events go.
+    /// Receives events.
     pub(crate) receiver: WebhookReceiver,
     /// A read-write token of the workspace Development.
     pub(crate) token: Token,
     /// The webhook of the workspace Development, if there is one.
     pub(crate) hook: Option<Hook>,
-    /// The database as a command beside the server has it.
+    /// The database, opened as by a command while the server runs.
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
-    /// Keeps the port while no server runs.
+    /// Reserves the port while no server runs.
     _reserved: TcpSocket,
-    /// What the next start is given.
+    /// Options of the next start.
     pub(crate) options: Options,
     process: Option<Process>,
-    /// What it stands on.
+    /// The database, object store and folder of the server.
     pub(crate) ground: Ground,
 }
 
-/// What a client is given to call the API.
+/// Id and secret of an access token.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
     pub(crate) id: String,
     pub(crate) secret: String,
 }
 
-/// What a receiver is given.
+/// Id and secret of a webhook.
 #[derive(Debug, Clone)]
 pub(crate) struct Hook {
     pub(crate) id: WebhookId,
@@ -53,12 +53,12 @@ pub(crate) struct Hook {
 }
 
 impl TestApp {
-    /// A server with nothing special about it.
+    /// A server with default options.
     pub(crate) async fn start() -> Self {
         Self::options().start().await
     }
 
-    /// A server with something special about it: `TestApp::options().allow_loopback(false).start().await`.
+    /// A server with other options: `TestApp::options().allow_loopback(false).start().await`.
     pub(crate) fn options() -> Options {
         Options::default()
     }
@@ -67,15 +67,15 @@ impl TestApp {
         Self::start_on(Ground::new().await, options).await
     }
 
-    /// A further server on the ground of another one, as a process of another machine would be.
-    pub(crate) async fn beside(other: &Self, options: Options) -> Self {
+    /// Another server on the data of `other`, as a process on another machine.
+    pub(crate) async fn on_data_of(other: &Self, options: Options) -> Self {
         let mut app = Self::start_on(other.ground.clone(), options.without_webhook()).await;
         app.token = other.token.clone();
         app
     }
 
     async fn start_on(ground: Ground, options: Options) -> Self {
-        // The first command makes the schema; what sets a test up is done before the server counts writes.
+        // The first command creates the schema; setup is complete before the server counts writes.
         let store = Store::open(ground.store_options(Opener::Command, &options.clock)).await;
         let store = store.expect("the database opens");
         let reserved = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
@@ -115,7 +115,7 @@ impl TestApp {
         self.process.take().expect("the server runs").kill().await;
     }
 
-    /// Kills the server if it runs, and starts it again on the same folder and port, without faults.
+    /// Kills the server if it runs, then starts it on the same folder and port, without faults.
     pub(crate) async fn restart(&mut self) {
         self.restart_with(Faults::default()).await;
     }
@@ -128,12 +128,12 @@ impl TestApp {
         self.launch(faults).await;
     }
 
-    /// The paths of all objects, sorted, with what is still being written.
+    /// The paths of all objects, sorted, including temporary ones.
     pub(crate) async fn objects(&self) -> Vec<String> {
         self.ground.objects().await
     }
 
-    /// The address of a path of the server.
+    /// The URL of a path of the server.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -153,7 +153,8 @@ impl TestApp {
         self.request("GET", target).send().await
     }
 
-    /// The same; a 503 is asked again: a viewer waits a minute, and a busy machine may take longer.
+    /// The same, but retries a 503: the server waits a minute for a viewer, and a busy machine may take
+    /// longer.
     pub(crate) async fn fetch_made(&self, target: &str) -> Answer {
         until(target, async || {
             let answer = self.fetch(target).await;
@@ -162,12 +163,12 @@ impl TestApp {
         .await
     }
 
-    /// Serves a source at a path of the outside and answers its address.
+    /// Serves a source at a path of the source server and returns its URL.
     pub(crate) fn serve(&self, path: &str, source: Source) -> String {
         self.sources.serve(path, source)
     }
 
-    /// Makes a media from an address, and answers `data` of the 201.
+    /// Creates a media from a URL and returns `data` of the 201.
     pub(crate) async fn create(&self, url: &str) -> Value {
         self.create_with(url, json!({})).await
     }
@@ -182,18 +183,19 @@ impl TestApp {
         answer.data()
     }
 
-    /// `GET /on-demand/{id}`, whatever it answers.
+    /// `GET /on-demand/{id}`, any response.
     pub(crate) async fn get(&self, id: &str) -> Answer {
         self.call("GET", &format!("/v1/on-demand/{id}")).send().await
     }
 
-    /// `DELETE /on-demand/{id}`, whatever it answers.
+    /// `DELETE /on-demand/{id}`, any response.
     pub(crate) async fn delete(&self, id: &str) -> Answer {
         self.call("DELETE", &format!("/v1/on-demand/{id}")).send().await
     }
 
-    /// Waits until a media is ready or failed, and answers it as GET does. A server that does not answer yet
-    /// is waited for.
+    /// Waits until a media is ready or failed, and returns its `GET` body.
+    ///
+    /// Retries while the server does not respond yet.
     pub(crate) async fn wait_settled(&self, id: &str) -> Value {
         let path = format!("/v1/on-demand/{id}");
         until("the media is ready or failed", async || {
@@ -205,7 +207,7 @@ impl TestApp {
         .await
     }
 
-    /// The same of a server that may be busy with its own troubles meanwhile: a 503 is asked again.
+    /// The same, but retries a 503: for a server that is under fault injection or overloaded.
     pub(crate) async fn wait_settled_through_503(&self, id: &str) -> Value {
         let path = format!("/v1/on-demand/{id}");
         until("the media is ready or failed", async || {
@@ -217,7 +219,7 @@ impl TestApp {
         .await
     }
 
-    /// Makes a media of these bytes and waits until it is ready.
+    /// Creates a media from these bytes and waits until it is ready.
     pub(crate) async fn ready(&self, path: &str, bytes: impl Into<bytes::Bytes>) -> Value {
         self.ready_with(path, bytes, json!({})).await
     }
@@ -241,15 +243,15 @@ impl TestApp {
         }
     }
 
-    /// Queues BlurHash jobs from the next start on.
+    /// Queues BlurHash jobs from the next start.
     pub(crate) fn blur_hash_from_next_start(&self) {
         self.options.has_blur_hash.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until a media has its BlurHash, and answers the media as GET does. The server needs
-    /// [`Options::blur_hash`].
+    /// Waits until a media has its BlurHash, and returns its `GET` body.
     ///
-    /// A job that ffmpeg fails runs again when the clock says so: the clock must not stand.
+    /// The server needs [`Options::blur_hash`]. A job that fails in ffmpeg is retried by the clock, so the
+    /// clock must run.
     pub(crate) async fn with_blur_hash(&self, id: &str) -> Value {
         until("the media has its BlurHash", async || {
             let answer = self.get(id).await;
@@ -259,20 +261,20 @@ impl TestApp {
         .await
     }
 
-    /// Waits for the first event of this type and answers its body.
+    /// Waits for the first event of this type and returns its body.
     pub(crate) async fn event(&self, event_type: &str) -> Value {
         self.receiver.wait_for_event(event_type, DEADLINE).await.json()
     }
 
-    /// Waits until so many posts have come to a path of the receiver, and answers all of them.
-    pub(crate) async fn posts(&self, path: &str, count: usize) -> Vec<Posted> {
-        let of_path = |posted: &[Posted]| {
+    /// Waits until a path of the receiver has `count` posts, and returns all of them.
+    pub(crate) async fn posts(&self, path: &str, count: usize) -> Vec<ReceivedPost> {
+        let of_path = |posted: &[ReceivedPost]| {
             posted.iter().filter(|post| post.request.path() == path).cloned().collect::<Vec<_>>()
         };
         of_path(&self.receiver.wait_for(DEADLINE, |posted| of_path(posted).len() >= count).await)
     }
 
-    /// Waits until no delivery is pending or under way.
+    /// Waits until no delivery is pending or in progress.
     pub(crate) async fn all_delivered(&self) {
         until("everything is delivered", async || {
             self.store.next_delivery_due().await.expect("the database is there").is_none().then_some(())
@@ -280,7 +282,7 @@ impl TestApp {
         .await;
     }
 
-    /// Replaces what differs from run to run: ids, times, and the ports of this test's servers.
+    /// Replaces values that differ between runs: ids, times, and the ports of the servers of this test.
     pub(crate) fn golden(&self) -> Golden {
         Golden::new(vec![
             (self.url(""), "http://server.test".to_owned()),
@@ -290,7 +292,7 @@ impl TestApp {
     }
 }
 
-/// A text of JSON.
+/// The text of a JSON string.
 #[track_caller]
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))

@@ -1,4 +1,4 @@
-//! What a process has started, as Linux tells of it (proc(5)).
+//! The child processes of a process, from `/proc` (proc(5)).
 
 use std::fs;
 
@@ -6,16 +6,15 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::until;
 
-/// A process that another one has started. Its number may be another's later; with the time of its start it
-/// is not mistaken.
+/// A child process. Linux may reuse its id; the id and the start time identify it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Child {
     id: i32,
-    /// Ticks of the machine's clock.
+    /// Clock ticks since boot.
     started: u64,
 }
 
-/// What `/proc/{id}/stat` says.
+/// The fields of `/proc/{id}/stat`.
 struct Stat {
     state: char,
     parent: i32,
@@ -26,25 +25,27 @@ impl Stat {
     /// `None` when there is no such process or thread.
     fn read(path: &str) -> Option<Self> {
         let line = fs::read_to_string(path).ok()?;
-        // The name of the program stands in brackets and may hold anything.
+        // The program name is in brackets and may contain any character.
         let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
         Some(Self {
             state: fields.first()?.chars().next()?,
             parent: fields.get(1)?.parse().ok()?,
-            // The 22nd of all, of which two stand before these.
+            // Field 22 of all; two fields are before this list.
             started: fields.get(19)?.parse().ok()?,
         })
     }
 
-    /// Whether it is more than a number that its parent has not asked about yet.
+    /// Whether it is not a zombie: an ended process that its parent has not waited for.
     fn is_alive(&self) -> bool {
         !matches!(self.state, 'Z' | 'X')
     }
 }
 
 impl Child {
-    /// What runs of all that a process has started and that is another program by now. One that is about to
-    /// be is still a part of it: suspended then, it would keep what it was given and be known to nobody.
+    /// All running children of a process that already run another program.
+    ///
+    /// A fork that has not called exec yet still counts as part of the parent. Suspended in that state, it
+    /// would keep the inherited files open, and no test would find it.
     pub(crate) fn all_of(parent: u32) -> Vec<Self> {
         let program = |id: &dyn std::fmt::Display| fs::read_link(format!("/proc/{id}/exe")).ok();
         let of_parent = program(&parent);
@@ -65,14 +66,13 @@ impl Child {
         stat.is_some_and(|stat| stat.started == self.started && stat.is_alive())
     }
 
-    /// Has it wait, for ever if nobody ends it.
+    /// Suspends it. It runs again only when a test ends or continues it.
     pub(crate) fn suspend(self) {
         send(self.id, Signal::STOP);
     }
 }
 
-/// Has a process wait, so that it starts nothing more, and answers what it has started by then. It can still
-/// be killed.
+/// Suspends a process, so that it starts no more children, and returns its children. It can still be killed.
 pub(crate) async fn stop_and_list(id: u32) -> Vec<Child> {
     let leader = i32::try_from(id).expect("Linux has smaller ones");
     send(leader, Signal::STOP);
@@ -87,6 +87,6 @@ pub(crate) async fn stop_and_list(id: u32) -> Vec<Child> {
 
 fn send(id: i32, signal: Signal) {
     let id = Pid::from_raw(id).expect("no process has the number 0");
-    // One that has ended meanwhile is as good.
+    // An error means that it has ended meanwhile, which is fine.
     let _ = kill_process(id, signal);
 }

@@ -1,6 +1,6 @@
-//! A client that hides nothing: one connection a request, headers as sent, bodies as they came.
+//! An HTTP client without hidden behaviour: one connection per request, headers and bodies unchanged.
 //!
-//! It is written on the socket so that a test can send what no library would.
+//! It writes to the socket itself, so that a test can send requests that no library would send.
 
 use std::fmt;
 use std::io::Read as _;
@@ -14,9 +14,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::wait::DEADLINE;
-use super::{Token, described};
+use super::{Token, openapi_check};
 
-/// A request that is about to be sent.
+/// A request before it is sent.
 pub(crate) struct Request {
     to: SocketAddr,
     method: String,
@@ -31,34 +31,34 @@ impl Request {
         Self { to, method, target, headers: Vec::new(), body: Bytes::new() }
     }
 
-    /// With this header too.
+    /// Adds a header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With the credentials of this token.
+    /// Adds the credentials of this token.
     pub(crate) fn token(self, token: &Token) -> Self {
         self.basic(&token.id, &token.secret)
     }
 
-    /// With these credentials.
+    /// Adds these credentials (HTTP Basic).
     pub(crate) fn basic(self, user: &str, password: &str) -> Self {
         self.header("Authorization", &format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
     }
 
-    /// With this body, of whatever type the headers say.
+    /// Sets the body; its type is the one in the headers.
     pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// With this JSON body.
+    /// Sets a JSON body.
     pub(crate) fn json(self, body: &Value) -> Self {
         self.header("Content-Type", "application/json").body(body.to_string())
     }
 
-    /// Sends it on a connection of its own and reads the whole answer. Panics when there is none.
+    /// Sends it on its own connection and reads the whole response. Panics when there is none.
     pub(crate) async fn send(self) -> Answer {
         let line = format!("{} {}", self.method, self.target);
         let sent = tokio::time::timeout(DEADLINE, self.exchange()).await;
@@ -66,29 +66,30 @@ impl Request {
             .unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    /// The same, but an error where there is no server or it breaks off.
+    /// The same, but returns an error when no server listens or the connection breaks.
     pub(crate) async fn try_send(self) -> std::io::Result<Answer> {
         tokio::time::timeout(DEADLINE, self.exchange()).await?
     }
 
-    /// Sends the head and so many bytes of the body, and leaves the rest to the test.
+    /// Sends the head and the first `first` bytes of the body; the test sends the rest.
     pub(crate) async fn begin(self, first: usize) -> Sending {
         Sending::begin(self, first).await
     }
 
-    /// The head with an empty line behind it. The length of the body is told unless the test tells another
-    /// one.
+    /// The head and the empty line after it.
+    ///
+    /// Adds `Content-Length` unless the test sets a length header.
     fn head(&self) -> String {
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.method, self.target, self.to);
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
         }
-        let is_told = |(name, _): &(String, String)| {
+        let is_framing_header = |(name, _): &(String, String)| {
             name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("transfer-encoding")
         };
         let has_body = !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
-        if has_body && !self.headers.iter().any(is_told) {
+        if has_body && !self.headers.iter().any(is_framing_header) {
             head += &format!("Content-Length: {}\r\n", self.body.len());
         }
         head + "\r\n"
@@ -101,26 +102,26 @@ impl Request {
         let (mut reading, mut writing) = socket.into_split();
         let body = self.body.clone();
         let write = async move {
-            // A server may answer before it has read everything, and close.
+            // A server may respond before it has read everything, and close.
             let _ = writing.write_all(head.as_bytes()).await;
             let _ = writing.write_all(&body).await;
             writing
         };
         let mut bytes = Vec::new();
         let (_writing, read) = tokio::join!(write, reading.read_to_end(&mut bytes));
-        // What came before a reset counts.
+        // Bytes received before a reset count.
         if bytes.is_empty() {
             read?;
         }
         let answer = Answer::parse(&bytes, &self.method).ok_or_else(|| {
             std::io::Error::other(format!("not a whole answer: {:?}", String::from_utf8_lossy(&bytes)))
         })?;
-        described::hold(&self.method, &self.target, &answer);
+        openapi_check::check_response(&self.method, &self.target, &answer);
         Ok(answer)
     }
 }
 
-/// A request whose body has stopped in the middle. Dropped, its line breaks.
+/// A request whose body is sent in part. Dropping it breaks the connection.
 pub(crate) struct Sending {
     method: String,
     target: String,
@@ -132,26 +133,26 @@ impl Sending {
     async fn begin(mut request: Request, first: usize) -> Self {
         let mut socket = TcpStream::connect(request.to).await.expect("the server listens");
         socket.set_nodelay(true).expect("it is connected");
-        // In one piece, so that a server that measures the pace of the body has these bytes with the head.
+        // Head and first bytes are one write: a server that measures the upload rate receives them together.
         let mut bytes = request.head().into_bytes();
         bytes.extend_from_slice(&request.body.split_to(first));
-        // A server that has closed is no error: its answer tells why.
+        // A closed connection is no error here: the response states the reason.
         let _ = socket.write_all(&bytes).await;
         Self { method: request.method, target: request.target, socket, rest: request.body }
     }
 
-    /// Sends so many further bytes.
+    /// Sends the next `count` bytes.
     pub(crate) async fn send(&mut self, count: usize) {
         let bytes = self.rest.split_to(count);
         let _ = self.socket.write_all(&bytes).await;
     }
 
-    /// Sends all that has not been sent.
+    /// Sends the rest of the body.
     pub(crate) async fn send_rest(&mut self) {
         self.send(self.rest.len()).await;
     }
 
-    /// The answer to what was sent so far. Panics when there is none.
+    /// The response to the bytes sent so far. Panics when there is none.
     pub(crate) async fn answer(mut self) -> Answer {
         let mut bytes = Vec::new();
         let read = tokio::time::timeout(DEADLINE, self.read_answer(&mut bytes)).await;
@@ -160,11 +161,11 @@ impl Sending {
         })
     }
 
-    /// The connection stays open as long as the server waits for the rest, so its end is not waited for.
+    /// Does not wait for the end of the connection: it stays open while the server waits for the rest.
     async fn read_answer(&mut self, bytes: &mut Vec<u8>) -> Answer {
         loop {
             if let Some(answer) = Answer::parse(bytes, &self.method) {
-                described::hold(&self.method, &self.target, &answer);
+                openapi_check::check_response(&self.method, &self.target, &answer);
                 return answer;
             }
             let read = self.socket.read_buf(bytes).await;
@@ -177,7 +178,7 @@ impl Sending {
     }
 }
 
-/// An answer, whole.
+/// A whole response.
 #[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -186,7 +187,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// `None` when the bytes are not one whole answer: its length and its body must agree.
+    /// `None` unless the bytes are one whole response, with a body of the announced length.
     fn parse(bytes: &[u8], method: &str) -> Option<Self> {
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
         let head = std::str::from_utf8(&bytes[..end]).ok()?;
@@ -212,22 +213,21 @@ impl Answer {
         Some(answer)
     }
 
-    /// The value of a header; panics when it came more than once.
+    /// The value of a header; panics when there are several.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut values =
-            self.headers.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());
+            self.headers.iter().filter(|(field_name, _)| field_name == name).map(|(_, value)| value.as_str());
         let value = values.next();
         assert_eq!(values.next(), None, "{name} came twice");
         value
     }
 
-    /// Every header, names in lower case, in the order in which they came.
+    /// All headers in the order received, names in lower case.
     pub(crate) fn headers(&self) -> &[(String, String)] {
         &self.headers
     }
 
-    /// The same answer with the body that its `Content-Encoding` stands for; panics when that is another one
-    /// than gzip.
+    /// The same response, with its body decompressed; panics for a `Content-Encoding` other than gzip.
     pub(crate) fn unpacked(&self) -> Self {
         let Some(coding) = self.header("content-encoding") else { return self.clone() };
         assert_eq!(coding, "gzip", "{self:?}");
@@ -241,20 +241,20 @@ impl Answer {
         String::from_utf8(self.body.to_vec()).expect("a text body is UTF-8")
     }
 
-    /// The body as JSON; panics when it does not say that it is.
+    /// The body as JSON; panics unless the content type is `application/json`.
     pub(crate) fn json(&self) -> Value {
         assert_eq!(self.header("content-type"), Some("application/json"), "{self:?}");
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// `data` of the envelope; panics when the answer is a refusal.
+    /// `data` of the envelope; panics when the response is an error.
     pub(crate) fn data(&self) -> Value {
         let mut body = self.json();
         assert_eq!(body["success"], true, "{self:?}");
         body["data"].take()
     }
 
-    /// Status and message of a refusal; panics when the answer is none in the shape of C-109.
+    /// Status and message of an error; panics unless the response has the shape of C-109.
     pub(crate) fn refusal(&self) -> (u16, String) {
         let body = self.json();
         assert_eq!(body["success"], false, "{self:?}");
@@ -280,15 +280,15 @@ impl fmt::Debug for Answer {
 }
 
 fn unchunk(mut body: &[u8]) -> Option<Bytes> {
-    let mut whole = Vec::new();
+    let mut decoded = Vec::new();
     loop {
         let end = body.windows(2).position(|window| window == b"\r\n")?;
         let len = usize::from_str_radix(std::str::from_utf8(&body[..end]).ok()?, 16).ok()?;
-        let piece = body.get(end + 2..end + 2 + len)?;
+        let chunk = body.get(end + 2..end + 2 + len)?;
         if len == 0 {
-            return Some(whole.into());
+            return Some(decoded.into());
         }
-        whole.extend_from_slice(piece);
+        decoded.extend_from_slice(chunk);
         body = body.get(end + 2 + len + 2..)?;
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the document, and holds bodies against its schemas.
+//! Reads the OpenAPI document and validates bodies against its schemas.
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -9,11 +9,11 @@ use super::text;
 pub(crate) struct Operation {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// What is said of it.
+    /// Its description in the document.
     pub(crate) about: Value,
 }
 
-/// All of them, deletions last and those of what lies inside first.
+/// All operations: deletions last, and of these the nested ones first.
 pub(crate) fn operations(document: &Value) -> Vec<Operation> {
     let paths = document["paths"].as_object().expect("the document has paths");
     let mut all = Vec::new();
@@ -27,12 +27,12 @@ pub(crate) fn operations(document: &Value) -> Vec<Operation> {
 }
 
 impl Operation {
-    /// How it is called in messages.
+    /// Its name in messages.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The bodies that the document shows, by their names; one without a name where there is no body.
+    /// The example bodies by name; one entry without a name when the operation has no body.
     pub(crate) fn bodies(&self) -> Vec<(String, Option<Value>)> {
         match self.content()["examples"].as_object() {
             Some(examples) => examples
@@ -52,12 +52,12 @@ impl Operation {
         &self.about["requestBody"]["content"]["application/json"]
     }
 
-    /// The response of a status, wherever it is kept; `None` when it is not described.
+    /// The response of a status, with `$ref` resolved; `None` when it is not described.
     pub(crate) fn response<'a>(&'a self, document: &'a Value, status: u16) -> Option<&'a Value> {
         self.about["responses"].get(status.to_string()).map(|response| resolve(document, response))
     }
 
-    /// The status of success, or 404 where there is nothing that could succeed.
+    /// The status of success, or 404 for an operation that cannot succeed.
     pub(crate) fn success(&self) -> u16 {
         let statuses = self.about["responses"].as_object().expect("it has responses").keys();
         statuses
@@ -66,28 +66,30 @@ impl Operation {
             .unwrap_or(404)
     }
 
-    /// Its parameters that stand at this place.
-    pub(crate) fn parameters(&self, place: &str) -> Vec<Value> {
+    /// Its parameters in `place`: path, query or header.
+    pub(crate) fn parameters(&self, location: &str) -> Vec<Value> {
         let all = self.about["parameters"].as_array().cloned().unwrap_or_default();
-        all.into_iter().filter(|parameter| parameter["in"] == place).collect()
+        all.into_iter().filter(|parameter| parameter["in"] == location).collect()
     }
 }
 
-/// What a `$ref` points to; anything else as it is.
+/// Resolves a `$ref`; any other value is returned unchanged.
 pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value.get("$ref") {
-        Some(place) => document.pointer(text(place).trim_start_matches('#')).expect("it points to something"),
+        Some(reference) => {
+            document.pointer(text(reference).trim_start_matches('#')).expect("it points to something")
+        }
         None => value,
     }
 }
 
-/// What is wrong with a value, by this schema of the document.
+/// The validation errors of a value against this schema of the document.
 pub(crate) fn problems(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let errors = validator(document, schema);
     errors.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// The same of an answer, in which a field that is not described is wrong too.
+/// The same for a response, where a field that is not described is an error too.
 pub(crate) fn problems_of_answer(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let (mut document, mut schema) = (document.clone(), schema.clone());
     close(&mut document["components"]);
@@ -95,8 +97,10 @@ pub(crate) fn problems_of_answer(document: &Value, schema: &Value, value: &Value
     problems(&document, &schema, value)
 }
 
-/// Compiles one schema of the document. Only what it refers to is compiled with it: the whole document takes
-/// a tenth of a second, and each test compiles some.
+/// Compiles one schema of the document.
+///
+/// Includes only the schemas it refers to: the whole document takes a tenth of a second, and each test
+/// compiles several.
 pub(crate) fn validator(document: &Value, schema: &Value) -> Validator {
     let mut schemas = Map::new();
     collect_references(document, schema, &mut schemas);
@@ -109,7 +113,7 @@ pub(crate) fn validator(document: &Value, schema: &Value) -> Validator {
     options.build(&root).unwrap_or_else(|error| panic!("no schema: {error}"))
 }
 
-/// Collects the component schemas that `value` refers to, directly or through others.
+/// Collects the component schemas that `value` refers to, directly or indirectly.
 fn collect_references(document: &Value, value: &Value, schemas: &mut Map<String, Value>) {
     match value {
         Value::Object(fields) => {
@@ -130,8 +134,9 @@ fn collect_references(document: &Value, value: &Value, schemas: &mut Map<String,
     }
 }
 
-/// Every object has the fields that are described and no others. What only narrows another schema has no
-/// type, and stays open.
+/// Closes every object: fields that are not described become invalid.
+///
+/// A schema that only narrows another one has no type and stays open.
 pub(crate) fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::Answer;
 
-/// Replaces what differs from run to run, so that whole bodies can be compared with those in the repository.
+/// Replaces values that differ between runs, so that whole bodies can be compared with snapshots.
 ///
-/// Ids become `[id 1]`, `[id 2]`, … in the order in which they appear, the same id always the same; instants
-/// become `[time]`; addresses of the test's own servers get a fixed name. Nothing else is touched.
+/// Ids become `[id 1]`, `[id 2]`, … in the order of their first use; one id has one name. Times become
+/// `[time]`, and URLs of the servers of the test get a fixed name. The rest is unchanged.
 pub(crate) struct Golden {
     names: Vec<(String, String)>,
     ids: HashMap<String, usize>,
@@ -18,21 +18,21 @@ impl Golden {
         Self { names, ids: HashMap::new() }
     }
 
-    /// Gives something else that differs from run to run a name.
+    /// Gives another value that differs between runs a name.
     pub(crate) fn name(&mut self, value: &str, name: &str) {
         self.names.push((value.to_owned(), name.to_owned()));
     }
 
-    /// An answer, ready to be compared: status, headers, and the body if it is text.
+    /// A response as comparable text: status, headers, and the body if it is text.
     pub(crate) fn answer(&mut self, answer: &Answer) -> String {
         let mut text = format!("{}\n", answer.status);
         for (name, value) in answer.headers() {
             match name.as_str() {
                 "date" | "connection" => {} // of the transport
                 "x-request-id" => text += "x-request-id: [request id]\n",
-                // The client has compared it with the body; it follows the digits of a port.
+                // The client has compared it with the body; its value depends on the digits of a port.
                 "content-length" => text += "content-length: [length]\n",
-                // A hash of ids and times, in the API; in the streams of a fixture it is looked at.
+                // In the API it is a hash of ids and times; for streams of a fixture it is compared.
                 "etag" if has_json(answer) => text += "etag: [etag]\n",
                 _ => text += &format!("{name}: {value}\n"),
             }
@@ -45,14 +45,14 @@ impl Golden {
         self.text(&text)
     }
 
-    /// A body, ready to be compared. Names of fields are sorted.
+    /// A JSON body as comparable text, with sorted field names.
     pub(crate) fn json(&mut self, body: &Value) -> String {
         let mut body = body.clone();
         self.walk(&mut body);
         serde_json::to_string_pretty(&body).expect("JSON stays JSON")
     }
 
-    /// A text, ready to be compared.
+    /// A comparable text.
     pub(crate) fn text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for (value, name) in &self.names {
@@ -98,7 +98,7 @@ fn has_json(answer: &Answer) -> bool {
 
 /// Lower case with hyphens, as the contract writes ids (C-114); `x` stands for a hexadecimal digit.
 const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-/// UTC with microseconds, as the contract writes instants (C-116, C-4); `0` stands for a digit.
+/// UTC with microseconds, the format of times in the contract (C-116, C-4); `0` stands for a digit.
 const INSTANT: &str = "0000-00-00T00:00:00.000000Z";
 
 fn has_form(text: &str, form: &str) -> bool {

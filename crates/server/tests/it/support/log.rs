@@ -1,14 +1,14 @@
-//! What the servers of a test have to say, for whoever reads why it failed.
+//! Logging of the servers of a test, for the analysis of failures.
 
 use tracing_subscriber::EnvFilter;
 
-/// What is logged; warnings unless told otherwise.
+/// The log filter; `warn` by default.
 const VARIABLE: &str = "KINORA_TEST_LOG";
 
-/// Writes the log to standard error, which is shown when a test fails. May run twice.
+/// Writes the log to standard error, which is printed when a test fails. May run twice.
 pub(super) fn start() {
     let filter = std::env::var(VARIABLE).unwrap_or_else(|_| "warn".to_owned());
-    // Of several servers in one process the first one starts it.
+    // Only the first server of a process starts it.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::new(filter))
         .with_writer(std::io::stderr)

@@ -1,25 +1,25 @@
-//! What every test of the whole begins with: a server of its own, a client, and ways to wait.
+//! The common parts of all tests: a server, a client, and waiting.
 
 mod app;
-mod beside;
+mod backend;
 mod children;
 mod client;
-mod described;
 pub(crate) mod document;
 mod golden;
-mod ground;
 mod kernel;
 mod log;
+mod openapi_check;
 mod options;
 mod process;
 mod program;
+mod running_server;
 mod wait;
 
 pub(crate) use app::{HOOK, Hook, TestApp, Token, text};
+pub(crate) use backend::{Ground, Pair};
 pub(crate) use children::{Child, stop_and_list};
 pub(crate) use client::{Answer, Request, Sending};
 pub(crate) use golden::Golden;
-pub(crate) use ground::{Ground, Pair};
 pub(crate) use kernel::without_landlock;
 pub(crate) use options::{Faults, limits};
 pub(crate) use process::bind as reserve;

@@ -3,21 +3,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kinora_domain::{Clock, KeyMaker};
-use kinora_engine::{Confinement, Engine, Guard};
+use kinora_engine::{Confinement, Engine, Protection};
 use kinora_fetch::Limits;
-use kinora_intake::PaceMin;
+use kinora_intake::StallLimit;
 use kinora_server::{Roles, SystemClock, SystemKeys};
 use kinora_testkit::CrashPlan;
 use kinora_web::rate_limit::RateLimit;
 
 use super::TestApp;
 
-/// What a test wants of its server. Begin with [`TestApp::options`].
+/// Options of the server of a test. Start with [`TestApp::options`].
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(super) allow_loopback: bool,
     pub(super) limits: Limits,
-    pub(super) pace_min: PaceMin,
+    pub(super) pace_min: StallLimit,
     pub(super) downloads_max: usize,
     pub(super) parked_max: usize,
     pub(super) signature_headers: Vec<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     pub(super) faults: Faults,
 }
 
-/// What goes wrong on purpose.
+/// Injected faults.
 #[derive(Clone, Default)]
 pub(crate) struct Faults {
     pub(super) store: Option<Arc<dyn kinora_store::Faults>>,
@@ -48,7 +48,7 @@ impl Default for Options {
         Self {
             allow_loopback: true,
             limits: limits(),
-            pace_min: PaceMin::default(),
+            pace_min: StallLimit::default(),
             downloads_max: 1024,
             parked_max: 1024,
             signature_headers: Vec::new(),
@@ -61,14 +61,14 @@ impl Default for Options {
             shared_max_age_s: None,
             trusted_proxies: Vec::new(),
             engine: None,
-            // To measure it takes a second. The real binary does, and the tests of the engine.
+            // Measuring it takes a second; the real binary and the tests of the engine do it.
             confinement: Confinement {
-                files: Guard::InForce,
-                network: Guard::InForce,
-                calls: Guard::InForce,
-                privileges: Guard::InForce,
-                limits: Guard::InForce,
-                group: Guard::InForce,
+                files: Protection::InForce,
+                network: Protection::InForce,
+                calls: Protection::InForce,
+                privileges: Protection::InForce,
+                limits: Protection::InForce,
+                group: Protection::InForce,
             },
             has_blur_hash: Arc::default(),
             faults: Faults::default(),
@@ -77,8 +77,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether sources and webhooks may lie on 127.0.0.1, where those of tests do. They may unless told
-    /// otherwise.
+    /// Whether sources and webhooks on 127.0.0.1 are allowed, where those of tests are. True by default.
     pub(crate) fn allow_loopback(self, allow_loopback: bool) -> Self {
         Self { allow_loopback, ..self }
     }
@@ -88,102 +87,103 @@ impl Options {
         Self { limits, ..self }
     }
 
-    /// How slowly uploads may come.
-    pub(crate) fn pace_min(self, pace_min: PaceMin) -> Self {
+    /// The minimum rate of uploads.
+    pub(crate) fn pace_min(self, pace_min: StallLimit) -> Self {
         Self { pace_min, ..self }
     }
 
-    /// How many downloads run at once.
+    /// The maximum number of concurrent downloads.
     pub(crate) fn downloads_max(self, downloads_max: usize) -> Self {
         Self { downloads_max, ..self }
     }
 
-    /// How many downloads wait for their next attempt with their bytes.
+    /// The maximum number of downloads that keep their bytes until the next attempt.
     pub(crate) fn parked_max(self, parked_max: usize) -> Self {
         Self { parked_max, ..self }
     }
 
-    /// Further headers that repeat `Service-Signature`.
+    /// Additional headers that repeat `Service-Signature`.
     pub(crate) fn signature_headers(self, names: &[&str]) -> Self {
         Self { signature_headers: names.iter().map(|name| (*name).to_owned()).collect(), ..self }
     }
 
-    /// The clock of the server; the system's unless told otherwise.
+    /// The clock of the server; the system clock by default.
     pub(crate) fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
     }
 
-    /// Who makes signing keys; aws-lc unless told otherwise.
+    /// Generates signing keys; aws-lc by default.
     pub(crate) fn key_maker(self, key_maker: impl KeyMaker + 'static) -> Self {
         Self { key_maker: Arc::new(key_maker), ..self }
     }
 
-    /// No webhook is registered: the test makes its own, or wants none.
+    /// Registers no webhook; the test creates its own or needs none.
     pub(crate) fn without_webhook(self) -> Self {
         Self { has_webhook: false, ..self }
     }
 
-    /// What the process does; everything unless told otherwise.
+    /// The roles of the process; all of them by default.
     pub(crate) fn roles(self, roles: Roles) -> Self {
         Self { roles, ..self }
     }
 
-    /// What encoded renditions may take; as much as there is unless told otherwise.
+    /// The quota for encoded renditions in bytes; unlimited by default.
     pub(crate) fn cache_bytes(self, bytes: u64) -> Self {
         Self { cache_bytes: Some(bytes), ..self }
     }
 
-    /// How many requests a token may send, `3/60`; as many as it likes unless told otherwise.
+    /// The rate limit of a token, `3/60`; unlimited by default.
     pub(crate) fn rate_limit(self, limit: &str) -> Self {
         Self { rate_limit: Some(limit.parse().expect("a rate limit")), ..self }
     }
 
-    /// For how many seconds caches in between may keep what lies below a signed path.
+    /// `max-age` in seconds of shared caches for responses below a signed path.
     pub(crate) fn shared_max_age_s(self, seconds: u32) -> Self {
         Self { shared_max_age_s: Some(seconds), ..self }
     }
 
-    /// Networks of proxies that are believed; nobody is unless told otherwise.
+    /// Networks of trusted proxies; none by default.
     pub(crate) fn trusted_proxies(self, networks: &[&str]) -> Self {
         Self { trusted_proxies: networks.iter().map(|network| (*network).to_owned()).collect(), ..self }
     }
 
-    /// The media engine; the ffmpeg of this machine unless told otherwise.
+    /// The media engine; the ffmpeg of this machine by default.
     pub(crate) fn engine(self, engine: Engine) -> Self {
         Self { engine: Some(engine), ..self }
     }
 
-    /// A guarantee of the confinement of ffmpeg does not hold, for this reason. All of them do by default.
+    /// Disables one guarantee of the confinement of ffmpeg, with this reason. All hold by default.
     pub(crate) fn without_guarantee(mut self, name: &str, reason: &str) -> Self {
         let guard = match name {
             "files" => &mut self.confinement.files,
             "calls" => &mut self.confinement.calls,
             _ => panic!("no test needs {name}"),
         };
-        *guard = Guard::Absent(reason.to_owned());
+        *guard = Protection::Absent(reason.to_owned());
         self
     }
 
-    /// Queues BlurHash jobs. Off by default: the job runs ffmpeg and commits at any time after the media is
-    /// ready.
+    /// Queues BlurHash jobs.
+    ///
+    /// Off by default: the job runs ffmpeg and commits at any time after the media is ready.
     pub(crate) fn blur_hash(self) -> Self {
         self.has_blur_hash.store(true, Ordering::Relaxed);
         self
     }
 
-    /// Goes wrong as these say, until it is restarted. The writes that set the test up are not counted.
+    /// Injects these faults until the next restart. Writes of the setup are not counted.
     pub(crate) fn faults(self, faults: Faults) -> Self {
         Self { faults, ..self }
     }
 
-    /// Starts the server, with a workspace, a token and a webhook.
+    /// Starts the server with a workspace, a token and a webhook.
     pub(crate) async fn start(self) -> TestApp {
         TestApp::start_with(self).await
     }
 }
 
 impl Faults {
-    /// Faults of database and objects, by themselves.
+    /// Separate faults of database and objects.
     pub(crate) fn new(
         store: Option<Arc<dyn kinora_store::Faults>>,
         blob: Option<Arc<kinora_blob::Faults>>,
@@ -191,8 +191,7 @@ impl Faults {
         Self { store, blob }
     }
 
-    /// A process that dies as a whole at the n-th write: before or after a commit, or before a write of an
-    /// object.
+    /// Kills the whole process at the n-th write: before or after a commit, or before a write of an object.
     pub(crate) fn of_plan(plan: &Arc<CrashPlan>) -> Self {
         Self::new(Some(Arc::new(DatabaseDies(Arc::clone(plan)))), Some(plan.blob_faults()))
     }
@@ -206,8 +205,10 @@ impl kinora_store::Faults for DatabaseDies {
     }
 }
 
-/// Limits of source downloads by default: a busy machine keeps them, and only the waits between attempts are
-/// short. A test of a limit shortens that one.
+/// Default limits of source downloads.
+///
+/// Timeouts are long enough for a busy machine; only the delays between attempts are short. A test of one
+/// limit shortens that one.
 pub(crate) fn limits() -> Limits {
     Limits {
         connect: Duration::from_secs(30),

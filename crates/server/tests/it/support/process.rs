@@ -1,5 +1,4 @@
-//! The server as if it were a process of its own: it can be stopped, killed, and started again on the same
-//! data and port.
+//! The server as a process: a test can stop it, kill it, and start it again on the same data and port.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,21 +16,21 @@ use tokio::sync::OnceCell;
 use super::options::{Faults, Options};
 use super::{DEADLINE, Ground, log, until};
 
-/// Connections that wait to be accepted.
+/// The maximum number of connections that wait for `accept`.
 const BACKLOG: u32 = 64;
-/// Threads that are inside a system call when the process is killed get that long to come out of it.
-const LEAVE_WITHIN: Duration = Duration::from_secs(10);
+/// At a kill, threads inside a system call have this long to return.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A runtime of its own is what makes it a process: when that is dropped nothing of the server runs any more.
+/// Has its own runtime: when it is dropped, no task of the server runs any more.
 pub(super) struct Process {
     runtime: Option<Runtime>,
     server: Option<Server>,
-    /// Its writer is a thread of its own, which outlives the runtime.
+    /// Its writer has its own thread, which outlives the runtime.
     store: Option<Store>,
 }
 
 impl Process {
-    /// Starts a server on this ground and an address that was reserved for it.
+    /// Starts a server on this database and object store, at a reserved address.
     pub(super) async fn start(
         ground: &Ground,
         listen: SocketAddr,
@@ -43,7 +42,7 @@ impl Process {
             Some(engine) => engine.clone(),
             None => engine().await,
         };
-        // A child that the last process was just starting holds the listener until it is another program.
+        // A child that the last process forked holds the listener until it calls exec.
         let socket = until("the last process has left the address", async || try_bind(listen).ok()).await;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -57,14 +56,14 @@ impl Process {
             let store = options.store.clone();
             (Server::start(options, listener).await.expect("the server starts"), store)
         });
-        // From here on dropping this future ends the process, even one that has not started yet.
+        // From here, dropping this future ends the process, even one that has not started yet.
         let mut process = Self { runtime: Some(runtime), server: None, store: None };
         let (server, store) = starting.await.expect("starting does not panic");
         (process.server, process.store) = (Some(server), Some(store));
         process
     }
 
-    /// As Ctrl-C does.
+    /// Stops it as Ctrl-C does.
     pub(super) async fn stop(mut self) {
         if let (Some(runtime), Some(server)) = (&self.runtime, self.server.take()) {
             runtime.spawn(server.stop()).await.expect("stopping does not panic");
@@ -72,12 +71,12 @@ impl Process {
         self.kill().await;
     }
 
-    /// As SIGKILL does: nothing is finished, nothing is said.
+    /// Kills it as SIGKILL does: no task finishes and no response is sent.
     pub(super) async fn kill(mut self) {
         let store = self.store.take();
         let runtime = self.runtime.take();
-        // First the store: the tasks of a runtime end one after the other, and one that sees another end must
-        // not write of it.
+        // The store closes first: tasks of a runtime end one after another, and a task must not write about
+        // the end of another one.
         tokio::join!(
             biased;
             async {
@@ -87,8 +86,8 @@ impl Process {
             },
             async {
                 if let Some(runtime) = runtime {
-                    let left = tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LEAVE_WITHIN));
-                    left.await.expect("a runtime can be dropped where blocking is allowed");
+                    let shutdown = tokio::task::spawn_blocking(move || runtime.shutdown_timeout(SHUTDOWN_TIMEOUT));
+                    shutdown.await.expect("a runtime can be dropped where blocking is allowed");
                 }
             },
         );
@@ -103,8 +102,9 @@ impl Drop for Process {
     }
 }
 
-/// A socket that is bound and does not listen. As long as one is kept nobody else is given its port, and this
-/// can be called again for the same address: all sockets of it let it be used again.
+/// A bound socket that does not listen.
+///
+/// It reserves its port. Further calls for the same address succeed: all its sockets allow reuse.
 pub(crate) fn bind(address: SocketAddr) -> TcpSocket {
     try_bind(address).expect("the address is free, or reserved for this test")
 }
@@ -162,8 +162,9 @@ async fn server_options(
     }
 }
 
-/// As with the listener: a child that the last process was just starting holds the lock until it is another
-/// program.
+/// Acquires the lock of the data.
+///
+/// Retries: a child that the last process forked holds the lock until it calls exec.
 async fn lock(ground: &Ground) -> ServeLock {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let taking = async {
@@ -177,7 +178,7 @@ async fn lock(ground: &Ground) -> ServeLock {
     tokio::time::timeout(DEADLINE, taking).await.expect("the last process has left the data")
 }
 
-/// The ffmpeg of this machine, looked for once a test process.
+/// The ffmpeg of this machine, searched once per test process.
 async fn engine() -> Engine {
     static ENGINE: OnceCell<Engine> = OnceCell::const_new();
     let find = || async {

@@ -1,4 +1,4 @@
-//! Programs that tests start: our own binary, and Python as a judge.
+//! Programs that tests start: our binary, and Python for independent checks.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::wait::DEADLINE;
 
-/// A program that is about to be started, with an environment that holds nothing of ours.
+/// A program before its start. Its environment has no variables of Kinora.
 pub(crate) struct Program(Command);
 
 impl Program {
@@ -38,7 +38,7 @@ impl Program {
         self
     }
 
-    /// With nothing set under this name.
+    /// Removes this environment variable.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.0.env_remove(name);
         self
@@ -49,7 +49,7 @@ impl Program {
         self
     }
 
-    /// Runs it to its end. Panics when that does not come.
+    /// Runs it to its end. Panics when it does not end in time.
     pub(crate) async fn run(mut self) -> Run {
         let shown = format!("{:?}", self.0.as_std());
         let output = timeout(DEADLINE, self.0.output()).await;
@@ -63,7 +63,7 @@ impl Program {
         }
     }
 
-    /// Starts it and lets it run.
+    /// Starts it in the background.
     pub(crate) fn start(mut self) -> Running {
         let mut child =
             self.0.spawn().unwrap_or_else(|error| panic!("{:?} does not start: {error}", self.0.as_std()));
@@ -86,9 +86,9 @@ fn read(stream: impl AsyncRead + Unpin + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// How a program ended.
+/// The result of a program.
 pub(crate) struct Run {
-    /// What was typed.
+    /// The command line.
     shown: String,
     /// `None` when a signal ended it.
     pub(crate) code: Option<i32>,
@@ -111,14 +111,14 @@ impl Run {
         self
     }
 
-    /// What it printed, as the one JSON value it is; panics unless the exit code is 0.
+    /// The JSON value on standard output; panics unless the exit code is 0.
     #[track_caller]
     pub(crate) fn json(self) -> Value {
         let run = self.ok();
         serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}"))
     }
 
-    /// What it said on standard error; panics unless the exit code is 1 and standard output is empty.
+    /// The text on standard error; panics unless the exit code is 1 and standard output is empty.
     #[track_caller]
     pub(crate) fn problem(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (Some(1), ""), "{self:?}");
@@ -126,7 +126,7 @@ impl Run {
     }
 }
 
-/// A program that runs; dropped, it is killed.
+/// A running program; dropping it kills the process.
 pub(crate) struct Running {
     child: Child,
     lines: [JoinHandle<String>; 2],
@@ -138,7 +138,7 @@ impl Running {
         self.child.id().expect("it runs")
     }
 
-    /// Itself once `is_ready` returns. Panics with what it said if it ends before.
+    /// Returns itself when `is_ready` returns. Panics with the output of the program if it ends before.
     pub(crate) async fn ready(mut self, is_ready: impl Future<Output = ()>) -> Self {
         tokio::select! {
             () = is_ready => self,
@@ -146,13 +146,13 @@ impl Running {
         }
     }
 
-    /// SIGKILL, and waits until it is gone.
+    /// Sends SIGKILL, and waits until it has ended.
     pub(crate) async fn kill(mut self) -> Run {
         self.child.start_kill().expect("it runs");
         self.ended("killed").await
     }
 
-    /// SIGTERM, and waits until it is gone.
+    /// Sends SIGTERM, and waits until it has ended.
     pub(crate) async fn stop(self) -> Run {
         let id = self.child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
         let id = id.expect("it runs");

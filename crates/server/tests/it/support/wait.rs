@@ -2,18 +2,20 @@ use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-/// How long a test waits for what must come. It detects a hang and judges no test: the machine may be busy.
+/// The deadline of every wait of a test. It detects a hang, so a slow machine fails no test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
 
-/// How often a condition is looked at that cannot tell when it changes. Most looks ask a server that asks its
-/// database: more of them would keep the machine from what is waited for.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
-
-/// Looks until `look` finds what it is looking for, and answers it.
+/// The poll interval for conditions without a notification.
 ///
-/// Panics when [`DEADLINE`] passes first; `what` says what was waited for.
+/// Most polls send a request that queries the database: shorter intervals would slow down the work they wait
+/// for.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
+
+/// Polls until `look` returns a value, and returns it.
+///
+/// Panics when [`DEADLINE`] passes first; `what` names the awaited condition.
 pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let mut ticks = interval(LOOK_EVERY);
+    let mut ticks = interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let looking = async {
         loop {

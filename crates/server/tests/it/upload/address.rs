@@ -1,4 +1,4 @@
-//! Who may use the signed address, and until when.
+//! Access to the signed upload URL, and its expiry.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,9 +9,9 @@ use super::{Transcript, Upload, still};
 use crate::support::TestApp;
 
 #[tokio::test]
-async fn an_address_that_was_forged_cut_or_made_elsewhere_opens_nothing() {
-    let (app, elsewhere) = (TestApp::start().await, TestApp::start().await);
-    let (upload, foreign) = (Upload::new(&app).await, Upload::new(&elsewhere).await);
+async fn forged_upload_url_is_rejected() {
+    let (app, other_app) = (TestApp::start().await, TestApp::start().await);
+    let (upload, foreign) = (Upload::new(&app).await, Upload::new(&other_app).await);
     let signed = upload.path.strip_prefix("/upload/").unwrap();
     let bytes = URL_SAFE_NO_PAD.decode(signed).unwrap();
     let mut wrong = vec![
@@ -26,14 +26,15 @@ async fn an_address_that_was_forged_cut_or_made_elsewhere_opens_nothing() {
         "A".repeat(300),
     ];
     if !app.ground.is_shared() {
-        // Servers on databases are told their keys, and those of the tests have the same ones.
+        // On PostgreSQL the secret keys come from the configuration, and all test servers have the same
+        // keys.
         wrong.push(foreign.path.strip_prefix("/upload/").unwrap().to_owned());
     }
     let refused = app.request("PUT", "/upload/x").body("x").send().await;
     insta::assert_snapshot!(app.golden().answer(&refused));
     for signed in wrong {
-        let asked = app.request("OPTIONS", &format!("/upload/{signed}")).send().await;
-        assert_eq!(asked.status, 204, "a page may read the refusal: {signed}: {asked:?}");
+        let preflight = app.request("OPTIONS", &format!("/upload/{signed}")).send().await;
+        assert_eq!(preflight.status, 204, "a page may read the refusal: {signed}: {preflight:?}");
         for method in ["PUT", "HEAD", "GET"] {
             let request = app.request(method, &format!("/upload/{signed}"));
             let request = if method == "PUT" { request.body(fixture::two_seconds()) } else { request };
@@ -45,7 +46,7 @@ async fn an_address_that_was_forged_cut_or_made_elsewhere_opens_nothing() {
             }
         }
     }
-    // Each byte decides: form, ids, end, size, origin and signature.
+    // Every byte is signed: form, ids, end, size, origin and signature.
     for at in 0..bytes.len() {
         let mut forged = bytes.clone();
         forged[at] ^= 1;
@@ -57,7 +58,7 @@ async fn an_address_that_was_forged_cut_or_made_elsewhere_opens_nothing() {
 }
 
 #[tokio::test]
-async fn an_address_ends_a_week_after_it_was_made_whatever_came_of_its_upload() {
+async fn upload_url_expires_after_seven_days() {
     let clock = MovableClock::default();
     let app = TestApp::options().clock(clock.clone()).start().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
@@ -76,7 +77,7 @@ async fn an_address_ends_a_week_after_it_was_made_whatever_came_of_its_upload() 
 }
 
 #[tokio::test]
-async fn what_speaks_no_protocol_or_two_is_told_what_can_be_spoken() {
+async fn unknown_or_mixed_upload_protocol_is_400() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let mut transcript = Transcript::new(upload.golden(&app, &file));
@@ -94,7 +95,7 @@ async fn what_speaks_no_protocol_or_two_is_told_what_can_be_spoken() {
 }
 
 #[tokio::test]
-async fn two_lengths_of_one_body_are_refused_before_anything_is_read() {
+async fn conflicting_body_lengths_are_400_before_reading() {
     let app = TestApp::start().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let lengths = upload.request(&app, "PUT").header("Content-Length", "10").header("Content-Length", "11");

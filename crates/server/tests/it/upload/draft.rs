@@ -1,4 +1,4 @@
-//! Resumable Uploads for HTTP, in the versions that clients speak.
+//! Resumable Uploads for HTTP, in the versions that clients use.
 
 use bytes::Bytes;
 use kinora_testkit::fixture;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Transcript, Upload, still};
 use crate::support::{Request, TestApp};
 
-/// A request of this interop version, or of the standard that will have none.
+/// A request of this interop version; `None` for the final standard, which has no version.
 fn draft(app: &TestApp, upload: &Upload, version: Option<u8>, method: &str) -> Request {
     let request = upload.request(app, method);
     match version {
@@ -25,7 +25,7 @@ fn append(
     bytes: Bytes,
 ) -> Request {
     let request = draft(app, upload, version, "PATCH");
-    // The type came after version 5.
+    // The content type was introduced after version 5.
     let request = if version == Some(5) {
         request
     } else {
@@ -35,7 +35,7 @@ fn append(
 }
 
 #[tokio::test]
-async fn a_client_creates_asks_sends_and_goes_on_in_every_version() {
+async fn draft_upload_resumes_in_every_version() {
     let file = fixture::two_seconds();
     for version in [Some(5), Some(6), Some(8), None] {
         let app = still().await;
@@ -69,23 +69,23 @@ async fn a_client_creates_asks_sends_and_goes_on_in_every_version() {
 }
 
 #[tokio::test]
-async fn the_whole_file_may_come_with_the_creation() {
+async fn creation_may_carry_the_whole_file() {
     let app = still().await;
     let file = fixture::two_seconds();
     for method in ["POST", "PUT"] {
         let upload = Upload::new(&app).await;
         let mut transcript = Transcript::new(upload.golden(&app, &file));
-        let whole =
+        let full_upload =
             || draft(&app, &upload, Some(8), method).header("Upload-Complete", "?1").body(file.clone());
-        transcript.send("the whole file", whole()).await;
-        transcript.send("again", whole()).await;
+        transcript.send("the whole file", full_upload()).await;
+        transcript.send("again", full_upload()).await;
         insta::assert_snapshot!(format!("whole_{method}"), transcript.text);
         upload.ready(&app).await;
     }
 }
 
 #[tokio::test]
-async fn the_length_may_be_told_by_the_end_alone() {
+async fn length_may_be_unknown_until_upload_complete() {
     let app = TestApp::start().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let create = draft(&app, &upload, Some(8), "POST").header("Upload-Complete", "?0").body(file.clone());
@@ -98,7 +98,7 @@ async fn the_length_may_be_told_by_the_end_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_a_problem_of_the_draft() {
+async fn invalid_draft_request_is_problem_json() {
     let app = still().await;
     let (upload, file) =
         (Upload::through(&app, "/v1/on-demand/uploads", json!({})).await, fixture::two_seconds());

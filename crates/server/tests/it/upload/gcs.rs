@@ -2,7 +2,7 @@
 
 use kinora_testkit::fixture;
 
-use super::plain::in_pieces;
+use super::plain_put::chunked;
 use super::{Transcript, Upload, still};
 use crate::support::{Request, TestApp};
 
@@ -15,7 +15,7 @@ fn ask(app: &TestApp, upload: &Upload, total: &str) -> Request {
 }
 
 #[tokio::test]
-async fn the_web_uploader_sends_a_file_in_chunks_and_may_go_back() {
+async fn chunks_may_be_repeated_or_overlap() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let total = file.len().to_string();
@@ -38,7 +38,7 @@ async fn the_web_uploader_sends_a_file_in_chunks_and_may_go_back() {
 }
 
 #[tokio::test]
-async fn a_total_may_be_told_with_the_last_chunk_and_never_changes() {
+async fn gcs_total_may_follow_with_last_chunk_and_is_fixed() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let mut transcript = Transcript::new(upload.golden(&app, &file));
@@ -79,19 +79,19 @@ async fn range_without_a_last_byte_ends_with_the_body() {
     let app = TestApp::start().await;
     let file = fixture::two_seconds();
     let total = file.len().to_string();
-    let whole = |upload: &Upload, range: &str| {
+    let full_upload = |upload: &Upload, range: &str| {
         let request = upload.request(&app, "PUT").header("Content-Range", range);
-        in_pieces(request.header("Content-Type", "video/mp4"), &file)
+        chunked(request.header("Content-Type", "video/mp4"), &file)
     };
     for range in ["bytes 0-*/*", &format!("bytes 0-*/{total}")] {
         let upload = Upload::new(&app).await;
-        assert_eq!(whole(&upload, range).send().await.status, 200, "{range}");
+        assert_eq!(full_upload(&upload, range).send().await.status, 200, "{range}");
         upload.ready(&app).await;
-        assert_eq!(whole(&upload, range).send().await.status, 200, "{range} again");
+        assert_eq!(full_upload(&upload, range).send().await.status, 200, "{range} again");
         assert_eq!(ask(&app, &upload, &total).send().await.status, 200, "{range}");
     }
 
-    // A stream that broke off goes on behind what is stored, and may have no byte left.
+    // A broken stream continues after the stored bytes, and may have no bytes left.
     let upload = Upload::new(&app).await;
     let put = |range: &str| upload.request(&app, "PUT").header("Content-Range", range);
     assert_eq!(put("bytes 0-4999/*").body(file.slice(..5000)).send().await.status, 308);
@@ -110,13 +110,13 @@ async fn range_without_a_last_byte_ends_with_the_body() {
     upload.ready(&app).await;
 
     let upload = Upload::new(&app).await;
-    let empty = in_pieces(upload.request(&app, "PUT").header("Content-Range", "bytes 0-*/*"), b"");
+    let empty = chunked(upload.request(&app, "PUT").header("Content-Range", "bytes 0-*/*"), b"");
     assert_eq!(empty.send().await.status, 422, "no byte");
     assert_eq!(upload.listed(&app).await.expect("it is there")["status"], "waiting");
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_in_the_words_of_the_protocol() {
+async fn invalid_request_is_protocol_error() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let mut transcript = Transcript::new(upload.golden(&app, &file));

@@ -1,15 +1,14 @@
-//! Direct uploads, over real HTTP: the operations of the API, and the signed address in each of the protocols
-//! that it speaks.
+//! Direct uploads over real HTTP: the operations of the API, and the signed URL in each of its protocols.
 
 mod address;
+mod connections;
 mod draft;
 mod events;
 mod gcs;
-mod lines;
-mod mixed;
 mod operations;
 mod origin;
-mod plain;
+mod plain_put;
+mod protocols;
 mod size;
 mod status;
 mod tus;
@@ -20,15 +19,15 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Golden, Request, Sending, TestApp, text, until};
 
-/// An upload that was made, as its client knows it.
+/// An upload, as its client uses it.
 struct Upload {
     id: String,
-    /// The path of its signed address.
+    /// The path of its signed URL.
     path: String,
 }
 
 impl Upload {
-    /// One with nothing special about it.
+    /// Creates an upload with default options.
     async fn new(app: &TestApp) -> Self {
         Self::with(app, json!({})).await
     }
@@ -38,7 +37,7 @@ impl Upload {
         Self::through(app, "/v1/on-demand/upload", fields).await
     }
 
-    /// The same, made through this path.
+    /// The same through this path of the API.
     async fn through(app: &TestApp, path: &str, fields: Value) -> Self {
         let mut body = json!({"corsOrigin": "*"});
         let Value::Object(fields) = fields else { panic!("fields are an object: {fields}") };
@@ -48,13 +47,13 @@ impl Upload {
         Self::of(app, &answer.data())
     }
 
-    /// The one that an answer tells of.
+    /// The upload in the response of its creation.
     fn of(app: &TestApp, data: &Value) -> Self {
         let path = text(&data["url"]).strip_prefix(&app.url("")).expect("the address is this server's");
         Self { id: text(&data["uploadId"]).to_owned(), path: path.to_owned() }
     }
 
-    /// A request at its address.
+    /// A request to its signed URL.
     fn request(&self, app: &TestApp, method: &str) -> Request {
         app.request(method, &self.path)
     }
@@ -65,7 +64,7 @@ impl Upload {
         self.request(app, "PUT").header("Content-Range", &range).body(file.slice(bytes))
     }
 
-    /// Where it stands, as the draft says it, and whether it is complete.
+    /// Its offset from the draft protocol, and whether it is complete.
     async fn offset(&self, app: &TestApp) -> (u64, bool) {
         let answer = self.request(app, "HEAD").send().await;
         assert_eq!(answer.status, 204, "{answer:?}");
@@ -73,7 +72,7 @@ impl Upload {
         (offset, answer.header("upload-complete") == Some("?1"))
     }
 
-    /// `PUT …/cancel`, whatever it answers.
+    /// `PUT …/cancel`, any response.
     async fn cancel(&self, app: &TestApp) -> Answer {
         app.call("PUT", &format!("/v1/on-demand/upload/{}/cancel", self.id)).send().await
     }
@@ -85,14 +84,14 @@ impl Upload {
         media
     }
 
-    /// Its entry in the list of those that no file has come of.
+    /// Its entry in the list of uploads without a file.
     async fn listed(&self, app: &TestApp) -> Option<Value> {
         let list = app.call("GET", "/v1/on-demand/uploads?limit=50").send().await.data();
         list.as_array().expect("a list").iter().find(|item| item["uploadId"] == self.id).cloned()
     }
 
-    /// Sends a request until its first bytes are kept, which makes the media, and holds it there.
-    async fn held(&self, app: &TestApp, request: Request) -> Sending {
+    /// Sends a request until its first bytes are stored, which creates the media, and stops there.
+    async fn stall_after_first_bytes(&self, app: &TestApp, request: Request) -> Sending {
         let mut sending = request.begin(LONG_FIRST).await;
         until("the first bytes are kept", async || {
             sending.send(1).await;
@@ -102,7 +101,7 @@ impl Upload {
         sending
     }
 
-    /// What differs from run to run gets a name: the address, and the length of the file, which is ffmpeg's.
+    /// Names values that differ between runs: the URL, and the length of the file, which ffmpeg made.
     fn golden(&self, app: &TestApp, file: &Bytes) -> Golden {
         let mut golden = app.golden();
         golden.name(self.path.rsplit('/').next().expect("it has parts"), "[signed]");
@@ -112,16 +111,16 @@ impl Upload {
     }
 }
 
-/// A server whose clock stands still, so that instants in answers are always the same.
+/// A server whose clock stands still, so that times in responses do not change.
 async fn still() -> TestApp {
     TestApp::options().clock(MovableClock::default()).start().await
 }
 
-/// Bytes of [`long`] that are sent before anybody looks.
+/// Bytes of [`long`] that are sent before the first check.
 const LONG_FIRST: usize = 10 << 20;
 
-/// [`fixture::two_seconds`] with 12 MiB behind it that nobody needs: more than an object store takes before
-/// it keeps the first byte.
+/// [`fixture::two_seconds`] and a free box of 12 MiB: more than an object store buffers before it stores the
+/// first byte.
 fn long() -> Bytes {
     const FREE: u32 = 12 << 20;
     let mut file = fixture::two_seconds().to_vec();
@@ -131,7 +130,7 @@ fn long() -> Bytes {
     file.into()
 }
 
-/// What was asked and answered, one after the other.
+/// Requests and responses, one after another.
 struct Transcript {
     golden: Golden,
     text: String,
@@ -143,20 +142,20 @@ impl Transcript {
         Self { golden, text: String::new(), has_cors: false }
     }
 
-    /// With what browsers are told, which is the same everywhere.
+    /// With the CORS headers, which are the same in all responses.
     fn with_cors(golden: Golden) -> Self {
         Self { has_cors: true, ..Self::new(golden) }
     }
 
-    /// Sends a request and writes down what came of it under a name.
+    /// Sends a request and records its response under a name.
     async fn send(&mut self, name: &str, request: Request) -> Answer {
         let answer = request.send().await;
         let is_readable = answer.header("access-control-allow-origin").is_some();
         assert!(is_readable && answer.header("vary") == Some("Origin"), "{name}: {answer:?}");
-        let whole = self.golden.answer(&answer);
+        let full_text = self.golden.answer(&answer);
         let is_shown =
             |line: &&str| self.has_cors || !(line.starts_with("access-control-") || *line == "vary: Origin");
-        let shown: Vec<_> = whole.lines().filter(is_shown).collect();
+        let shown: Vec<_> = full_text.lines().filter(is_shown).collect();
         self.text += &format!("--- {name}\n{}\n\n", shown.join("\n"));
         answer
     }

@@ -1,4 +1,4 @@
-//! `POST /on-demand/upload` and its neighbours (C-139, C-142, C-143).
+//! `POST /on-demand/upload` and related operations (C-139, C-142, C-143).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::fixture;
@@ -12,7 +12,7 @@ const UPLOADS: &str = "/v1/on-demand/uploads";
 const ID: &str = "019a492c-41f3-7001-8203-040506070809";
 
 #[tokio::test]
-async fn an_upload_is_answered_as_it_was_wished_for_listed_and_cancelled() {
+async fn upload_is_created_listed_and_cancelled() {
     let app = still().await;
     let body = json!({
         "corsOrigin": "HTTPS://Shop.Example:443",
@@ -50,9 +50,9 @@ async fn an_upload_is_answered_as_it_was_wished_for_listed_and_cancelled() {
     insta::assert_snapshot!("least", golden.answer(&least));
 }
 
-/// C-141: what the SDKs send with nothing optional filled in, as headers and as body.
+/// C-141: requests of the SDKs without optional fields, headers and body.
 #[tokio::test]
-async fn what_published_clients_send_by_default_never_answers_4xx() {
+async fn default_sdk_requests_never_get_4xx() {
     let app = TestApp::start().await;
     let nothing = json!({"domains": {"defaultPolicy": "allow", "allow": [], "deny": []},
         "userAgents": {"defaultPolicy": "allow", "allow": [], "deny": []}});
@@ -84,8 +84,8 @@ async fn what_published_clients_send_by_default_never_answers_4xx() {
     for (agent, body) in bodies {
         for path in ["/on-demand/upload", UPLOAD, "/on-demand/uploads", UPLOADS] {
             let request = app.call("POST", path).header("user-agent", agent).header("cookie", "");
-            // The one asks for an address that the browser's uploader can use; every one of ours can be used
-            // so (C-104).
+            // The web header requests a URL that the browser uploader can use; all our URLs are such
+            // (C-104).
             let request = request.header("Accept", "application/json").header("X-Client-Type", "web-browser");
             let answer = request.json(&body).send().await;
             assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");
@@ -94,7 +94,7 @@ async fn what_published_clients_send_by_default_never_answers_4xx() {
 }
 
 #[tokio::test]
-async fn a_wrong_body_makes_nothing_and_names_every_field() {
+async fn invalid_body_names_every_field_and_creates_nothing() {
     let app = TestApp::start().await;
     let body = json!({
         "corsOrigin": "https://shop.example/checkout",
@@ -125,7 +125,7 @@ async fn a_wrong_body_makes_nothing_and_names_every_field() {
 }
 
 #[tokio::test]
-async fn the_deprecated_path_says_so_on_every_answer() {
+async fn deprecated_path_sends_deprecation_on_every_response() {
     let app = TestApp::start().await;
     let body = json!({"corsOrigin": "*"});
     for path in ["/on-demand/uploads", UPLOADS] {
@@ -150,7 +150,7 @@ async fn the_deprecated_path_says_so_on_every_answer() {
 }
 
 #[tokio::test]
-async fn the_list_has_pages_and_holds_what_no_file_has_come_of() {
+async fn list_is_paged_and_omits_completed_uploads() {
     let app = TestApp::start().await;
     let page = async |query: &str| {
         let body = app.call("GET", &format!("{UPLOADS}{query}")).send().await.json();
@@ -172,15 +172,15 @@ async fn the_list_has_pages_and_holds_what_no_file_has_come_of() {
     let refused = app.call("GET", &format!("{UPLOADS}?limit=51&offset=0")).send().await;
     assert_eq!(refused.refusal(), (422, "payload validation failed".to_owned()));
 
-    let whole = oldest_first[1].request(&app, "PUT").body(fixture::two_seconds()).send().await;
-    assert_eq!(whole.status, 200, "{whole:?}");
+    let full = oldest_first[1].request(&app, "PUT").body(fixture::two_seconds()).send().await;
+    assert_eq!(full.status, 200, "{full:?}");
     assert_eq!(page("").await.0, [ids[2].clone(), ids[0].clone()], "a complete one has left");
     assert_eq!(oldest_first[1].cancel(&app).await.refusal(), (400, "Bad Request".to_owned()));
     oldest_first[1].ready(&app).await;
 }
 
 #[tokio::test]
-async fn only_the_workspace_with_a_read_write_token_may_make_and_cancel() {
+async fn create_and_cancel_need_a_read_write_token() {
     let app = TestApp::start().await;
     let upload = Upload::new(&app).await;
     let cancel = format!("{UPLOAD}/{}/cancel", upload.id);
@@ -197,25 +197,25 @@ async fn only_the_workspace_with_a_read_write_token_may_make_and_cancel() {
     assert_eq!(read[0]["url"], Value::from(address), "whoever may only read gets nothing to send to");
     assert_eq!(read.as_array().map(Vec::len), Some(1));
 
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
-    let foreign = app.request("PUT", &cancel).token(&stranger).send().await;
+    let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let foreign = app.request("PUT", &cancel).token(&other_token).send().await;
     let unknown = app.call("PUT", &format!("{UPLOAD}/{ID}/cancel")).send().await;
     assert_eq!(foreign.refusal(), (404, "media workspace relation not found".to_owned()));
     assert_eq!(app.golden().answer(&foreign), app.golden().answer(&unknown), "a stranger learns nothing");
-    assert_eq!(app.request("GET", UPLOADS).token(&stranger).send().await.data(), json!([]));
+    assert_eq!(app.request("GET", UPLOADS).token(&other_token).send().await.data(), json!([]));
     let wrong = app.call("PUT", &format!("{UPLOAD}/42/cancel")).send().await;
     assert_eq!((wrong.status, &wrong.json()["error"]["fields"][0]["field"]), (422, &Value::from("uploadId")));
     assert_eq!(upload.listed(&app).await.expect("it is there")["status"], "waiting");
 }
 
 #[tokio::test]
-async fn a_media_is_changed_by_the_id_of_its_upload_from_its_first_byte_on() {
+async fn upload_id_updates_the_media_after_the_first_byte() {
     let app = TestApp::start().await;
     let upload = Upload::new(&app).await;
     let path = format!("/v1/on-demand/{}", upload.id);
     let patch = async |title: &str| app.call("PATCH", &path).json(&json!({"title": title})).send().await;
     assert_eq!(patch("Early").await.refusal(), (404, "media workspace relation not found".to_owned()));
-    let mut sending = upload.held(&app, upload.request(&app, "PUT").body(long())).await;
+    let mut sending = upload.stall_after_first_bytes(&app, upload.request(&app, "PUT").body(long())).await;
     assert_eq!(patch("While it is sent").await.data()["title"], "While it is sent");
     sending.send_rest().await;
     assert_eq!(sending.answer().await.status, 200);
@@ -224,7 +224,7 @@ async fn a_media_is_changed_by_the_id_of_its_upload_from_its_first_byte_on() {
 }
 
 #[tokio::test]
-async fn paths_beside_the_operations_answer_as_the_api_does() {
+async fn other_methods_are_405_and_other_paths_404() {
     let app = TestApp::start().await;
     let check = async |method: &str, path: &str, status: u16, allow: Option<&str>| {
         let answer = app.call(method, path).send().await;

@@ -1,4 +1,4 @@
-//! What browsers are told at the signed address (C-140, C-153).
+//! CORS at the signed URL (C-140, C-153).
 
 use kinora_testkit::fixture;
 use serde_json::json;
@@ -15,7 +15,7 @@ fn preflight(app: &TestApp, upload: &Upload, origin: &str) -> Request {
 }
 
 #[tokio::test]
-async fn pages_of_its_origin_may_send_and_read_every_answer() {
+async fn cors_origin_may_send_and_read_every_response() {
     let app = still().await;
     let (upload, file) = (Upload::with(&app, json!({"corsOrigin": SHOP})).await, fixture::two_seconds());
     let mut transcript = Transcript::with_cors(upload.golden(&app, &file));
@@ -29,7 +29,7 @@ async fn pages_of_its_origin_may_send_and_read_every_answer() {
 }
 
 #[tokio::test]
-async fn pages_of_another_origin_may_neither_send_nor_read() {
+async fn other_origins_may_neither_send_nor_read() {
     let app = still().await;
     let (upload, file) = (Upload::with(&app, json!({"corsOrigin": SHOP})).await, fixture::two_seconds());
     let mut transcript = Transcript::with_cors(upload.golden(&app, &file));
@@ -55,19 +55,23 @@ async fn pages_of_another_origin_may_neither_send_nor_read() {
 }
 
 #[tokio::test]
-async fn with_a_star_pages_of_any_origin_may_send() {
+async fn cors_origin_star_allows_any_origin() {
     let app = TestApp::start().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     for origin in ["https://a.example", "null", "capacitor://localhost"] {
-        let asked = preflight(&app, &upload, origin).send().await;
-        assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some("*")), "{origin}");
+        let preflighted = preflight(&app, &upload, origin).send().await;
+        assert_eq!(
+            (preflighted.status, preflighted.header("access-control-allow-origin")),
+            (204, Some("*")),
+            "{origin}"
+        );
         let sent = upload.chunk(&app, &file, 0..5000).header("Origin", origin).send().await;
         assert_eq!((sent.status, sent.header("access-control-allow-origin")), (308, Some("*")), "{origin}");
     }
 }
 
 #[tokio::test]
-async fn our_own_page_may_send_whatever_the_origin_is() {
+async fn upload_page_of_the_server_may_send_despite_cors_origin() {
     let app = TestApp::start().await;
     let (upload, file) = (Upload::with(&app, json!({"corsOrigin": SHOP})).await, fixture::two_seconds());
     let sent = upload.chunk(&app, &file, 0..5000).header("Origin", &app.url("")).send().await;
@@ -81,14 +85,14 @@ async fn preflight_echoes_requested_headers() {
     for path in [upload.path.as_str(), "/upload/forged"] {
         let request = app.request("OPTIONS", path).header("Origin", SHOP);
         let request = request.header("Access-Control-Request-Method", "PUT");
-        let asked = "authorization,content-type,sentry-trace,traceparent,x-custom";
-        let answer = request.header("Access-Control-Request-Headers", asked).send().await;
+        let request_headers = "authorization,content-type,sentry-trace,traceparent,x-custom";
+        let answer = request.header("Access-Control-Request-Headers", request_headers).send().await;
         let allowed = answer.header("access-control-allow-headers").expect("it is told").to_lowercase();
         let allowed: Vec<_> = allowed.split(", ").collect();
         assert_eq!(answer.status, 204, "{path}");
-        assert!(asked.split(',').all(|name| allowed.contains(&name)), "{path}: {allowed:?}");
+        assert!(request_headers.split(',').all(|name| allowed.contains(&name)), "{path}: {allowed:?}");
     }
-    // What they say is ignored.
+    // The values of these headers are ignored.
     let put = upload.request(&app, "PUT").header("Origin", SHOP).header("Authorization", "Bearer x");
     let answer = put.header("traceparent", "00-1-1-00").body(fixture::two_seconds()).send().await;
     assert_eq!(answer.status, 200, "{answer:?}");

@@ -1,4 +1,4 @@
-//! What browsers and scripts get that ask at the address: the page, and how the upload stands.
+//! A `GET` of the signed URL by browsers and scripts: the upload page, and the status of the upload.
 
 use kinora_domain::Upload as Registered;
 use kinora_testkit::{MovableClock, fixture};
@@ -7,11 +7,11 @@ use serde_json::json;
 use super::{Transcript, Upload, long, still};
 use crate::support::{Answer, Request, TestApp};
 
-/// What a browser sends that opens an address.
+/// The `Accept` header of a browser that opens a URL.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 #[tokio::test]
-async fn the_address_tells_how_its_upload_stands_and_what_came_of_it() {
+async fn upload_url_returns_status_and_media() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let private = Upload::with(&app, json!({"pushMediaSettings": {"accessPolicy": "private"}})).await;
@@ -27,8 +27,8 @@ async fn the_address_tells_how_its_upload_stands_and_what_came_of_it() {
     assert_eq!(upload.chunk(&app, &file, 0..part).send().await.status, 308);
     let begun = ask(&app, &upload).send().await.data();
     assert_eq!((&begun["status"], &begun["sizeBytes"]), (&json!("uploading"), &json!(file.len())));
-    let kept = begun["keptBytes"].as_u64().expect("a number");
-    assert_eq!(kept, upload.offset(&app).await.0, "what is kept is told");
+    let stored_bytes = begun["keptBytes"].as_u64().expect("a number");
+    assert_eq!(stored_bytes, upload.offset(&app).await.0, "what is kept is told");
     assert_eq!((&begun["isReady"], begun.get("playbackId")), (&json!(false), None));
 
     for upload in [&upload, &private] {
@@ -46,7 +46,7 @@ async fn the_address_tells_how_its_upload_stands_and_what_came_of_it() {
 
     assert_eq!(cancelled.cancel(&app).await.status, 200);
     transcript.send("cancelled", ask(&app, &cancelled)).await;
-    assert_eq!(failed.request(&app, "PUT").body(fixture::foreign::html()).send().await.status, 422);
+    assert_eq!(failed.request(&app, "PUT").body(fixture::not_media::html()).send().await.status, 422);
     transcript.send("failed", ask(&app, &failed)).await;
 
     assert_eq!(app.call("DELETE", &format!("/v1/on-demand/{}", upload.id)).send().await.status, 200);
@@ -55,10 +55,11 @@ async fn the_address_tells_how_its_upload_stands_and_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn who_asks_for_the_status_or_opens_the_page_ends_no_request() {
+async fn status_request_does_not_interrupt_upload() {
     let app = TestApp::start().await;
     let (upload, file) = (Upload::new(&app).await, long());
-    let mut sending = upload.held(&app, upload.request(&app, "PUT").body(file.clone())).await;
+    let mut sending =
+        upload.stall_after_first_bytes(&app, upload.request(&app, "PUT").body(file.clone())).await;
     for _ in 0..3 {
         let status = ask(&app, &upload).send().await.data();
         assert_eq!(status["status"], "uploading");
@@ -73,7 +74,7 @@ async fn who_asks_for_the_status_or_opens_the_page_ends_no_request() {
 }
 
 #[tokio::test]
-async fn a_browser_gets_the_page_and_no_other_page_learns_of_the_address() {
+async fn browser_gets_a_page_that_leaks_no_referrer() {
     let app = TestApp::start().await;
     let open_to_all = Upload::new(&app).await;
     let of_a_shop = Upload::with(&app, json!({"corsOrigin": "https://shop.example"})).await;
@@ -95,7 +96,7 @@ async fn a_browser_gets_the_page_and_no_other_page_learns_of_the_address() {
 }
 
 #[tokio::test]
-async fn an_address_of_no_use_is_a_page_for_people_and_json_for_scripts() {
+async fn invalid_upload_url_is_html_or_json_by_accept() {
     let clock = MovableClock::default();
     let app = TestApp::options().clock(clock.clone()).start().await;
     let upload = Upload::new(&app).await;

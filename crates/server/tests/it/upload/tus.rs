@@ -21,7 +21,7 @@ fn patch(app: &TestApp, upload: &Upload, offset: usize, bytes: Bytes) -> Request
 }
 
 #[tokio::test]
-async fn a_client_creates_asks_sends_and_goes_on() {
+async fn tus_upload_resumes() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let total = file.len().to_string();
@@ -58,7 +58,7 @@ async fn a_client_creates_asks_sends_and_goes_on() {
 }
 
 #[tokio::test]
-async fn the_length_may_come_later_and_bytes_with_the_creation() {
+async fn creation_may_defer_length_and_carry_bytes() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let mut transcript = Transcript::new(upload.golden(&app, &file));
@@ -76,7 +76,7 @@ async fn the_length_may_come_later_and_bytes_with_the_creation() {
 }
 
 #[tokio::test]
-async fn bytes_are_held_against_their_checksum() {
+async fn tus_checksum_mismatch_is_460() {
     let app = still().await;
     let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
     let mut transcript = Transcript::new(upload.golden(&app, &file));
@@ -85,12 +85,12 @@ async fn bytes_are_held_against_their_checksum() {
         .await;
     // SHA-1 of "abc" (FIPS 180-4).
     let abc = "sha1 qZk+NkcGgWq6PiVxeFDCbJzQ2J0=";
-    let piece =
+    let patch_with =
         |checksum: &str| patch(&app, &upload, 0, file.slice(..5000)).header("Upload-Checksum", checksum);
-    transcript.send("another checksum", piece(abc)).await;
+    transcript.send("another checksum", patch_with(abc)).await;
     transcript.send("nothing of it is kept", tus(&app, &upload, "HEAD")).await;
-    transcript.send("another algorithm", piece("md5 kAFQmDzST7DWlj99KOF/cg==")).await;
-    transcript.send("no checksum", piece("sha1 abc")).await;
+    transcript.send("another algorithm", patch_with("md5 kAFQmDzST7DWlj99KOF/cg==")).await;
+    transcript.send("no checksum", patch_with("sha1 abc")).await;
     for (at, algorithm) in [(0, "sha1"), (5000, "sha256")] {
         let bytes = file.slice(at..at + 5000);
         let checksum = format!("{algorithm} {}", STANDARD.encode(digest(algorithm, &bytes)));
@@ -112,7 +112,7 @@ fn digest(algorithm: &str, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused_in_the_words_of_the_protocol() {
+async fn invalid_request_is_protocol_error() {
     let app = still().await;
     let (upload, file) =
         (Upload::through(&app, "/v1/on-demand/uploads", json!({})).await, fixture::two_seconds());

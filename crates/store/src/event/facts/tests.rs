@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Clock, CorsOrigin, Failure,
-    FailureCode, FrameRate, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support,
-    NewMedia, NewTrack, NewUpload, NotCopied, NotCopiedReason, Random, Resolution, SoundEdit, SourceId,
+    AccessPolicy, AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, Clock, CorsOrigin,
+    Failure, FailureCode, FrameRate, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
+    Mp4Support, NewMedia, NewTrack, NewUpload, NotCopied, NotCopiedReason, Random, Resolution, SourceId,
     Timestamp, Track, TrackId, TrackKind, UploadState, WorkspaceId,
 };
 
@@ -38,14 +38,14 @@ fn media(settings: MediaSettings) -> Media {
     Media::create(new, Then.now(), &Sevens).0
 }
 
-/// The text is what rows of this version hold for ever: it must be read as long as there is a Kinora.
+/// The text is stored in rows of this version, so every later version must read it.
 fn check(kind: EventKind, text: &str) {
     assert_eq!(encode(&kind), text);
     assert_eq!(decode(kind.name(), text).unwrap(), kind);
 }
 
 #[test]
-fn a_created_media_is_written_so_and_read_back() {
+fn created_media_json_round_trips() {
     check(
         EventKind::MediaCreated(Box::new(media(MediaSettings::default()))),
         r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[{"id":"07070707-0707-4707-8707-070707070707","policy":"public","restrictions":{"domains":{"default":"allow","allow":[],"deny":[]},"user_agents":{"default":"allow","allow":[],"deny":[]}},"created_at":1762164228595604}],"state":"created","created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
@@ -53,7 +53,7 @@ fn a_created_media_is_written_so_and_read_back() {
 }
 
 #[test]
-fn a_ready_media_is_written_so_and_read_back() {
+fn ready_media_json_round_trips() {
     let mut media = media(MediaSettings {
         title: Some("T".into()),
         creator_id: Some("C".into()),
@@ -63,13 +63,13 @@ fn a_ready_media_is_written_so_and_read_back() {
         source_access: true,
         optimize_audio: true,
         mp4_support: Mp4Support { capped_4k: true, audio_only: true },
-        sound: Some(SoundEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
+        audio_edit: Some(AudioEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
     });
     media.playback.clear();
     let track =
         |kind| Track { id: TrackId::new(Then.now(), &Sevens), kind, not_copied: None, is_encoded: false };
-    let picture = |frame_rate| track(TrackKind::Video { width: 854, height: 480, frame_rate });
-    let sound = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
+    let video = |frame_rate| track(TrackKind::Video { width: 854, height: 480, frame_rate });
+    let audio = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
     media.state = MediaState::Ready {
         ready_at: Then.now(),
         source: SourceId::new(Then.now(), &Sevens),
@@ -77,12 +77,12 @@ fn a_ready_media_is_written_so_and_read_back() {
             container: Some("mov".into()),
             duration: MediaDuration::from_micros(30_000_000),
             tracks: vec![
-                picture(Some(FrameRate { numerator: 24, denominator: 1 })),
-                picture(None),
+                video(Some(FrameRate { numerator: 24, denominator: 1 })),
+                video(None),
                 Track {
                     not_copied: Some(NotCopied { reason: NotCopiedReason::Codec, detail: "AC-3".into() }),
                     is_encoded: true,
-                    ..track(sound)
+                    ..track(audio)
                 },
             ],
             source_resolution: Some(Resolution::P480),
@@ -101,7 +101,7 @@ fn a_ready_media_is_written_so_and_read_back() {
 }
 
 #[test]
-fn a_failed_media_is_written_so_and_read_back() {
+fn failed_media_json_round_trips() {
     let mut media = media(MediaSettings::default());
     (media.inputs, media.playback) = (Vec::new(), Vec::new());
     let failure = Failure::new(FailureCode::NotMedia, "the bytes are a text");
@@ -113,7 +113,7 @@ fn a_failed_media_is_written_so_and_read_back() {
 }
 
 #[test]
-fn a_media_that_was_downloading_is_read_back() {
+fn downloading_media_json_is_read() {
     let mut media = media(MediaSettings::default());
     media.state =
         MediaState::Downloading { started_at: Then.now(), source: SourceId::new(Then.now(), &Sevens) };
@@ -123,7 +123,7 @@ fn a_media_that_was_downloading_is_read_back() {
 }
 
 #[test]
-fn a_changed_media_is_written_so_and_read_back() {
+fn updated_media_json_round_trips() {
     check(
         EventKind::MediaUpdated(media(MediaSettings::default()).id),
         r#"{"v":1,"changed":{"media":"019a492c-41f3-7707-8707-070707070707"}}"#,
@@ -131,7 +131,7 @@ fn a_changed_media_is_written_so_and_read_back() {
 }
 
 #[test]
-fn a_deleted_media_is_written_so_and_read_back() {
+fn deleted_media_json_round_trips() {
     check(
         EventKind::MediaDeleted(media(MediaSettings::default()).id),
         r#"{"v":1,"gone":{"media":"019a492c-41f3-7707-8707-070707070707"}}"#,
@@ -148,7 +148,7 @@ fn subtitles() -> NewTrack {
 }
 
 #[test]
-fn an_added_track_is_written_so_with_its_media_and_read_back() {
+fn added_track_json_round_trips_with_its_media() {
     let mut media = media(MediaSettings::default());
     (media.inputs, media.playback) = (Vec::new(), Vec::new());
     let track = AddedTrack::new(subtitles(), Then.now(), &Sevens);
@@ -159,11 +159,11 @@ fn an_added_track_is_written_so_with_its_media_and_read_back() {
         AddedTrack { state: AddedTrackState::Available { source }, ..track.clone() },
         AddedTrack { state: AddedTrackState::Failed { failure }, ..track.clone() },
     ];
-    for what in TrackHappening::ALL {
+    for what in TrackEventKind::ALL {
         let kind = media.track_event(what, track.id, Then.now()).kind;
         assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
     }
-    let kind = media.track_event(TrackHappening::Ready, track.id, Then.now()).kind;
+    let kind = media.track_event(TrackEventKind::Ready, track.id, Then.now()).kind;
     check(
         kind.clone(),
         r#"{"v":1,"track":{"track":"019a492c-41f3-7707-8707-070707070707","media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"inputs":[],"added":[{"id":"019a492c-41f3-7707-8707-070707070707","kind":"subtitle","url":"https://example.com/a.srt","language_code":"en-US","language_name":"English","state":{"preparing":{"source":"019a492c-41f3-7707-8707-070707070707"}}},{"id":"019a492c-41f3-7707-8707-070707070707","kind":"subtitle","url":"https://example.com/a.srt","language_code":"en-US","language_name":"English","state":{"available":{"source":"019a492c-41f3-7707-8707-070707070707"}}},{"id":"019a492c-41f3-7707-8707-070707070707","kind":"subtitle","url":"https://example.com/a.srt","language_code":"en-US","language_name":"English","state":{"failed":{"code":"not_subtitles","message":"a page"}}}],"playback":[],"state":"created","created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}}"#,
@@ -174,13 +174,13 @@ fn an_added_track_is_written_so_with_its_media_and_read_back() {
 }
 
 #[test]
-fn an_upload_keeps_what_is_added_to_its_media() {
+fn upload_json_keeps_added_tracks() {
     let kind = EventKind::UploadRegistered(Box::new(Upload { tracks: vec![subtitles(); 2], ..upload() }));
     assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
 }
 
 #[test]
-fn what_is_no_event_is_refused() {
+fn invalid_event_json_is_rejected() {
     let gone = r#"{"v":1,"gone":{"media":"019a492c-41f3-7707-8707-070707070707"}}"#;
     let check = |name: &str, facts: &str| assert!(decode(name, facts).is_err(), "{name} {facts}");
     check("video.media.exploded", gone);
@@ -210,7 +210,7 @@ fn upload() -> Upload {
 }
 
 #[test]
-fn a_registered_upload_is_written_so_and_read_back() {
+fn registered_upload_json_round_trips() {
     check(
         EventKind::UploadRegistered(Box::new(upload())),
         r#"{"v":1,"upload":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"policy":"private","origin":"https://shop.example","timeout_s":14400,"size_max":500000000,"source":"019a492c-41f3-7707-8707-070707070707","state":"waiting","created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
@@ -218,7 +218,7 @@ fn a_registered_upload_is_written_so_and_read_back() {
 }
 
 #[test]
-fn an_upload_in_any_state_is_read_back() {
+fn upload_json_round_trips_in_every_state() {
     let at = Then.now();
     let failure = Failure::new(FailureCode::NotMedia, "a text");
     for state in [
@@ -234,7 +234,7 @@ fn an_upload_in_any_state_is_read_back() {
 }
 
 #[test]
-fn a_completed_upload_tells_of_its_media() {
+fn completed_upload_json_carries_its_media() {
     let kind = EventKind::UploadCompleted(Box::new(media(MediaSettings::default())));
     assert_eq!(decode("video.upload.media_created", &encode(&kind)).unwrap(), kind);
     assert!(decode("video.media.upload", &encode(&kind)).is_err());

@@ -1,4 +1,4 @@
-//! What only this crate can see: all statements and their plans, and the schemas of both engines.
+//! Tests inside the crate: all statements and their plans, and the schemas of both engines.
 
 mod postgres;
 mod schema;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kinora_domain::{Clock, Random, Timestamp};
 
 use super::Statement;
-use crate::{DatabasePlace, Opener, StoreOptions};
+use crate::{DatabaseLocation, Opener, StoreOptions};
 
 struct Epoch;
 
@@ -20,7 +20,7 @@ impl Clock for Epoch {
     }
 }
 
-/// Bytes that never come again.
+/// Bytes that never repeat.
 #[derive(Default)]
 struct Counting(AtomicU64);
 
@@ -32,8 +32,8 @@ impl Random for Counting {
     }
 }
 
-fn options(database: DatabasePlace) -> StoreOptions {
-    let is_folder = matches!(database, DatabasePlace::Folder(_));
+fn options(database: DatabaseLocation) -> StoreOptions {
+    let is_folder = matches!(database, DatabaseLocation::Folder(_));
     StoreOptions {
         database,
         opener: Opener::Server,
@@ -44,7 +44,7 @@ fn options(database: DatabasePlace) -> StoreOptions {
     }
 }
 
-/// Those that every engine runs.
+/// The statements that every engine runs.
 fn engine_less() -> Vec<Statement> {
     let lists = [
         crate::access_token::STATEMENTS,
@@ -55,14 +55,14 @@ fn engine_less() -> Vec<Statement> {
         crate::event::STATEMENTS,
         crate::job::LEASE,
         crate::job::STATEMENTS,
-        crate::kept_answer::STATEMENTS,
+        crate::idempotency::STATEMENTS,
         crate::media::FIND,
         crate::media::METADATA,
         crate::media::STATEMENTS,
         crate::playlist::CONTENT,
         crate::playlist::MEMBERS,
         crate::playlist::STATEMENTS,
-        crate::media::added::STATEMENTS,
+        crate::media::added_tracks::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
         crate::revoked_token::STATEMENTS,

@@ -1,16 +1,16 @@
-//! Statements on PostgreSQL: all can be prepared, and all go by an index.
+//! Statements on PostgreSQL: all can be prepared, and all use an index.
 
 use kinora_testkit::postgres::TestDatabase;
 use sqlx::{AssertSqlSafe, Either, Executor as _, PgConnection, Row as _, SqlSafeStr as _, Statement as _};
 
 use super::{engine_less, options};
 use crate::sql::Statement;
-use crate::{DatabasePlace, Store};
+use crate::{DatabaseLocation, Store};
 
 /// A database with its schema.
 pub(super) async fn database() -> TestDatabase {
     let database = TestDatabase::create();
-    let store = Store::open(options(DatabasePlace::Postgres { url: database.url() })).await.unwrap();
+    let store = Store::open(options(DatabaseLocation::Postgres { url: database.url() })).await.unwrap();
     store.close().await;
     database
 }
@@ -18,10 +18,10 @@ pub(super) async fn database() -> TestDatabase {
 fn all() -> Vec<Statement> {
     let own = [
         crate::lock::STATEMENTS,
-        crate::notify::STATEMENTS,
-        crate::reseal::STATEMENTS,
+        crate::pg_notify::STATEMENTS,
+        crate::key_rotation::STATEMENTS,
         crate::schema::STATEMENTS,
-        crate::version::STATEMENTS,
+        crate::data_version::STATEMENTS,
     ];
     engine_less().into_iter().chain(own.into_iter().flatten().copied()).collect()
 }
@@ -39,8 +39,8 @@ async fn every_statement_can_be_prepared() {
 }
 
 #[tokio::test]
-async fn no_path_reads_a_table_that_grows_from_end_to_end() {
-    // What may be read whole: a handful of rows, or the purpose is to list them all.
+async fn no_statement_scans_a_growing_table() {
+    // Tables that may be scanned: those with few rows, or those that the statement lists whole.
     const SMALL: [&str; 6] =
         ["organisation", "workspace", "access_token", "webhook", "setting", "schema_version"];
     let (_database, mut connection) = planner().await;
@@ -55,9 +55,9 @@ async fn no_path_reads_a_table_that_grows_from_end_to_end() {
     }
 }
 
-/// A plan is kept and used again, so one made while a table is empty has to do when it is full.
+/// A plan is cached and reused, so a plan made for an empty table must suit a full one too.
 #[tokio::test]
-async fn no_plan_of_an_empty_database_compares_each_row_with_all_rows_of_another_table() {
+async fn cached_plan_of_empty_table_has_no_nested_full_scan() {
     let (_database, mut connection) = planner().await;
     let mut found = Vec::new();
     for statement in engine_less() {
@@ -72,7 +72,7 @@ async fn no_plan_of_an_empty_database_compares_each_row_with_all_rows_of_another
     assert!(found.is_empty(), "{}", found.join("\n\n"));
 }
 
-/// An empty database, and a connection that plans as those of a store do once they keep their plans.
+/// An empty database, and a connection that plans like those of a store once their plans are cached.
 async fn planner() -> (TestDatabase, PgConnection) {
     let database = database().await;
     let mut connection = database.connect().await;

@@ -12,16 +12,16 @@ use kinora_testkit::schema_25;
 
 use super::{options, postgres};
 use crate::sql::{Session, sqlite, statements, values};
-use crate::{DatabasePlace, Error, Opener, Store, StoreOptions};
+use crate::{DatabaseLocation, Error, Opener, Store, StoreOptions};
 
-/// What a table is made of.
+/// The parts of a table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Table {
     /// Name, type and whether it may be absent, in order.
     columns: Vec<(String, String, bool)>,
-    /// Whether it is unique, whether it covers a part of the rows, and its columns.
+    /// Whether it is unique, whether it is partial, and its columns.
     indexes: BTreeSet<(bool, bool, String)>,
-    /// Column, table and column it leads to, and what a deletion there does here.
+    /// Column, referenced table and column, and the action here on a deletion there.
     references: BTreeSet<(String, String, String, String)>,
     checks: usize,
 }
@@ -50,9 +50,9 @@ async fn texts_are_compared_byte_by_byte() {
 #[tokio::test]
 async fn schema_25_on_sqlite_is_migrated_with_its_rows() {
     let dir = tempfile::tempdir().unwrap();
-    let options = || options(DatabasePlace::Folder(dir.path().to_owned()));
+    let options = || options(DatabaseLocation::Folder(dir.path().to_owned()));
     let file = dir.path().join("kinora.db");
-    crate::folder::make_file(&file).unwrap();
+    crate::private_file::make_file(&file).unwrap();
     let session = Session::sqlite(sqlite::Database::new(file.clone()).connect().await.unwrap());
     fill_schema_25(session, options(), schema_25::SQLITE).await;
 
@@ -63,9 +63,9 @@ async fn schema_25_on_sqlite_is_migrated_with_its_rows() {
 #[tokio::test]
 async fn schema_25_on_postgres_is_migrated_with_its_rows() {
     let database = TestDatabase::create();
-    let options = || options(DatabasePlace::Postgres { url: database.url() });
-    let place = crate::sql::postgres::Place::from_url(&database.url()).unwrap();
-    let session = Session::postgres(place.connect_first().await.unwrap());
+    let options = || options(DatabaseLocation::Postgres { url: database.url() });
+    let address = crate::sql::postgres::PgAddress::from_url(&database.url()).unwrap();
+    let session = Session::postgres(address.connect_first().await.unwrap());
     fill_schema_25(session, options(), schema_25::POSTGRES).await;
 
     has_its_rows(options).await;
@@ -75,9 +75,9 @@ async fn schema_25_on_postgres_is_migrated_with_its_rows() {
 #[tokio::test]
 async fn schema_older_than_25_is_rejected_and_not_changed() {
     let dir = tempfile::tempdir().unwrap();
-    let options = || options(DatabasePlace::Folder(dir.path().to_owned()));
+    let options = || options(DatabaseLocation::Folder(dir.path().to_owned()));
     let file = dir.path().join("kinora.db");
-    crate::folder::make_file(&file).unwrap();
+    crate::private_file::make_file(&file).unwrap();
     let mut session = Session::sqlite(sqlite::Database::new(file.clone()).connect().await.unwrap());
     session.script(schema_25::SQLITE).await.unwrap();
     session.script("UPDATE schema_version SET version = 24").await.unwrap();
@@ -129,7 +129,7 @@ async fn fill_schema_25(mut session: Session, options: StoreOptions, script: &'s
     session.close().await.unwrap();
 }
 
-/// What [`fill_schema_25`] wrote is there after the migration; a command does not migrate.
+/// Checks that the rows of [`fill_schema_25`] exist after the migration; a command does not migrate.
 async fn has_its_rows(options: impl Fn() -> StoreOptions) {
     let command = Store::open(StoreOptions { opener: Opener::Command, ..options() }).await.map(drop);
     assert!(matches!(command, Err(Error::SchemaOther { found: 25, known: 26 })), "{command:?}");
@@ -160,7 +160,7 @@ async fn has_its_rows(options: impl Fn() -> StoreOptions) {
 
 async fn on_sqlite() -> BTreeMap<String, Table> {
     let dir = tempfile::tempdir().unwrap();
-    Store::open(options(DatabasePlace::Folder(dir.path().to_owned()))).await.unwrap().close().await;
+    Store::open(options(DatabaseLocation::Folder(dir.path().to_owned()))).await.unwrap().close().await;
     tables_of_sqlite(&dir.path().join("kinora.db")).await
 }
 
@@ -185,7 +185,7 @@ async fn tables_of_sqlite(file: &Path) -> BTreeMap<String, Table> {
         let (name, kind): (String, String) = (row.get("name"), row.get("kind"));
         let is_key = row.get::<i64, _>("pk") > 0;
         if is_key && kind == "INTEGER" {
-            // The number of the row itself, which needs no index.
+            // The rowid, which needs no index.
             table.indexes.insert((true, false, name.clone()));
         }
         let kind = match kind.as_str() {

@@ -6,17 +6,17 @@ use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
 
 use super::{engine_less, options};
 use crate::sql::{Database, Statement, sqlite, statements, values};
-use crate::{DatabasePlace, Error, Store, Tx};
+use crate::{DatabaseLocation, Error, Store, Tx};
 
 async fn open(data_dir: &Path) -> Store {
-    Store::open(options(DatabasePlace::Folder(data_dir.to_owned()))).await.unwrap()
+    Store::open(options(DatabaseLocation::Folder(data_dir.to_owned()))).await.unwrap()
 }
 
 fn all() -> Vec<Statement> {
     let own = [
-        crate::reseal::STATEMENTS,
+        crate::key_rotation::STATEMENTS,
         crate::schema::STATEMENTS,
-        crate::watch::STATEMENTS,
+        crate::change_poll::STATEMENTS,
         crate::writer::GROUP,
     ];
     engine_less().into_iter().chain(own.into_iter().flatten().copied()).collect()
@@ -43,9 +43,9 @@ async fn every_statement_can_be_prepared() {
 }
 
 #[tokio::test]
-async fn no_path_reads_a_table_that_grows_from_end_to_end() {
-    // What may be read whole: a handful of rows, or the purpose is to list them all; and `chosen`, which is
-    // no table.
+async fn no_statement_scans_a_growing_table() {
+    // Tables that may be scanned: those with few rows, those that the statement lists whole, and `chosen`,
+    // which is no table.
     const SMALL: [&str; 7] =
         ["organisation", "workspace", "access_token", "webhook", "w", "sqlite_master", "chosen"];
     let dir = tempfile::tempdir().unwrap();
@@ -56,7 +56,7 @@ async fn no_path_reads_a_table_that_grows_from_end_to_end() {
             let Some(table) = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next()) else {
                 continue;
             };
-            // What stands in a statement in place of a table: its own steps are looked at like all others.
+            // Subqueries used as tables: their own steps are checked like all others.
             let is_inner = ["counted", "found", "held", "titled", "waiting"].contains(&table);
             let is_small =
                 is_inner || SMALL.contains(&table) || table == "schema_version" || table == "CONSTANT";
@@ -66,7 +66,7 @@ async fn no_path_reads_a_table_that_grows_from_end_to_end() {
 }
 
 #[tokio::test]
-async fn due_work_is_found_by_its_index() {
+async fn due_jobs_and_deliveries_use_their_index() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
     let mut connection = connection(&store).await;
@@ -76,7 +76,7 @@ async fn due_work_is_found_by_its_index() {
         for step in steps {
             assert!(plan.iter().any(|found| found.starts_with(step)), "{begin}: {plan:#?}");
         }
-        // Rows in the order of the index: a backlog is not sorted for the sake of its first ones.
+        // Rows in the order of the index: a backlog is not sorted to return its first rows.
         assert!(!plan.iter().any(|found| found.contains("TEMP B-TREE FOR ORDER BY")), "{begin}: {plan:#?}");
     };
     check(
@@ -137,7 +137,7 @@ async fn due_work_is_found_by_its_index() {
 }
 
 #[tokio::test]
-async fn lists_are_walked_along_their_indexes() {
+async fn lists_are_read_in_index_order() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
     let mut connection = connection(&store).await;
@@ -170,7 +170,7 @@ async fn lists_are_walked_along_their_indexes() {
         for statement in statements {
             let plan = plan(&mut connection, statement).await;
             assert!(plan.iter().any(|step| step.contains(walked)), "{walked}: {plan:#?}");
-            // Those of a title lie by title first.
+            // Rows of a title condition are ordered by title first.
             let is_sorted = plan.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
             assert_eq!(is_sorted, condition.contains("title_key"), "{walked}: {plan:#?}");
         }
@@ -178,7 +178,7 @@ async fn lists_are_walked_along_their_indexes() {
 }
 
 #[tokio::test]
-async fn commits_are_synced_and_references_hold() {
+async fn pragmas_are_full_sync_foreign_keys_and_wal() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
     statements! {
@@ -201,7 +201,7 @@ async fn commits_are_synced_and_references_hold() {
 }
 
 #[tokio::test]
-async fn a_write_that_finds_no_room_says_that_the_disk_is_full() {
+async fn write_without_disk_space_returns_full() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
     statements! {
@@ -215,7 +215,7 @@ async fn a_write_that_finds_no_room_says_that_the_disk_is_full() {
     let pragma = async |text: &'static str| {
         store.write::<_, Error, _>(async move |tx: &mut Tx| tx.session.script(text).await).await.unwrap();
     };
-    // SQLite keeps what there is already and takes no page more.
+    // SQLite uses its present pages and allocates no more.
     pragma("PRAGMA max_page_count = 1").await;
     assert!(matches!(fill("large", 1 << 20).await, Err(Error::Full)));
     assert_eq!(store.workspaces().await.unwrap().len(), 2);

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_is_not_required_may_be_null() {
+fn optional_fields_may_be_null() {
     let found = object(
         &["a"],
         [
@@ -25,10 +25,10 @@ fn what_is_not_required_may_be_null() {
 }
 
 #[test]
-fn descriptions_say_nothing_of_where_the_code_has_its_facts_from() {
+fn descriptions_omit_contract_and_decision_references() {
     let mut schema = json!({"properties": {"a": {"description": "Where a page lies (C-108, C-22)."},
         "description": {"description": "One (of two) (D-0017)."}}});
-    without_sources(&mut schema);
+    strip_references(&mut schema);
     let expected = json!({"properties": {"a": {"description": "Where a page lies."},
         "description": {"description": "One (of two)."}}});
     assert_eq!(schema, expected);

@@ -15,13 +15,13 @@ fn read(body: &Value) -> Result<(NewUpload, Vec<String>), ApiError> {
     parse(body, WorkspaceId::new(Timestamp::from_micros(0), &Zeros), None)
 }
 
-/// A body that is right but for these settings.
+/// A body that is valid apart from these settings.
 fn with(settings: Value) -> Value {
     json!({"corsOrigin": "*", "pushMediaSettings": settings})
 }
 
 #[test]
-fn what_published_clients_send_by_default_is_accepted() {
+fn default_bodies_of_published_sdks_are_accepted() {
     for body in [
         json!({"corsOrigin": "*"}),
         json!({"corsOrigin": "*", "pushMediaSettings": null, "timeout": null, "unknown": 1}),
@@ -39,7 +39,7 @@ fn what_published_clients_send_by_default_is_accepted() {
 }
 
 #[test]
-fn wishes_are_kept_and_those_that_are_only_stored_are_named_by_their_path() {
+fn settings_are_read_and_those_without_effect_warned() {
     let settings =
         json!({"accessPolicy": "private", "optimizeAudio": true, "mediaQuality": "pro", "title": "t"});
     let body =
@@ -59,7 +59,7 @@ fn wishes_are_kept_and_those_that_are_only_stored_are_named_by_their_path() {
 }
 
 #[test]
-fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
+fn invalid_and_unsupported_fields_are_named_by_path() {
     let url = "https://example.com/a.mp4";
     let long = "x".repeat(256);
     let origin = format!("https://{}.example", "a".repeat(300));
@@ -106,8 +106,8 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
     ];
     for (body, path) in cases {
         let refused = read(&body).err().unwrap_or_else(|| panic!("accepted: {body}"));
-        let told = format!("{refused:?}");
-        assert!(told.contains(&format!("field: \"{path}\"")), "{body}: {told}");
+        let error_text = format!("{refused:?}");
+        assert!(error_text.contains(&format!("field: \"{path}\"")), "{body}: {error_text}");
     }
     assert!(read(&json!([])).is_err());
 }

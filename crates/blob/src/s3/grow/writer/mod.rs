@@ -1,7 +1,7 @@
-//! Does the work of one growing object: takes bytes, fills parts, keeps pieces, finishes.
+//! Writes one growing object: takes bytes, fills parts, stores pieces, finishes.
 
-mod keep;
 mod part;
+mod piece_writes;
 mod read;
 
 use std::collections::VecDeque;
@@ -16,62 +16,62 @@ use tokio::task::JoinError;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
-use self::keep::Putting;
-use self::part::Part;
-use super::filling::Filling;
-use super::pieces::{Found, Piece};
+use self::part::PartUpload;
+use self::piece_writes::PendingPiece;
+use super::part_buffer::PartBuffer;
+use super::pieces::{FoundPieces, Piece};
 use crate::grow::{Command, Progress};
 use crate::s3::S3Store;
 use crate::s3::limits::PARTS_MAX;
 use crate::s3::upload::Upload;
-use crate::{Error, Grown, GrownPart, Ledger, ObjectKey, PutOutcome, Result, WriteKind};
+use crate::{Error, MultipartLog, MultipartState, ObjectKey, PutOutcome, RecordedPart, Result, WriteKind};
 
 const ACTION: &str = "write to a growing object";
 
-/// What a task of ours came to.
+/// The result of one of our tasks.
 type Joined<T> = std::result::Result<Result<T>, JoinError>;
 
 pub(super) struct Writer {
     store: S3Store,
     source: SourceId,
     lease: u32,
-    ledger: Arc<dyn Ledger>,
+    ledger: Arc<dyn MultipartLog>,
     progress: Arc<Progress>,
     announced: Option<u64>,
-    /// All bytes from the start of the object that were taken.
+    /// All bytes taken, from the start of the object.
     written: u64,
     upload: Option<Upload>,
     /// Recorded, in order.
-    parts: Vec<GrownPart>,
+    parts: Vec<RecordedPart>,
     recorded: u64,
-    sending: Option<Sending>,
-    filling: Option<Filling>,
-    /// Taken, without room in a part yet.
+    sending: Option<PendingPart>,
+    filling: Option<PartBuffer>,
+    /// Taken, without memory in a part yet.
     incoming: VecDeque<Bytes>,
-    /// What pieces hold up to here has to be read back before anything new fits behind it.
+    /// The end of the bytes in pieces that must be read back before new bytes can follow.
     reload_end: u64,
     reloaded: Bytes,
-    /// Those that continue the recorded parts, in order.
+    /// The pieces that continue the recorded parts, in order.
     pieces: Vec<Piece>,
-    /// Left by others, of no use.
-    strays: Vec<Piece>,
-    putting: Option<Putting>,
-    /// How far pieces reach, those on their way included.
+    /// Unused pieces of other writers.
+    orphans: Vec<Piece>,
+    putting: Option<PendingPiece>,
+    /// The end of the pieces, those that are being sent included.
     put_end: u64,
-    /// When the first byte behind `put_end` came.
-    unkept_since: Option<Instant>,
+    /// When the first byte after `put_end` arrived.
+    unsynced_since: Option<Instant>,
 }
 
-/// A part on its way.
-struct Sending {
+/// A part that is being sent.
+struct PendingPart {
     start: u64,
     bytes: Vec<Bytes>,
-    task: AbortOnDropHandle<Result<(Upload, GrownPart)>>,
+    task: AbortOnDropHandle<Result<(Upload, RecordedPart)>>,
 }
 
-/// What can happen while nothing is asked for.
+/// Events without a command.
 enum Event {
-    Sent(Joined<(Upload, GrownPart)>),
+    Sent(Joined<(Upload, RecordedPart)>),
     Put(Joined<()>),
     PieceDue,
 }
@@ -81,12 +81,12 @@ impl Writer {
         store: S3Store,
         source: SourceId,
         lease: u32,
-        grown: Grown,
-        ledger: Arc<dyn Ledger>,
+        grown: MultipartState,
+        ledger: Arc<dyn MultipartLog>,
         progress: &Arc<Progress>,
-        found: Found,
+        found: FoundPieces,
     ) -> Self {
-        let kept = progress.kept();
+        let synced = progress.synced();
         Self {
             store,
             source,
@@ -94,20 +94,20 @@ impl Writer {
             ledger,
             progress: Arc::clone(progress),
             announced: None,
-            written: kept,
-            upload: grown.multipart.map(|id| Upload::known(ObjectKey::Source(source), id)),
+            written: synced,
+            upload: grown.multipart.map(|id| Upload::from_id(ObjectKey::Source(source), id)),
             parts: grown.parts,
             recorded: progress.readable_from(),
             sending: None,
             filling: None,
             incoming: VecDeque::new(),
-            reload_end: kept,
+            reload_end: synced,
             reloaded: Bytes::new(),
             pieces: found.chosen,
-            strays: found.strays,
+            orphans: found.orphans,
             putting: None,
-            put_end: kept,
-            unkept_since: None,
+            put_end: synced,
+            unsynced_since: None,
         }
     }
 
@@ -121,16 +121,16 @@ impl Writer {
                 }
             };
             match command {
-                None => return Err(Error::Stopped), // nobody hears it
+                None => return Err(Error::Stopped), // no receiver is left
                 Some(Command::Announce(len)) => self.announced = len,
                 Some(Command::Write(bytes)) => {
                     self.written += bytes.len() as u64;
                     self.incoming.push_back(bytes);
                     self.take().await?;
                 }
-                Some(Command::Keep(answer)) => {
-                    self.keep().await?;
-                    let _ = answer.send(self.progress.kept()); // nobody may wait any more
+                Some(Command::Sync(answer)) => {
+                    self.sync().await?;
+                    let _ = answer.send(self.progress.synced()); // the receiver may be gone
                 }
                 Some(Command::Read(range, answer)) => {
                     let _ = answer.send(self.read(range).await);
@@ -140,7 +140,7 @@ impl Writer {
         }
     }
 
-    /// Waits for what happens by itself. Cancelled, nothing is lost.
+    /// Waits for the next event. Cancel safe.
     async fn event(&mut self) -> Event {
         let due = self.piece_due();
         let sent = async {
@@ -172,11 +172,11 @@ impl Writer {
         match event {
             Event::Sent(sent) => self.sent(sent),
             Event::Put(put) => self.put(put),
-            Event::PieceDue => self.keep_filling().await,
+            Event::PieceDue => self.sync_part_buffer().await,
         }
     }
 
-    /// Moves what waits into parts.
+    /// Moves the waiting bytes into parts.
     async fn take(&mut self) -> Result<()> {
         if let Some(announced) = self.announced.filter(|len| *len < self.written) {
             return Err(internal(format!("more bytes came than the {announced} announced")));
@@ -198,7 +198,7 @@ impl Writer {
                     }
                     self.filling = Some(self.reserve().await?);
                 }
-                // Not before there is more: what fills one part exactly is put as a whole.
+                // Not before more bytes come: an object of exactly one part is put as a whole.
                 Some(filling) if filling.is_full() => self.send().await?,
                 Some(_) => self.fill(),
             }
@@ -212,21 +212,21 @@ impl Writer {
         }
         if let Some(bytes) = self.incoming.front_mut() {
             filling.take(bytes);
-            self.unkept_since.get_or_insert_with(Instant::now);
+            self.unsynced_since.get_or_insert_with(Instant::now);
         }
     }
 
-    /// How far parts reach, that which fills included.
+    /// The end of the parts, the filling one included.
     fn filled_end(&self) -> u64 {
-        self.filling.as_ref().map_or(self.sent_end(), Filling::end)
+        self.filling.as_ref().map_or(self.sent_end(), PartBuffer::end)
     }
 
     fn sent_end(&self) -> u64 {
         self.sending.as_ref().map_or(self.recorded, |sending| sending.start + len_of(&sending.bytes))
     }
 
-    /// Waits until there is memory for a whole part, or for what is left to come.
-    async fn reserve(&self) -> Result<Filling> {
+    /// Waits for the memory of a whole part, or of the rest if it is shorter.
+    async fn reserve(&self) -> Result<PartBuffer> {
         let shared = &self.store.shared;
         let start = self.sent_end();
         let before = match &self.sending {
@@ -245,18 +245,18 @@ impl Writer {
         let len_max = part_len.min(to_come.max(1));
         let memory = self.store.part_memory(len_max).await;
         let len_max = usize::try_from(len_max).map_err(|_| Error::TooLong { len: len_max })?;
-        Ok(Filling::new(start, len_max, memory))
+        Ok(PartBuffer::new(start, len_max, memory))
     }
 
-    /// Sends the part that fills behind the one before it.
+    /// Sends the filling part after the previous one.
     async fn send(&mut self) -> Result<()> {
         self.join_sending().await?;
         let Some(filling) = self.filling.take() else { return Ok(()) };
         let start = filling.start();
         self.put_end = self.put_end.max(filling.end());
-        self.unkept_since = None;
+        self.unsynced_since = None;
         let (bytes, memory) = filling.into_bytes();
-        let part = Part {
+        let part = PartUpload {
             store: self.store.clone(),
             source: self.source,
             ledger: Arc::clone(&self.ledger),
@@ -264,7 +264,7 @@ impl Writer {
             bytes: bytes.clone(),
         };
         let task = AbortOnDropHandle::new(tokio::spawn(part.send(self.upload.clone(), memory)));
-        self.sending = Some(Sending { start, bytes, task });
+        self.sending = Some(PendingPart { start, bytes, task });
         Ok(())
     }
 
@@ -274,18 +274,18 @@ impl Writer {
         self.sent(sent)
     }
 
-    /// The part on its way is recorded.
-    fn sent(&mut self, sent: Joined<(Upload, GrownPart)>) -> Result<()> {
+    /// Adds the part that was sent and recorded.
+    fn sent(&mut self, sent: Joined<(Upload, RecordedPart)>) -> Result<()> {
         self.sending = None;
         let (upload, part) = joined(sent)?;
         self.upload = Some(upload);
         self.recorded += part.len;
         self.parts.push(part);
-        self.progress.record_to(self.recorded);
-        self.count_kept();
+        self.progress.set_recorded(self.recorded);
+        self.update_synced();
         let recorded = self.recorded;
         let mut useless: Vec<Piece> = self.pieces.extract_if(.., |piece| piece.end() <= recorded).collect();
-        useless.extend(self.strays.extract_if(.., |piece| piece.end() <= recorded));
+        useless.extend(self.orphans.extract_if(.., |piece| piece.end() <= recorded));
         self.store.remove_pieces_behind(self.source, useless);
         Ok(())
     }
@@ -311,13 +311,13 @@ impl Writer {
         Ok(self.written)
     }
 
-    /// What fits into one part.
+    /// Puts an object that fits into one part.
     async fn put_all(&mut self, key: ObjectKey) -> Result<()> {
-        let (bytes, memory) = self.filling.take().map(Filling::into_bytes).unzip();
+        let (bytes, memory) = self.filling.take().map(PartBuffer::into_bytes).unzip();
         let bytes = bytes.unwrap_or_default();
         let outcome = self.store.put_whole(key, bytes.iter().cloned().collect()).await?;
         if outcome == PutOutcome::AlreadyThere {
-            // By a writer before us, who did not live to write it down; or by somebody else.
+            // By an earlier writer that died before the record, or by another client.
             let found = self.store.get(key).await?;
             if found.is_none_or(|found| found != bytes.concat()) {
                 return Err(Error::AlreadyThere(key));

@@ -1,4 +1,4 @@
-//! Sends one part, and has it written down.
+//! Sends one part, and records it.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use kinora_domain::SourceId;
 use super::len_of;
 use crate::s3::upload::Upload;
 use crate::s3::{PartMemory, S3Store};
-use crate::{Error, GrownPart, Ledger, ObjectKey, Result, WriteKind};
+use crate::{Error, MultipartLog, ObjectKey, RecordedPart, Result, WriteKind};
 
-/// A part to send, and whom to tell of it.
-pub(super) struct Part {
+/// A part to send, and the ledger that records it.
+pub(super) struct PartUpload {
     pub(super) store: S3Store,
     pub(super) source: SourceId,
-    pub(super) ledger: Arc<dyn Ledger>,
+    pub(super) ledger: Arc<dyn MultipartLog>,
     pub(super) number: usize,
     pub(super) bytes: Vec<Bytes>,
 }
 
-impl Part {
+impl PartUpload {
     pub(super) async fn send(
         self,
         upload: Option<Upload>,
         memory: PartMemory,
-    ) -> Result<(Upload, GrownPart)> {
+    ) -> Result<(Upload, RecordedPart)> {
         let Self { store, source, ledger, number, bytes } = self;
         let upload = match upload {
             Some(upload) => upload,
@@ -34,19 +34,18 @@ impl Part {
         let len = len_of(&bytes);
         let sent = upload.part_if_there(&store.shared, number, bytes.into_iter().collect()).await?;
         let id = sent.ok_or(Error::Gone(ObjectKey::Growing(source)))?.content_id;
-        let part = GrownPart { len, id };
-        // Only what is written down counts: the next writer must know it.
-        ledger.part(number, part.clone()).await.map_err(Error::Ledger)?;
+        let part = RecordedPart { len, id };
+        // Only recorded parts count, because the next writer must know them.
+        ledger.part(number, part.clone()).await.map_err(Error::MultipartLog)?;
         drop(memory); // only now: the bytes were kept for further tries
         Ok((upload, part))
     }
 }
 
-async fn begin(store: &S3Store, source: SourceId, ledger: &dyn Ledger) -> Result<Upload> {
+async fn begin(store: &S3Store, source: SourceId, ledger: &dyn MultipartLog) -> Result<Upload> {
     store.before_write(WriteKind::Create, ObjectKey::Growing(source))?;
-    let upload = Upload::begin_unnoted(&store.shared, ObjectKey::Source(source)).await?;
-    // Whether a write that failed was done, nobody can say. So the upload stays: it has no parts, and nobody
-    // pays for it.
-    ledger.begun(upload.id().to_owned()).await.map_err(Error::Ledger)?;
+    let upload = Upload::begin_unmarked(&store.shared, ObjectKey::Source(source)).await?;
+    // A failed record may have been stored or not. So the upload stays: it has no parts, and costs nothing.
+    ledger.multipart_started(upload.id().to_owned()).await.map_err(Error::MultipartLog)?;
     Ok(upload)
 }

@@ -1,5 +1,5 @@
-//! Every bound that the document names is where the server has it: at the bound it takes a value, beyond it
-//! refuses.
+//! Every bound in the document is the bound of the server: the bound itself is valid, a value beyond it is
+//! rejected.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::support::document::{operations, resolve};
 use crate::support::{Answer, TestApp, text};
 
 #[tokio::test]
-async fn every_bound_of_a_body_is_where_the_document_says() {
-    // Sources are refused at once: this is about what is asked for.
+async fn request_body_bounds_match_openapi() {
+    // Sources are rejected at once: this test needs only requests.
     let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
     let document = document(&app).await;
     let url = "http://127.0.0.1/a";
@@ -39,15 +39,15 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
         )
         .unwrap();
         let mut trials = Vec::new();
-        walk(&document, operation.body_schema().unwrap(), &Place::default(), &mut trials);
-        for Trial { place, value, is_taken } in trials {
-            // A track has a name of its own.
+        walk(&document, operation.body_schema().unwrap(), &FieldPath::default(), &mut trials);
+        for Trial { field_path, value, is_valid } in trials {
+            // The name of a track is unique.
             let is_once = operation.about["operationId"] == "addTrack";
-            if is_taken && (is_once || depends_on_others(&place.name(), &value)) {
+            if is_valid && (is_once || depends_on_others(&field_path.name(), &value)) {
                 continue;
             }
-            // What is so already is refused, and the words come one after another.
-            if is_taken && operation.about["operationId"] == "updateMp4Support" && value == "none" {
+            // The current value is rejected, and the values are tried one after another.
+            if is_valid && operation.about["operationId"] == "updateMp4Support" && value == "none" {
                 continue;
             }
             let mut body = body.clone();
@@ -55,15 +55,15 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
                 body["referenceId"] = json!(tried.to_string()); // each can be had once
             }
             let answer =
-                app.call(&operation.method, &path).json(&place.put(&body, value.clone())).send().await;
+                app.call(&operation.method, &path).json(&field_path.put(&body, value.clone())).send().await;
             let shown = value.to_string().chars().take(60).collect::<String>();
             judge(
                 &answer,
-                is_taken,
-                &place.name(),
-                &format!("{}: {} = {shown}", operation.name(), place.name()),
+                is_valid,
+                &field_path.name(),
+                &format!("{}: {} = {shown}", operation.name(), field_path.name()),
             );
-            // As many playback IDs as a media can have are soon made.
+            // Deleted at once: otherwise the media reaches its maximum of playback IDs.
             if answer.status == 201 && operation.about["operationId"] == "createPlaybackId" {
                 let made = text(&answer.data()["id"]).to_owned();
                 let deleted = app.call("DELETE", &format!("{path}?playbackId={made}")).send().await;
@@ -76,7 +76,7 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
 }
 
 #[tokio::test]
-async fn every_bound_of_a_list_is_where_the_document_says() {
+async fn list_parameter_bounds_match_openapi() {
     let app = TestApp::options().without_webhook().start().await;
     let document = document(&app).await;
     let media = app.create("http://127.0.0.1/a.mp4").await;
@@ -100,10 +100,10 @@ async fn every_bound_of_a_list_is_where_the_document_says() {
             values.extend(longest.map(|max| ("a".repeat(max), true)));
             values.extend(longest.map(|max| ("a".repeat(max + 1), false)));
             values.extend((schema["minLength"] == 1).then(|| (String::new(), false)));
-            // A text is any text.
+            // A free text has no invalid values.
             values.push(("other".to_owned(), longest.is_some()));
             for (value, is_taken) in values {
-                // A word may be two.
+                // An enum value may have two words.
                 let value = value.replace(' ', "+");
                 let answer = app.call("GET", &format!("/v1{path}?{name}={value}")).send().await;
                 judge(&answer, is_taken, name, &format!("{}?{name}={value}", operation.name()));
@@ -113,22 +113,23 @@ async fn every_bound_of_a_list_is_where_the_document_says() {
     assert!(lists >= 6, "only {lists} lists");
 }
 
-/// What is taken, or not, for the sake of other fields or of what is there: media of a playlist, and the
-/// dates that a smart one must have and a manual one cannot; a code of a language has a form besides, and so
-/// has a key; playback ends of a playback ID.
-fn depends_on_others(place: &str, value: &Value) -> bool {
-    place == "mediaIds"
-        || place == "type" && value == "manual"
-        || place == "playOrder" && value.is_null()
-        || [".createdDate", ".updatedDate"].iter().any(|name| place.contains(name))
-        || place == "metadata" && value.is_null()
-        || place.ends_with("languageCode") && value.is_string()
-        || place == "publicKey" && value.is_string()
-        || place == "playbackId" && value.is_null()
+/// Fields whose validity depends on other fields or on existing resources.
+///
+/// Media of a playlist; dates, which a smart playlist requires and a manual one rejects; a language code and
+/// a key, which have a format too; the playback ID of `endPlayback`.
+fn depends_on_others(path: &str, value: &Value) -> bool {
+    path == "mediaIds"
+        || path == "type" && value == "manual"
+        || path == "playOrder" && value.is_null()
+        || [".createdDate", ".updatedDate"].iter().any(|name| path.contains(name))
+        || path == "metadata" && value.is_null()
+        || path.ends_with("languageCode") && value.is_string()
+        || path == "publicKey" && value.is_string()
+        || path == "playbackId" && value.is_null()
 }
 
-fn judge(answer: &Answer, is_taken: bool, field: &str, what: &str) {
-    if is_taken {
+fn judge(answer: &Answer, is_valid: bool, field: &str, what: &str) {
+    if is_valid {
         assert!((200..300).contains(&answer.status), "{what}: {answer:?}");
         return;
     }
@@ -140,16 +141,16 @@ fn judge(answer: &Answer, is_taken: bool, field: &str, what: &str) {
     assert!(fields.iter().any(|found| of_field(text(&found["field"]))), "{what} is not named: {body}");
 }
 
-/// A value that is tried at a place of a body.
+/// A value for one field of a body, and whether it is valid.
 struct Trial {
-    place: Place,
+    field_path: FieldPath,
     value: Value,
-    is_taken: bool,
+    is_valid: bool,
 }
 
-/// Where a field lies: names, and whether its parent is a list of which it is in the first item.
+/// The path of a field: names, and steps into the first item of a list.
 #[derive(Clone, Default)]
-struct Place(Vec<Step>);
+struct FieldPath(Vec<Step>);
 
 #[derive(Clone)]
 enum Step {
@@ -157,20 +158,20 @@ enum Step {
     First,
 }
 
-impl Place {
+impl FieldPath {
     fn field(&self, name: &str) -> Self {
-        let mut place = self.clone();
-        place.0.push(Step::Field(name.to_owned()));
-        place
+        let mut path = self.clone();
+        path.0.push(Step::Field(name.to_owned()));
+        path
     }
 
     fn first(&self) -> Self {
-        let mut place = self.clone();
-        place.0.push(Step::First);
-        place
+        let mut path = self.clone();
+        path.0.push(Step::First);
+        path
     }
 
-    /// As refusals name it.
+    /// The path as in error messages.
     fn name(&self) -> String {
         let mut name = String::new();
         for step in &self.0 {
@@ -183,7 +184,7 @@ impl Place {
         name
     }
 
-    /// The body with this value there.
+    /// The body with this value in the field.
     fn put(&self, body: &Value, value: Value) -> Value {
         let mut body = body.clone();
         let mut at = &mut body;
@@ -197,7 +198,7 @@ impl Place {
                 }
                 Step::First => {
                     if !at.is_array() {
-                        // An input of an upload is one only with its type.
+                        // An input of an upload requires its type.
                         *at = if self.name().contains("inputs") {
                             json!([{"type": "video"}])
                         } else {
@@ -213,16 +214,17 @@ impl Place {
     }
 }
 
-/// Collects what is to be tried of a schema and of what lies inside.
-fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>) {
+/// Collects trial values of a schema and of its nested schemas.
+fn walk(document: &Value, schema: &Value, path: &FieldPath, trials: &mut Vec<Trial>) {
     let schema = resolve(document, schema);
-    let mut add = |value: Value, is_taken: bool| trials.push(Trial { place: place.clone(), value, is_taken });
+    let mut add =
+        |value: Value, is_valid: bool| trials.push(Trial { field_path: path.clone(), value, is_valid });
     let kinds: Vec<&str> = match &schema["type"] {
         Value::String(kind) => vec![kind],
         Value::Array(kinds) => kinds.iter().map(text).collect(),
         _ => Vec::new(),
     };
-    if !place.0.is_empty() && !kinds.is_empty() {
+    if !path.0.is_empty() && !kinds.is_empty() {
         let others = [
             ("string", json!("other")),
             ("boolean", json!(true)),
@@ -240,8 +242,8 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
     }
     if let Some(max) = schema["maxLength"].as_u64() {
         let max = usize::try_from(max).unwrap();
-        add(json!(longest(&place.name(), max)), true);
-        add(json!(longest(&place.name(), max + 1)), false);
+        add(json!(longest(&path.name(), max)), true);
+        add(json!(longest(&path.name(), max + 1)), false);
     }
     if schema["minLength"].as_u64() == Some(1) {
         add(json!(""), false);
@@ -256,7 +258,7 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
         if let Some(at) = schema[bound].as_i64() {
             add(json!(at), true);
             add(json!(at + i64::from(beyond)), false);
-            // Of a whole number a half is none; of any other it lies beyond the bound.
+            // A half is invalid for an integer; for a number it is beyond the bound.
             let half = if kinds.contains(&"number") { f64::from(beyond) / 2.0 } else { 0.5 };
             add(json!(at as f64 + half), false);
         }
@@ -264,7 +266,7 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
     if let Some(max) = schema["maxItems"].as_u64() {
         let items = |count: u64| {
             let item = |n| {
-                if place.name().ends_with("inputs") {
+                if path.name().ends_with("inputs") {
                     json!({"type": "video"})
                 } else {
                     json!(format!("{n}.example"))
@@ -273,7 +275,7 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
             json!((0..count).map(item).collect::<Vec<_>>())
         };
         add(items(max + 1), false);
-        if !place.name().ends_with("inputs") {
+        if !path.name().ends_with("inputs") {
             add(items(max), true);
         }
     }
@@ -291,22 +293,22 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
     }
     if let Some(properties) = schema["properties"].as_object() {
         for (name, property) in properties {
-            walk(document, property, &place.field(name), trials);
+            walk(document, property, &path.field(name), trials);
         }
     }
-    // Of several kinds of items the first one: the others are tried where they come by themselves.
+    // Of several item types only the first: the others are tried where they occur alone.
     let items = schema["items"]["anyOf"].get(0).unwrap_or(&schema["items"]);
     if items.is_object() {
-        walk(document, items, &place.first(), trials);
+        walk(document, items, &path.first(), trials);
     }
 }
 
-/// A text of so many characters, in the form that is wanted there.
+/// A valid text of `characters` characters for this field.
 fn longest(name: &str, characters: usize) -> String {
     let (begin, letter) = match name {
         _ if name == "url" || name.ends_with(".url") => ("http://127.0.0.1/", "a"),
         "corsOrigin" => ("app://", "a"),
-        // A name has 63 bytes between two dots at most.
+        // A label of a host name has at most 63 bytes.
         _ if name.ends_with("[0]") => {
             return format!("*.{}", "a.".repeat(characters)).chars().take(characters).collect();
         }

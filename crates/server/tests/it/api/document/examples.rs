@@ -1,4 +1,4 @@
-//! Every example of the document is sent, and every answer is as it is described.
+//! Sends every example of the document, and checks every response against it.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,16 @@ use super::{ID, PLAYBACK, document, track_of};
 use crate::support::document::{Operation, operations, problems, problems_of_answer, resolve};
 use crate::support::{Answer, TestApp, text};
 
-/// So high that nobody reaches it; with one every answer to a token has all of the headers that are
-/// described.
+/// So high that no test reaches it; with a limit, every response to a token has all described headers.
 const LIMIT: &str = "1000000/60";
 
-/// Where the source of the examples lies; tests serve it themselves.
+/// The source URL of the examples; tests replace it with their own.
 const SOURCE: &str = "https://example.com/talk.mp4";
-/// The same of subtitles.
+/// The URL of the subtitles of the examples.
 const SUBTITLES: &str = "https://example.com/talk.srt";
 
 #[tokio::test]
-async fn every_example_of_the_document_can_be_sent_and_is_answered_as_described() {
+async fn openapi_request_examples_succeed_as_described() {
     let app = TestApp::options().without_webhook().rate_limit(LIMIT).start().await;
     let document = document(&app).await;
     let url = app.serve("/talk.mp4", Source::of(fixture::two_seconds()));
@@ -28,7 +27,7 @@ async fn every_example_of_the_document_can_be_sent_and_is_answered_as_described(
     for operation in operations(&document) {
         for (name, body) in operation.bodies() {
             let mut target = format!("/v1{}", ids.target(&operation));
-            // The id of a key that is brought in is its client's choice, and that of no other.
+            // The client chooses the id of an imported key, so no other key has it.
             let is_made = operation.about["operationId"] == "putSigningKey";
             if is_made {
                 target = target.replace(ids.of("signingKeyId"), ID);
@@ -55,7 +54,7 @@ async fn every_example_of_the_document_can_be_sent_and_is_answered_as_described(
     assert!(sent > 45, "only {sent} were sent");
 }
 
-/// What operations are asked of.
+/// The ids of the resources that operations use.
 struct Ids(BTreeMap<&'static str, String>);
 
 impl Ids {
@@ -84,7 +83,7 @@ impl Ids {
         self.0.get(name).map_or(ID, String::as_str)
     }
 
-    /// The path with ids in it, and the parameters that must be there.
+    /// The path with ids in it, and the required parameters.
     fn target(&self, operation: &Operation) -> String {
         let parts: Vec<_> = operation
             .path
@@ -105,7 +104,7 @@ impl Ids {
     }
 }
 
-/// An example with what there is in place of what it names.
+/// An example with existing ids and URLs.
 fn served(body: Value, url: &str, ids: &Ids) -> Value {
     let subtitles = url.replace(".mp4", ".srt");
     let body = body.to_string().replace(SOURCE, url).replace(SUBTITLES, &subtitles);
@@ -113,7 +112,7 @@ fn served(body: Value, url: &str, ids: &Ids) -> Value {
     serde_json::from_str(&body).unwrap()
 }
 
-/// Its body, type and headers are those that the document describes.
+/// Checks type, body and headers of a response against the document.
 fn check(document: &Value, operation: &Operation, answer: &Answer) {
     let name = format!("{}: {}", operation.name(), answer.status);
     let response =
@@ -138,9 +137,9 @@ fn check(document: &Value, operation: &Operation, answer: &Answer) {
     }
 }
 
-/// The refusals that can be had without breaking anything, of every operation.
+/// All errors of every operation that a request can cause without fault injection.
 #[tokio::test]
-async fn refusals_are_answered_as_described() {
+async fn error_responses_match_openapi() {
     let app = TestApp::options().without_webhook().rate_limit(LIMIT).start().await;
     let document = document(&app).await;
     let reader = app.new_token(kinora_domain::DEVELOPMENT, kinora_domain::Permission::ReadOnly).await;
@@ -160,7 +159,7 @@ async fn refusals_are_answered_as_described() {
         if operation.response(&document, 404).is_some() && !path.contains("/live-clips") {
             answers.push((404, with_body(app.call(method, &path)).send().await));
         }
-        // What is not supported says so whatever its path: no form of an id is described there.
+        // Unsupported operations respond the same for any path: the document describes no id format there.
         let with_wrong_id = path.replace(ID, "no-id");
         if operation.parameters("path").iter().any(|part| part["schema"]["format"] == "uuid") {
             answers.push((422, with_body(app.call(method, &with_wrong_id)).send().await));
@@ -174,7 +173,7 @@ async fn refusals_are_answered_as_described() {
                 (422, call().json(&json!([])).send().await),
             ]);
         }
-        // Whoever names a request has its body read, also where there should be none.
+        // With an idempotency key the body is always read, also of operations without a body.
         if operation.parameters("header").iter().any(|header| header["name"] == "Idempotency-Key") {
             let named = || app.call(method, &path).header("Idempotency-Key", "one");
             answers.push((413, named().body(vec![b' '; (1 << 20) + 1]).send().await));
@@ -190,9 +189,9 @@ async fn refusals_are_answered_as_described() {
     }
 }
 
-/// What is shown as an answer is one, by the document itself.
+/// Every example response is valid by the schema of the document.
 #[tokio::test]
-async fn the_answers_that_the_document_shows_are_as_it_describes_them() {
+async fn openapi_response_examples_match_their_schemas() {
     let app = TestApp::options().without_webhook().rate_limit(LIMIT).start().await;
     let document = document(&app).await;
     let mut shown = 0;

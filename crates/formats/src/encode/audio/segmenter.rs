@@ -1,0 +1,185 @@
+//! Converts the output of an audio encoder to segments of whole frames.
+
+use kinora_index::{
+    ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, plan::silent_stereo,
+};
+
+use super::{LEAD_SAMPLES, cuts, segment};
+use crate::encode::{
+    fragments::{Aac, CodedSamples, EncodedTrack, FragmentReader},
+    segmenter::SegmenterError,
+};
+
+/// Audio object type of AAC-LC. ISO/IEC 14496-3, table 1.17.
+const AAC_LC: u32 = 2;
+/// Maximum packet length in bytes: 6144 bits for each of two channels. ISO/IEC 14496-3, 4.5.3.
+const PACKET_LEN_MAX: u32 = 6144 * 2 / 8;
+
+/// Frames at the end of a feed that may be missing: the last packets of a file are often damaged. Half a
+/// second.
+const INAUDIBLE_FRAMES_MAX: u64 = 24;
+
+/// One segment of encoded audio.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedAudioSegment {
+    /// Its number in the encoded plan of its track.
+    pub number: u32,
+    /// The whole segment, `moof` and `mdat`.
+    pub bytes: Vec<u8>,
+}
+
+/// Takes the output of an encoder for one [`AudioFeed`](super::AudioFeed).
+#[derive(Debug)]
+pub struct AudioSegmenter {
+    reader: FragmentReader<Aac>,
+    pending: Pending,
+    failure: Option<SegmenterError>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    /// The cuts from the current segment on.
+    cuts: std::collections::VecDeque<u64>,
+    number: u32,
+    /// The next frame; the frame before 0 is the priming of the encoder.
+    next: i64,
+    packets: Vec<Vec<u8>>,
+}
+
+impl AudioSegmenter {
+    /// For an encoder that reads the feed of these segments of an audio track, counted from 0 in the order
+    /// of the source.
+    ///
+    /// `None` if the plan does not list them.
+    pub fn new(index: &Index, audio: usize, numbers: std::ops::Range<u32>) -> Option<Self> {
+        let cuts = cuts(index, audio)?.get(numbers.start as usize..=numbers.end as usize)?;
+        let first = i64::try_from(*cuts.first()?).ok()?;
+        let next = if numbers.start == 0 { first - 1 } else { first };
+        let pending = Pending {
+            cuts: cuts.iter().copied().collect(),
+            number: numbers.start,
+            next,
+            packets: Vec::new(),
+        };
+        Some(Self { reader: FragmentReader::default(), pending, failure: None })
+    }
+
+    /// Takes more bytes, cut anywhere. Returns the segments that they complete, in order.
+    ///
+    /// After an error every further call gives the same error.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<EncodedAudioSegment>, SegmenterError> {
+        let mut made = Vec::new();
+        self.guarded(|this| {
+            let Self { reader, pending, .. } = this;
+            reader.push(bytes, |tracks, coded| pending.take(tracks, coded, &mut made))
+        })?;
+        Ok(made)
+    }
+
+    /// Ends the output of the encoder, and returns the remaining segments. If the audio ended before the
+    /// plan does, the rest is silent. `heard_until` is the frame up to which audio must have come
+    /// ([`AudioFeed::audible_end`](super::AudioFeed::audible_end)), with half a second of tolerance. Pass 0
+    /// for an encoder that pads the silent end of its feed.
+    ///
+    /// Errors: [`SegmenterError::Truncated`] if no audio came at all, or not enough. A second call returns no
+    /// segments.
+    pub fn finish(&mut self, heard_until: u64) -> Result<Vec<EncodedAudioSegment>, SegmenterError> {
+        let mut made = Vec::new();
+        self.guarded(|this| {
+            this.reader.finish()?;
+            let heard_until =
+                i64::try_from(heard_until.saturating_sub(INAUDIBLE_FRAMES_MAX)).unwrap_or(i64::MAX);
+            if this.pending.end().is_some() && this.pending.next < heard_until {
+                return Err(SegmenterError::Truncated);
+            }
+            while let Some(end) = this.pending.end() {
+                while this.pending.next < end {
+                    this.pending.push(&silent_stereo(), &mut made);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(made)
+    }
+
+    fn guarded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), SegmenterError>,
+    ) -> Result<(), SegmenterError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let outcome = work(self);
+        self.failure = outcome.as_ref().err().cloned();
+        outcome
+    }
+}
+
+impl Pending {
+    fn take(
+        &mut self,
+        tracks: &[EncodedTrack<Aac>],
+        coded: CodedSamples<'_>,
+        made: &mut Vec<EncodedAudioSegment>,
+    ) -> Result<(), SegmenterError> {
+        let [track] = tracks else { return Err(SegmenterError::Malformed("several tracks of sound")) };
+        let config = track.description.config;
+        let is_ordered = config.object_type == AAC_LC
+            && config.channels == Some(ENCODED_AUDIO_CHANNELS)
+            && (config.sample_rate, track.timescale) == (ENCODED_AUDIO_RATE, ENCODED_AUDIO_RATE);
+        if !is_ordered {
+            return Err(SegmenterError::Malformed("other sound than AAC-LC, 48 kHz, stereo"));
+        }
+        let mut bytes = coded.bytes;
+        for packet in coded.samples {
+            if PACKET_LEN_MAX < packet.size {
+                return Err(SegmenterError::TooLarge {
+                    what: "a packet of sound",
+                    bytes: packet.size.into(),
+                });
+            }
+            let (own, rest) = bytes
+                .split_at_checked(packet.size as usize)
+                .ok_or(SegmenterError::Malformed("samples outside their data"))?;
+            bytes = rest;
+            let frame =
+                frame_at(packet.pts).ok_or(SegmenterError::Malformed("sound off the grid of its frames"))?;
+            if self.end().is_none() || frame < self.next {
+                continue; // around what was ordered
+            }
+            if frame != self.next {
+                return Err(SegmenterError::Malformed("sound with a gap"));
+            }
+            self.push(own, made);
+        }
+        Ok(())
+    }
+
+    /// The first frame after the current segment; `None` when all are made.
+    fn end(&self) -> Option<i64> {
+        self.cuts.get(1).and_then(|end| i64::try_from(*end).ok())
+    }
+
+    /// Adds the next packet, and builds the segment that it completes.
+    fn push(&mut self, packet: &[u8], made: &mut Vec<EncodedAudioSegment>) {
+        self.packets.push(packet.to_vec());
+        self.next += 1;
+        if self.end() == Some(self.next) {
+            let first = self.next - i64::try_from(self.packets.len()).unwrap_or(i64::MAX);
+            made.push(EncodedAudioSegment {
+                number: self.number,
+                bytes: segment(self.number, first, &self.packets),
+            });
+            self.packets.clear();
+            self.cuts.pop_front();
+            self.number += 1;
+        }
+    }
+}
+
+/// The frame of the grid that begins at this position of the feed.
+fn frame_at(position: i64) -> Option<i64> {
+    let from_zero = position.checked_sub(i64::try_from(LEAD_SAMPLES).ok()?)?;
+    let frame = i64::from(ENCODED_AUDIO_FRAME);
+    (from_zero.rem_euclid(frame) == 0).then(|| from_zero.div_euclid(frame))
+}

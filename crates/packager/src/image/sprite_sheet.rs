@@ -1,0 +1,229 @@
+//! Sprite sheets: small thumbnails from all of a media, which players show while the viewer seeks. D-0082.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kinora_engine::{IMAGE_SIDE_MAX, ImageSize, SpriteSheetSpec};
+use kinora_formats::encode::Feed;
+
+use super::target_frame::hash_of;
+use super::{Image, ImageCost, ImageTask, run_error};
+use crate::encode::container;
+use crate::{Error, OnDemandClient, Packaged, Packager};
+use frames::Keyframes;
+use tile_frames::{FrameKinds, STEP_US, TileFrames};
+
+mod frames;
+mod tile_frames;
+
+/// Longest side of a tile in pixels: the size that players show above the seek bar.
+const TILE_SIDE_MAX: u32 = 160;
+/// Tiles in a row, unless more are needed.
+const COLUMNS: u32 = 10;
+/// Tiles of an overview: a finger can select some hundred positions on a seek bar.
+const OVERVIEW_TILES_MAX: u32 = 100;
+/// Smallest number of seconds between the tiles of an overview: about the distance of keyframes.
+const OVERVIEW_INTERVAL_MIN_S: u32 = 2;
+/// Tiles of any other sheet.
+const TILES_MAX: u32 = 1000;
+
+/// The kind of a sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SpriteSheet {
+    /// Up to 100 tiles from the beginning to the end, of keyframes, and of the first frame where an edit list
+    /// begins between two.
+    Overview,
+    /// One tile for each interval of this many seconds, 1 or more; a longer interval if the tiles would be
+    /// too many.
+    Every(u32),
+}
+
+/// Layout of a sheet. A pure function of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Storyboard {
+    /// Seconds from the start of one tile to that of the next.
+    pub interval_s: u32,
+    /// Tiles, 1 or more: row by row, the first one at 0 s.
+    pub count: u32,
+    /// Tiles in a row.
+    pub columns: u32,
+    /// Rows.
+    pub rows: u32,
+    /// Width of a tile in pixels.
+    pub tile_width: u32,
+    /// Height of a tile in pixels.
+    pub tile_height: u32,
+    /// End of the video in milliseconds from 0.
+    pub duration_ms: u64,
+    /// Whether it is the overview, which every player requests.
+    is_overview: bool,
+    choice: TileFrames,
+}
+
+impl Storyboard {
+    /// The layout; `None` for audio only. Reads every sample of the video.
+    pub fn of(packaged: &Packaged, sheet: SpriteSheet) -> Option<Self> {
+        let (track, video) = packaged.index().video()?;
+        let (width, height) = packaged.frame_size()?;
+        let tile = tile_of(width, height);
+        let timescale = u64::from(track.timescale.max(1));
+        let end = u64::try_from(track.end).unwrap_or(0);
+        let duration_ms = packaged.video_end_ms()?;
+        let seconds = u32::try_from(end.div_ceil(timescale)).unwrap_or(u32::MAX).max(1);
+        let side = |tile: u32| IMAGE_SIDE_MAX / tile;
+        let tiles_max =
+            (side(tile.width) * side(tile.height)).min(TILES_MAX).min(tile_frames::frames_max(video)).max(1);
+        let (interval_min_s, most) = match sheet {
+            SpriteSheet::Overview => (OVERVIEW_INTERVAL_MIN_S, tiles_max.min(OVERVIEW_TILES_MAX)),
+            SpriteSheet::Every(seconds) => (seconds.max(1), tiles_max),
+        };
+        let mut interval_s = interval_min_s.max(seconds.div_ceil(most));
+        let keyframes = Keyframes::of(track);
+        let choice = loop {
+            let count = seconds.div_ceil(interval_s);
+            if let Some(choice) = TileFrames::of(track, video, &keyframes, interval_s, count, sheet) {
+                break choice;
+            }
+            // These frames take too much to be read, so it uses fewer.
+            interval_s = interval_s.checked_mul(2).filter(|_| 1 < count)?;
+        };
+        let count = seconds.div_ceil(interval_s);
+        let columns = count.min(COLUMNS).max(count.div_ceil(side(tile.height)));
+        let rows = count.div_ceil(columns);
+        let (tile_width, tile_height) = (tile.width, tile.height);
+        let is_overview = sheet == SpriteSheet::Overview;
+        Some(Self {
+            interval_s,
+            count,
+            columns,
+            rows,
+            tile_width,
+            tile_height,
+            duration_ms,
+            is_overview,
+            choice,
+        })
+    }
+
+    /// Bytes of memory.
+    pub(super) fn weight(&self) -> u32 {
+        u32::try_from(size_of::<Self>() + self.choice.weight()).unwrap_or(u32::MAX)
+    }
+
+    /// The start of each tile in seconds, and the position of its upper left corner in the sheet, in pixels.
+    pub fn tiles(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        (0..self.count).map(|n| {
+            let (column, row) = (n % self.columns, n / self.columns);
+            (n * self.interval_s, column * self.tile_width, row * self.tile_height)
+        })
+    }
+}
+
+/// The largest tile of this ratio that is not larger than the video. Both sides are even, because chroma is
+/// subsampled.
+fn tile_of(width: u32, height: u32) -> ImageSize {
+    let longest = u64::from(width.max(height).max(1));
+    let bound = u64::from(TILE_SIDE_MAX).min(longest);
+    let side = |side: u32| u32::try_from((u64::from(side) * bound / longest / 2 * 2).max(2)).unwrap_or(2);
+    ImageSize { width: side(width), height: side(height) }
+}
+
+impl Packager {
+    /// The storyboard of a sheet, cached or computed on a blocking thread, once for concurrent calls.
+    ///
+    /// Errors: [`Error::NoImage`] for audio only, [`Error::Busy`] for too many requests at once.
+    pub async fn storyboard(
+        &self,
+        packaged: &Arc<Packaged>,
+        sheet: SpriteSheet,
+        client: OnDemandClient,
+    ) -> Result<Arc<Storyboard>, Error> {
+        let work_out = async {
+            let permit = self.on_demand_permit(client)?;
+            let packaged = Arc::clone(packaged);
+            let work_out = move || {
+                // The permit stays in use when the requester disconnects.
+                let _permit = permit;
+                Storyboard::of(&packaged, sheet).map(Arc::new)
+            };
+            // A panic is a bug, and was already reported.
+            tokio::task::spawn_blocking(work_out).await.map_err(|_| Error::Busy)
+        };
+        let storyboard = self.images.storyboards.try_get_with((packaged.id(), sheet), work_out).await;
+        storyboard.map_err(|error: Arc<Error>| Error::Shared(error))?.ok_or(Error::NoImage)
+    }
+
+    /// The sheet as a JPEG, from the store or made now by one run that decodes only the shown frames.
+    ///
+    /// Errors: [`Error::NoImage`] if nothing decodes, [`Error::Busy`] for too many requests at once or if
+    /// the machine is too slow now.
+    pub async fn sprite_sheet(
+        &self,
+        packaged: &Arc<Packaged>,
+        storyboard: &Arc<Storyboard>,
+        client: OnDemandClient,
+    ) -> Result<Image, Error> {
+        let Storyboard { interval_s, count, columns, rows, tile_width, tile_height, choice, .. } =
+            &**storyboard;
+        let mix = match choice.mix {
+            // The first two names are older than the third: whether only keyframes are shown.
+            FrameKinds::Keyframes => "true",
+            FrameKinds::Any => "false",
+            FrameKinds::KeyframesAndOpenings => "openings",
+        };
+        let text = format!("sheet {interval_s} {count} {columns}x{rows} {tile_width}x{tile_height} {mix}");
+        let make = {
+            let (packager, packaged) = (self.clone(), Arc::clone(packaged));
+            let storyboard = Arc::clone(storyboard);
+            async move { packager.make_sheet(&packaged, &storyboard).await }
+        };
+        let task = ImageTask {
+            kind: ImageCost::Long,
+            hash: hash_of(&text),
+            is_quota_exempt: storyboard.is_overview,
+        };
+        self.stored_or_made(packaged, task, client, Box::pin(make)).await
+    }
+
+    async fn make_sheet(&self, packaged: &Packaged, storyboard: &Storyboard) -> Result<Bytes, Error> {
+        let Storyboard { count, columns, rows, tile_width, tile_height, choice, .. } = storyboard;
+        let (track, video) = packaged.index().video().ok_or(Error::NoImage)?;
+        // One decoder configuration must serve all tiles.
+        if !track.configurations.is_empty() {
+            return Err(Error::NoImage);
+        }
+        let feed = choice.feed(packaged.index(), track)?;
+        let spec = SpriteSheetSpec {
+            container: container(feed.format()),
+            tile: ImageSize { width: *tile_width, height: *tile_height },
+            columns: *columns,
+            rows: *rows,
+            count: *count,
+            start_s: u32::try_from(Feed::SINGLE_FRAMES_LEAD_US / STEP_US).unwrap_or(0),
+            priority: super::SHEET_PRIORITY,
+            limits: super::limits(choice.frames, video),
+        };
+        let input = self.sample_stream(packaged, feed);
+        self.engine.sprite_sheet(spec, input).await.map_err(run_error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tile_has_the_video_ratio_and_even_sides() {
+        let check = |(width, height), expected| {
+            let ImageSize { width, height } = tile_of(width, height);
+            assert_eq!((width, height), expected);
+        };
+        check((1920, 1080), (160, 90));
+        check((1080, 1920), (90, 160));
+        check((640, 480), (160, 120));
+        check((161, 91), (160, 90));
+        check((101, 57), (100, 56));
+        check((4096, 16), (160, 2));
+        check((1, 1), (2, 2));
+    }
+}
