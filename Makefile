@@ -1,4 +1,4 @@
-# The commands of this project. `make` alone lists them; the work is done by cargo, npm and the scripts in scripts/.
+# The commands of this project. `make` alone lists them. They call cargo, npm and the programs in scripts/.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -6,20 +6,20 @@ SHELL := bash
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# Of `make run`; the shell's environment or the command line may set them.
+# For `make run`; set them in the environment or on the command line.
 LISTEN ?= 127.0.0.1:8080
 DATA_DIR ?= ./data
 PUBLIC_URL ?= http://$(LISTEN)
 
-# Of `make soak`.
+# For `make soak`.
 MEDIA ?= 200
 SECONDS ?= 120
 KILL_EVERY ?= 5
-# Its uploads: size of the file, number of interruptions, and megabytes per second of the connection.
+# Uploads of the soak test: file size, number of interruptions, and megabytes per second.
 MEGABYTES ?= 2000
 INTERRUPTIONS ?= 50
 RATE ?= 10
-# Its schemathesis requests per operation.
+# Schemathesis requests per operation in the soak test.
 API_EXAMPLES ?= 1400
 
 .PHONY: help run test test-all build dist web check bench soak sources quality clean
@@ -71,7 +71,7 @@ quality: ## Compare encoded renditions with one call of the encoder
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' proof/run.sh quality
 
-soak: ## Kill processes, measure time limits and load between workspaces, fuzz the API, interrupt an upload, fail each write
+soak: ## Kill processes, measure time limits and load, fuzz the API, interrupt an upload, fail each write
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh --media $(MEDIA) --seconds $(SECONDS) --kill-every $(KILL_EVERY)
@@ -85,7 +85,7 @@ clean: ## Delete what was built; data and its media stay
 	cargo clean
 	rm -rf web/dist web/node_modules
 
-# npm writes this file at the end of an install.
+# npm writes this file at the end of an installation.
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	@scripts/install.sh web
 	npm --prefix web ci

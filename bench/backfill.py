@@ -22,7 +22,7 @@ THREADS = 1
 """Of a background encode."""
 RATIO_MAX = 1.10
 SEGMENTS_BEFORE_MAX = 3
-"""Segments stored before a backfill: the played one, and first segments of small rungs, encoded in advance."""
+"""Segments stored before a backfill: the played one, and first segments of small rungs, encoded early."""
 BACKFILL_TIMEOUT_S = 600
 POLL_INTERVAL_S = 0.5
 

@@ -4,8 +4,8 @@
     bench/run.sh [ready|segments|reads|deliveries|memory|commits|encoded-ready|on-demand|backfill|audio|
                   firstframe|uploads|lists|creation|storyboard|access ...] [--deployment sqlite|postgres]
 
-Without names it runs all in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit
-status 0 when all ran, also when a goal is missed: these are no tests.
+Without names it runs all in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3.
+Exit status: 0 when all ran, also when a goal is missed: these are no tests.
 """
 
 import argparse

@@ -41,7 +41,7 @@ WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'"
 
 
 def seed(kinora: Kinora, count: int) -> None:
-    """Inserts ready media into the workspace of the server's token, then runs `VACUUM ANALYZE` on PostgreSQL."""
+    """Inserts ready media into the workspace of the server's token. PostgreSQL runs `VACUUM ANALYZE`."""
     if url := kinora.environment.get("KINORA_DATABASE_URL"):
         psql = ["psql", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1", url]
         found = subprocess.run([*psql, "--command", WORKSPACE], check=True, capture_output=True, text=True)

@@ -15,8 +15,8 @@ import time
 
 from loopback import LoopbackHandler, LoopbackServer
 
-# Delay of the last byte after the client's kernel acknowledged all others: time to read, write and sync them.
-# A network slower than the disk gives the same time.
+# Delay of the last byte after the client's kernel acknowledged all others: time to read, write and sync
+# them. A network slower than the disk gives the same time.
 LAST_BYTE_DELAY_S = 1.0
 # How often the kernel is polled for unacknowledged bytes.
 POLL_INTERVAL_S = 0.01
@@ -50,7 +50,7 @@ class TestServers(LoopbackServer):
         return at
 
     def wait_settled(self, media: str, timeout_s: float = 120) -> tuple[bool, float]:
-        """Waits until a media is ready or failed; returns whether it is ready, and when its event arrived."""
+        """Waits until a media is ready or failed; returns whether it is ready, and the time of its event."""
         arrived, at = self._wait_one_of((READY, FAILED), media, timeout_s)
         return arrived == READY, at
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Makes the files of fuzz/seeds again, with ffmpeg 5.1: one for each family of boxes or elements that is read, each below 4 KiB, so that a
-# mutation is likely to hit something that is read. A new family is one more line here.
+# Makes the files of fuzz/seeds again, with ffmpeg 5.1: one for each family of boxes or elements that is
+# parsed. Each is below 4 KiB, so that a mutation is likely to hit parsed bytes. A new family needs one more
+# line here.
 set -euo pipefail
 cd "$(dirname "$0")/seeds"
 
 ff() { ffmpeg -hide_banner -loglevel error -y -nostdin -fflags +bitexact "$@"; }
 picture='-f lavfi -i testsrc2=s=32x18:r=10:d=0.8'
 sound='-f lavfi -i sine=f=440:r=16000:d=0.8'
-# Without the encoder's own words, which take more bytes than the pictures.
+# Without the encoder's description, which needs more bytes than the frames.
 h264='-c:v libx264 -preset veryfast -crf 51 -g 4 -bf 2 -sc_threshold 0 -pix_fmt yuv420p -flags:v +bitexact -bsf:v filter_units=remove_types=6'
 h265='-c:v libx265 -preset ultrafast -crf 51 -x265-params log-level=none:keyint=4:info=0 -pix_fmt yuv420p'
 aac='-c:a aac -b:a 8k -ac 1 -flags:a +bitexact'
@@ -30,6 +31,6 @@ ff -i h264_aac.mp4 -map 0:v -c copy -f matroska -live 1 - >live.mkv
 ff $picture $sound -c:v libvpx -crf 63 -b:v 10k -g 5 -c:a libopus -b:a 6k vp8_opus.webm
 ff $sound -c:a libmp3lame -b:a 8k mp3.mka
 
-# The subtitles beside them, *.srt and *.vtt, are written by hand.
+# The subtitle seeds, *.srt and *.vtt, are written by hand.
 
 find . -size +4095c | { ! grep . ; } # none may be larger

@@ -10,7 +10,7 @@ target=$(realpath --canonicalize-missing "${CARGO_TARGET_DIR:-target}")/fuzz
 host=$(rustc -vV | sed -n 's/^host: //p')
 
 # libFuzzer's counters work with a stable compiler; libFuzzer itself is source, built by g++.
-# With --target the flags are for what is fuzzed, not for build scripts.
+# With --target the flags apply to the fuzzed code, not to build scripts.
 counters="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters
   -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"
 RUSTFLAGS=$(echo $counters) CARGO_TARGET_DIR=$target \

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs the suites of a set, prints the duration of each, and fails if one fails. See docs/testing.md.
 #
-#   scripts/test.sh          every change has to pass these; `make test` calls it
-#   scripts/test.sh all      everything, crash injection at every second or fourth write; `make test-all` calls it
-#   scripts/test.sh each     crash injection alone, at every write; `make soak` calls it
+#   scripts/test.sh        the tests of every change; `make test` calls it
+#   scripts/test.sh all    everything, crash injection at every 2nd or 4th write; `make test-all` calls it
+#   scripts/test.sh each   crash injection alone, at every write; `make soak` calls it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,8 +43,8 @@ with_second_run() {
   return "$status"
 }
 
-# rust_tests DEPLOYMENT FILTERSET OPTION...: tests of the whole workspace, so that the features, and with them
-# what was built, are the same in each suite.
+# rust_tests DEPLOYMENT FILTERSET OPTION...: tests of the whole workspace. So the features, and with them the
+# build, are the same in each suite.
 rust_tests() {
   local deployment=$1 filterset=$2
   shift 2
@@ -82,7 +82,7 @@ KINORA_TEST_PYTHON=$(scripts/python.sh)
 KINORA_TEST_WEED=${KINORA_TEST_WEED:-$(dirname "$KINORA_TEST_PYTHON")/weed}
 export KINORA_TEST_PYTHON KINORA_TEST_WEED
 
-# Both servers run as long as the tests do.
+# Both servers run until the tests end.
 if [ -z "${KINORA_TEST_DATABASE_URL:-}" ] || [ -z "${KINORA_TEST_STORAGE_URL:-}" ]; then
   exec cargo xtask servers -- "scripts/${0##*/}" "$@"
 fi
@@ -123,7 +123,7 @@ signatures() {
   suite "webhook signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 }
 
-# What every change has to pass.
+# The tests of every change.
 change_suites() {
   suite "build" cargo nextest run --workspace --locked --no-run
   suite "crates" rust_tests "$sqlite" "not $server"
@@ -140,7 +140,7 @@ change_suites() {
   signatures
 }
 
-# Everything; each write that gets a fault above gets one here, too.
+# Everything. Each write with a fault in the suites above gets one here, too.
 all_suites() {
   export KINORA_TEST_LIVES=most
   suite "build" cargo nextest run --workspace --locked --no-run
@@ -157,7 +157,7 @@ all_suites() {
   signatures
 }
 
-# Every life with a crash at each of its writes: several times as long as the fault suites above.
+# Crash tests that crash at each write: several times as long as the fault suites above.
 each_suites() {
   export KINORA_TEST_LIVES=each
   suite "each write, SQLite and a folder" rust_tests "$sqlite" "$server and $fault" --profile all

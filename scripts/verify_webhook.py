@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies one delivered webhook as a receiver does: with Python's hmac and with a Standard Webhooks library.
+"""Verifies one delivered webhook as a receiver does: with Python's hmac and a Standard Webhooks library.
 
     verify_webhook.py --secret SECRET --headers HEADERS.json --body BODY
 

@@ -1,4 +1,4 @@
-"""Servers on one database and one object store that tests kill and restart: one on a folder, or two on S3."""
+"""Servers on one database and one object store for kill and restart tests: one on a folder, or two on S3."""
 
 import base64
 import collections

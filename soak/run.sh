@@ -4,7 +4,8 @@
 #   KINORA=target/release/kinora soak/run.sh [--media 200] [--seconds 120] [--kill-every 5] [--seed N]
 #   KINORA=target/release/kinora soak/run.sh time-limits
 #   KINORA=target/release/kinora soak/run.sh tenants [--deployment sqlite] [--only hanging]
-#   KINORA=target/release/kinora soak/run.sh uploads [--megabytes 2000] [--interruptions 50] [--rate 10] [--seed N]
+#   KINORA=target/release/kinora soak/run.sh uploads [--megabytes 2000] [--interruptions 50] [--rate 10]
+#                                                   [--seed N]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -64,7 +64,7 @@ class SilentServer:
 
 
 class TenantServers(LoopbackServer):
-    """GET: a shared file, or subtitles below `/subtitles/`. POST: an event; `/failing/` responds with 500."""
+    """GET: a shared file, or subtitles below `/subtitles/`. POST: an event; 500 below `/failing/`."""
 
     def __init__(self) -> None:
         self._files: dict[str, bytes] = {}

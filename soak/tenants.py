@@ -46,13 +46,13 @@ ENCODED_EXTRA_WAIT_MAX_S = 10.0
 TIMES_ALONE = 5
 TIMES_UNDER_LOAD = 3
 
-# Twice the download slots of a process (crates/jobs, `DOWNLOADS`), so that as many again are queued.
+# Twice the download slots of a process (crates/jobs, `DOWNLOADS_MAX`), so that as many again are queued.
 HANGING_SOURCES = 2000
 # Minimum of concurrent downloads: half the slots of one process. Others timed out and wait for their next
 # attempt.
 HANGING_SOURCES_MIN = 512
-# Many times the track slots of both processes (crates/jobs, `TRACKS`). A media can have 100 tracks, so four
-# media.
+# Many times the subtitle slots of both processes (crates/jobs, `worker_pools`). A media can have 100 tracks,
+# so four media.
 HANGING_TRACKS = 200
 HANGING_TRACKS_MEDIA = 4
 HANGING_TRACKS_MIN = 8
@@ -62,7 +62,8 @@ ENCODES = 200
 # Minimum that is not ready when the second workspace is measured: more than there are cores.
 ENCODES_MIN = 16
 SLOW_UPLOADS = 500
-# More than the S3 part memory of two processes allows (crates/blob, `S3Limits::parts_memory`: 64 parts each).
+# More than the S3 part memory of two processes allows (crates/blob, `S3Limits::parts_memory`), 64
+# parts each.
 SLOW_UPLOADS_MIN = 256
 SILENT_WEBHOOKS = 20
 FAILING_WEBHOOKS = 20
@@ -75,11 +76,10 @@ MIB = 1 << 20
 # Concurrent transfers.
 TRANSFERS = 32
 MOOV_BYTES = 64 << 20
-# After the tables of an upload: more than twice the checkpoint interval (crates/intake,
-# `CHECKPOINT_EVERY_BYTES`).
+# After the tables of an upload: more than the checkpoint interval (crates/intake, `CHECKPOINT_EVERY_BYTES`).
 TRAILING_BYTES = 72 << 20
-# Limit of each process. The `moov`s together are 2 GiB. A process parses one at a time, and uses some MiB for
-# each transfer.
+# Limit of each process. The `moov`s together are 2 GiB. A process parses one at a time, and uses some MiB
+# for each transfer.
 EXTRA_MEMORY_BYTES_MAX = 300 << 20
 # Other objects than sources and indexes, as a share of the sources: leaked checkpoints would double them.
 OTHER_OBJECTS_SHARE_MAX = 0.1
@@ -248,7 +248,7 @@ def encodes(context: TenantContext) -> None:
     """Sources that must be encoded."""
     busy, measured = context.workspaces()
     slow = context.servers.share("slow", make_uncopyable(context.folder, "slow.mkv", 10, "1920x1080"))
-    # These are remuxed first (crates/jobs, `normalise`), which takes a process of its own.
+    # These are remuxed first (crates/jobs, `ingest::remux`), in a separate process.
     stream = context.servers.share("stream", make_uncopyable(context.folder, "stream.ts", 10, "1920x1080"))
     short = context.servers.share("short", make_uncopyable(context.folder, "short.mkv", 2, "426x240"))
     short_stream = context.servers.share("short-stream", make_uncopyable(context.folder, "short.ts", 2, "426x240"))

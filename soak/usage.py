@@ -91,7 +91,7 @@ def encoders(cluster: Cluster) -> int:
 
 
 def wait_until_idle(cluster: Cluster) -> None:
-    """Waits up to two minutes until the processes are idle, so that work of an earlier trial is not measured."""
+    """Waits up to two minutes until the processes are idle, to exclude work of an earlier trial."""
     deadline = time.monotonic() + IDLE_TIMEOUT_S
     used = cpu_s(cluster)
     while time.monotonic() < deadline:

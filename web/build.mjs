@@ -1,7 +1,8 @@
-// Builds `dist/`: one HTML template per page, and everything a page loads below `dist/assets/` with a hash in its name.
+// Builds `dist/`: one HTML template per page. Everything that a page loads is below `dist/assets/`, with a
+// hash in its name.
 //
-// The names change when the content does, so the server may let every asset be cached for ever and no template.
-// The output is a function of the sources and of package-lock.json: no time, no path of this machine.
+// The name changes with the content, so assets can be cached forever; templates cannot. The output depends
+// only on the sources and package-lock.json: it has no time and no path of this machine.
 
 import { gzipSync } from "node:zlib";
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -12,7 +13,7 @@ import { build } from "esbuild";
 const web = dirname(fileURLToPath(import.meta.url));
 const dist = join(web, "dist");
 
-/** What is built: the template of a page and the scripts and styles it names. */
+/** Entries of the build: the template of each page, and the scripts and styles that it names. */
 const pages = [
   { template: "src/player/embed.html", entries: ["src/player/player.ts", "src/player/player.css"] },
   { template: "src/upload/upload.html", entries: ["src/upload/upload.ts", "src/upload/upload.css"] },
@@ -30,14 +31,14 @@ const { metafile } = await build({
   bundle: true,
   minify: true,
   format: "esm",
-  // Safari 16.4, Chrome 111 and Firefox 114 are of spring 2023; older iPhones cannot play fMP4 over hls.js anyway.
+  // Safari 16.4, Chrome 111 and Firefox 114 are of spring 2023. Older iPhones cannot play fMP4 by hls.js.
   target: ["es2022"],
-  legalComments: "none", // the licences are written below, whole
+  legalComments: "none", // the full licences are written below
   metafile: true,
   logLevel: "warning",
 });
 
-/** From the path of an entry to the name that its output was given. */
+/** Maps the path of an entry to its output name. */
 const assetOf = new Map(
   Object.entries(metafile.outputs)
     .filter(([, output]) => output.entryPoint)
@@ -54,7 +55,7 @@ for (const { template, entries } of pages) {
   await writeFile(join(dist, basename(template)), html);
 }
 
-// MIT and Apache-2.0 want their text to travel with the copies.
+// MIT and Apache-2.0 require the licence text with each copy.
 const packages = new Set(
   Object.keys(metafile.inputs)
     .map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])

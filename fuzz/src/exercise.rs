@@ -91,7 +91,7 @@ pub(crate) fn checkpoint(data: &[u8], part: usize) -> Vec<u8> {
     scanner.to_checkpoint()
 }
 
-/// Whatever a checkpoint says: it takes little memory, and what comes of it goes on to some end.
+/// Continues from any checkpoint: it takes little memory, and the scan reaches its end.
 fn go_on_from(bytes: &[u8]) {
     let scanner = memory::within(memory::CHECKPOINT, bytes.len(), || Scanner::from_checkpoint(bytes));
     let Ok(mut scanner) = scanner else { return };
@@ -133,7 +133,7 @@ fn package(index: &Index) -> Result<(), String> {
     encode(index)
 }
 
-/// What encoders are given: segments of pictures, each with samples that suffice, and cuts of sound on one
+/// Checks the input of encoders: each video segment has the samples that it needs, and audio is cut on one
 /// grid.
 fn encode(index: &Index) -> Result<(), String> {
     if let Some((track, video)) = index.video() {

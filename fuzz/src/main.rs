@@ -26,7 +26,8 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     #[expect(clippy::disallowed_methods, reason = "no test: how long it took only decides what is kept")]
     let begun = Instant::now();
     memory::within(memory::SOURCE, data.len(), || exercise::exercise(data));
-    // A few bytes may claim millions of samples. Whoever kept many such inputs would try little else.
+    // A few bytes may claim millions of samples. With many such inputs in the corpus, little else would be
+    // tried.
     if begun.elapsed() < KEPT_MAX { Corpus::Keep } else { Corpus::Reject }
 });
 

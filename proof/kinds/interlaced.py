@@ -1,4 +1,4 @@
-"""H.264 with frames of two field pictures each (PAFF), as AVCHD cameras and broadcasters send it.
+"""H.264 with frames of two coded fields each (PAFF), as AVCHD cameras and broadcasters send it.
 
 ffmpeg's encoders do not write it. Each field is one slice: uncompressed grey macroblocks, or a repeat of the
 last field. ISO/IEC 14496-10, 7.3; ISO/IEC 13818-1, 2.4.

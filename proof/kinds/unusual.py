@@ -1,4 +1,4 @@
-"""Real-world sources that no usual encoder writes: unplayable tracks, changing colours, missing first bytes."""
+"""Real-world sources of unusual encoders: unplayable tracks, changing colours, missing first bytes."""
 
 import pathlib
 import struct

@@ -1,5 +1,5 @@
-// The page of the API on a real server, as somebody in a hurry uses it.
-// Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora) and Chromium.
+// The API page on a real server. Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora) and
+// Chromium.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ after(async () => {
   await kinora?.stop();
 });
 
-/** Opens the page in a window of this size, and hands it over once it has read the document. */
+/** Opens the page in a window of this size, and passes it on once the document is rendered. */
 async function open(use, { size = { width: 1280, height: 800 }, anchor = "" } = {}) {
   const context = await browser.newContext({ viewport: size });
   try {
@@ -42,7 +42,7 @@ async function documentOf() {
   return (await fetch(`${kinora.address}/openapi.json`)).json();
 }
 
-test("an operation is found by a word, and its example can be sent as it stands", async () => {
+test("search finds an operation, and its example request works", async () => {
   await open(async (page) => {
     await page.getByLabel("Find an operation").fill("signing delete");
     await page.getByRole("status").filter({ hasText: "1 operation" }).waitFor();
@@ -61,7 +61,7 @@ test("an operation is found by a word, and its example can be sent as it stands"
   });
 });
 
-test("every operation of the document is on the page, with an example", async () => {
+test("page lists every operation with an example", async () => {
   const { paths } = await documentOf();
   const names = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
   await open(async (page) => {
@@ -74,7 +74,7 @@ test("every operation of the document is on the page, with an example", async ()
   });
 });
 
-test("an address with the name of an operation leads to it", async () => {
+test("URL fragment scrolls to the operation", async () => {
   await open(
     async (page) => {
       const article = page.locator("#deletePlaybackId");
@@ -88,7 +88,7 @@ test("an address with the name of an operation leads to it", async () => {
   );
 });
 
-test("the keyboard reaches everything, past the index if one likes", async () => {
+test("keyboard reaches everything and can skip the index", async () => {
   await open(async (page) => {
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the operations");
@@ -110,7 +110,7 @@ test("the keyboard reaches everything, past the index if one likes", async () =>
   });
 });
 
-test("a narrow screen shows everything without scrolling sideways", async () => {
+test("narrow screen needs no horizontal scrolling", async () => {
   await open(
     async (page) => {
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -121,7 +121,7 @@ test("a narrow screen shows everything without scrolling sideways", async () => 
   );
 });
 
-test("screen readers are told what is seen", async () => {
+test("accessibility tree of an operation matches the golden file", async () => {
   await open(async (page) => {
     const tree = await page.locator("#deletePlaybackId").ariaSnapshot();
     const expected = await readFile(new URL("golden/docs.aria.yml", import.meta.url), "utf8");

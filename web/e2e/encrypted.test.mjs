@@ -1,5 +1,5 @@
-// What a real server encrypts on its way, played in hls.js and in shaka-player, with the rung changed down and up on the way.
-// Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+// Encrypted playback from a real server in hls.js and in shaka-player, with rung changes down and up. Needs
+// the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
 import { sign } from "node:crypto";
@@ -33,7 +33,7 @@ before(async () => {
   [kinora, browser] = await Promise.all([startKinora(), startBrowser()]);
   clip = await clipsIn(folder)(CLIP);
   media = await kinora.create(`${stage.address}/files/${clip.file}`);
-  await fetchAll(media.manifest); // all is made before it is played
+  await fetchAll(media.manifest); // all segments are made before playback
 });
 
 after(async () => {
@@ -78,7 +78,7 @@ async function isEncrypted(manifest) {
   }
 }
 
-/** A token as the documentation has it. */
+/** A token, made as the documentation describes. */
 async function tokenFor(playbackId) {
   const { id: kid, privateKey } = await kinora.ask("/v1/iam/signing-keys", { method: "POST" });
   const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -1,5 +1,5 @@
-// A media in one file on a real server: a video element without any script winds through it.
-// Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+// The MP4 file of a media on a real server: a plain video element seeks in it. Needs the binary
+// (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { ffmpeg } from "./support/site.mjs";
 import { startStage } from "./support/stage.mjs";
 
 const CLIP_S = 40;
-/** So long the upper half of the picture has one brightness; noise below it makes the file long. */
+/** Seconds for which the upper half of the frame has one brightness; noise below it makes the file long. */
 const LEVEL_S = 4;
 const LEVEL_STEP = 20;
 const BLACK = 16;
@@ -41,20 +41,20 @@ const PICTURE =
   `geq=lum='if(lt(Y,90),${BLACK}+${LEVEL_STEP}*floor(T/${LEVEL_S}),random(1)*255)':cb=128:cr=128`;
 const SOUND = `-f lavfi -i sine=f=440:r=48000:d=${CLIP_S}`;
 
-test("a copied source is wound through by ranges", async () => {
+test("seeking in a copied source requests byte ranges", async () => {
   await ffmpeg(folder, `${PICTURE} ${SOUND} -c:v libx264 -preset ultrafast -crf 24 -bf 2 -g 20 -pix_fmt yuv420p -c:a aac a.mp4`);
   const { file, length } = await fileOf("a.mp4");
   const starts = await windsTo(file);
   assert.ok(starts.some((start) => start > length / 2), `asked for bytes from ${starts} of ${length} on`);
 });
 
-test("an encoded source is wound through", async () => {
+test("seeking in an encoded source shows the right frame", async () => {
   await ffmpeg(folder, `${PICTURE} ${SOUND} -c:v mpeg4 -q:v 3 -g 20 -c:a flac b.mkv`);
   const { file } = await fileOf("b.mkv");
   await windsTo(file);
 });
 
-/** Makes a media and wants its file: where that is, when it is there, and how long. */
+/** Creates a media, requests its MP4 file, and waits for it; returns its URL and length. */
 async function fileOf(name) {
   const media = await kinora.create(`${stage.address}/files/${name}`);
   assert.equal(media.status, "Ready", JSON.stringify(media.error));
@@ -70,7 +70,7 @@ async function fileOf(name) {
   }
 }
 
-/** Winds to a moment, looks at the picture, and plays on from there. Answers from which bytes on the element asked. */
+/** Seeks, checks the frame, and plays on from there. Returns the starts of the requested ranges. */
 async function windsTo(file) {
   const page = await browser.newPage();
   const starts = [];

@@ -1,19 +1,21 @@
 #!/usr/bin/env node
-// Prints how long a viewer waits for the first frame, with nothing in any cache of the browser.
+// Prints how long a viewer waits for the first frame with an empty browser cache.
 //
 //   node first-frame.mjs ADDRESS... [--engine hls.js|shaka] [--start own|listed] [--timeout S]
 //   node first-frame.mjs - [--engine hls.js|shaka] [--start own|listed] [--timeout S]
 //
-// ADDRESS is that of a multivariant playlist. With `-` addresses are read from standard input, one a line, and the line
-// `ready` is printed when the browser has started, so that a caller can give an address the moment it wants it played.
+// ADDRESS is the URL of a multivariant playlist. With `-` URLs are read from standard input, one per line.
+// The line `ready` is printed when the browser has started, so that a caller can send a URL at the moment
+// when it should play.
 //
-// The player chooses the rung that it begins with. With `--start listed` hls.js begins with the first one
-// that the manifest lists, as our page does.
+// The player chooses its first rung. With `--start listed` hls.js starts with the first one of the manifest,
+// as our page does.
 //
-// For each address one line of JSON: `{"address", "firstFrameMs", "width", "height", "errors"}`. The time begins when
-// the player is given the address, its script being loaded, and ends when a frame is on the screen; of sound alone,
-// when it advances. The first of a browser takes longer than others: let it be one that does not count. `firstFrameMs` is
-// null when nothing came in time. Exit status: 0 if every address had its frame, 1 if not, 2 if the arguments are wrong.
+// Prints one line of JSON per URL: `{"address", "firstFrameMs", "width", "height", "errors"}`. The time
+// starts when the player, its script already loaded, receives the URL. It ends when a frame is on the
+// screen; for audio only, when the position advances. `firstFrameMs` is null after a timeout. The first URL
+// of a browser takes longer than others, so use one that does not count. Exit status: 0 if every URL had its
+// frame, 1 if not, 2 if the arguments are wrong.
 
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
@@ -47,7 +49,7 @@ async function measure(address) {
   if (firstFrameMs === null) process.exitCode = 1;
 }
 
-/** The first page of a browser is slower than all others: it starts the process of the page. */
+/** The first page of a browser is slower than all others, because it starts the process of the page. */
 async function warmUp() {
   const page = await browser.newPage();
   await page.goto(`${stage.address}/trial.html`);

@@ -1,5 +1,5 @@
-// The player page in a frame of another site, on a real server.
-// Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+// The player page in a frame of another site, on a real server. Needs the binary (`KINORA_BIN`, or
+// target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -39,9 +39,10 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-// As WordPress frames what it does not know (`wp_filter_oembed_result`): the page has no origin, and its own server is a stranger to it.
+// Like the frames of WordPress for unknown sites (`wp_filter_oembed_result`): the page has no origin, so its
+// own server is cross-origin.
 for (const sandbox of ["allow-scripts", "allow-scripts allow-same-origin"]) {
-  test(`it plays to its end in a frame with sandbox="${sandbox}"`, async () => {
+  test(`plays to its end in a frame with sandbox="${sandbox}"`, async () => {
     const page = await browser.newPage();
     const said = [];
     page.on("console", (message) => message.type() === "error" && said.push(message.text()));

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// Plays an embed page in a headless Chromium and prints what happened as JSON.
+// Plays an embed page in a headless Chromium and prints the result as JSON.
 //
-//   node play.mjs ADDRESS [--until-end | --seconds N] [--from S] [--audio NAME] [--timeout S] [--screenshot FILE.png]
+//   node play.mjs ADDRESS [--until-end | --seconds N] [--from S] [--audio NAME] [--timeout S]
+//                [--screenshot FILE.png]
 //
-// Plays muted at normal speed: to the end (default), or until the position N seconds. With `--audio`, the audio track of that name is
-// chosen from the menu when a second has been played. Exit status: 0 if it got
-// there without a fatal error, 1 if not, 2 if the arguments are wrong.
+// Plays muted at normal speed: to the end (default), or until the position N seconds. With `--audio`,
+// chooses the audio track of that name from the menu after one second. Exit status: 0 if it played that far
+// without a fatal error, 1 if not, 2 if the arguments are wrong.
 
 import { parseArgs } from "node:util";
 import { startBrowser } from "./support/browser.mjs";
@@ -43,11 +44,11 @@ try {
   await browser.close();
 }
 
-/** Plays, and on the way chooses an audio track as a viewer does. */
+/** Plays, and chooses an audio track from the menu as a viewer does. */
 async function playAndChoose(page, options) {
   if (options.audio !== undefined) {
     await playUntil(page, { ...options, until_s: options.from_s + 1 });
-    await page.mouse.move(100, 100); // the controls show themselves
+    await page.mouse.move(100, 100); // shows the controls
     await page.getByRole("button", { name: "Audio" }).click({ timeout: options.timeout_ms });
     const item = page.getByRole("menuitemradio", { name: options.audio, exact: true });
     await item.click({ timeout: options.timeout_ms });
@@ -66,7 +67,7 @@ function readArguments() {
         audio: { type: "string" },
         timeout: { type: "string" },
         screenshot: { type: "string" },
-        json: { type: "boolean" }, // the only form there is
+        json: { type: "boolean" }, // the only format
       },
     });
     const [address] = positionals;

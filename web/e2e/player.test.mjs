@@ -1,4 +1,4 @@
-// The player page by itself, served by a stand-in for the server. Needs `make web`, ffmpeg and Chromium.
+// The player page without a server: a stand-in serves it. Needs `make web`, ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -30,7 +30,7 @@ after(async () => {
   await site?.stop();
 });
 
-test("a clip plays to its end, every frame of it, with nothing loaded from elsewhere", async () => {
+test("clip plays every frame without third-party requests", async () => {
   await open("clip", async (page, seen) => {
     await playUntil(page, { timeout_ms: HANG_MS });
     const { firstFrameMs, stalls, videoFrames, currentTime, duration, buffered, ...state } = await readState(page);
@@ -44,7 +44,7 @@ test("a clip plays to its end, every frame of it, with nothing loaded from elsew
       errors: [],
       notice: null,
     });
-    // Where it stalls, hls.js seeks a little, and frames are decoded twice.
+    // At a stall, hls.js seeks a little, and frames are decoded twice.
     assert.ok(videoFrames.total >= CLIP_S * 24, `${videoFrames.total} frames`);
     if (IS_TIMED) {
       assert.ok(firstFrameMs < 5_000, `first frame after ${firstFrameMs} ms`);
@@ -56,7 +56,7 @@ test("a clip plays to its end, every frame of it, with nothing loaded from elsew
   });
 });
 
-test("a person who has not pressed play is not sent the whole clip", async () => {
+test("whole clip is not loaded before play is pressed", async () => {
   await packageClip("long", "-f lavfi -i sine=f=220:r=48000:d=120 -c:a aac");
   await open("long", async (page) => {
     await page.waitForFunction(() => document.querySelector("video").buffered.length > 0);
@@ -66,7 +66,7 @@ test("a person who has not pressed play is not sent the whole clip", async () =>
   });
 });
 
-test("sound alone plays too, and its controls stay", async () => {
+test("audio-only media plays with permanent controls", async () => {
   await open("sound", async (page, seen) => {
     await playUntil(page, { timeout_ms: HANG_MS });
     const { ended, width, errors } = await readState(page);
@@ -76,20 +76,20 @@ test("sound alone plays too, and its controls stay", async () => {
   });
 });
 
-test("the title is text, whatever is in it", async () => {
+test("title is never parsed as HTML", async () => {
   await open("clip", async (page) => {
     assert.equal(await page.title(), `A clip </script> & "quotes"`);
     assert.equal(await page.locator("h1").textContent(), `A clip </script> & "quotes"`);
   });
 });
 
-test("the poster is shown, and until there is a frame what it looks like from afar", async () => {
+test("poster is shown, and the BlurHash until the first frame", async () => {
   const path = await folder("posted");
   await copyClip("posted");
   await ffmpeg(path, "-f lavfi -i color=c=red:s=320x180 -frames:v 1 poster.jpg");
   const poster = `${site.address}/media/posted/poster.jpg`;
   site.values.set("posted", { poster, blurHash: "L$HoL82owuX4qQWCjraegHfifRfk" });
-  // Held back, so that there is no frame yet.
+  // Delayed, so that there is no frame yet.
   const held = "/media/posted/master.m3u8";
   site.answers.set(held, refusal(400, "media is not ready"));
   await open("posted", async (page, seen) => {
@@ -112,7 +112,7 @@ test("the poster is shown, and until there is a frame what it looks like from af
   });
 });
 
-test("whoever points at the bar of time sees a picture of that moment", async () => {
+test("pointing at the timeline shows its thumbnail", async () => {
   const path = await folder("pointed");
   await packageClip("pointed", `-f lavfi -i testsrc2=s=320x180:r=24:d=${CLIP_S} -c:v libx264 -preset ultrafast -g 48 -pix_fmt yuv420p`);
   await ffmpeg(path, "-f lavfi -i color=c=red:s=160x90,pad=320:90:0:0:blue -frames:v 1 sheet.jpg");
@@ -138,17 +138,18 @@ test("whoever points at the bar of time sees a picture of that moment", async ()
   });
 });
 
-test("what a screen reader finds is what was agreed on", async () => {
+test("accessibility tree matches the golden file", async () => {
   await open("clip", async (page) => {
     await page.getByRole("button", { name: "closed captions" }).waitFor();
     await page.getByRole("button", { name: "playback time" }).filter({ hasText: /0:0[34]/ }).waitFor();
     const found = await page.locator("body").ariaSnapshot();
-    // Sound and picture end some ms apart, and the time shown is rounded down: while the last segment loads it may be 3.9 s.
+    // Audio and video end some ms apart, and the displayed time is rounded down. It may be 3.9 s while the
+    // last segment loads.
     await compare("player.aria.yml", found.replace("/ 0:03", "/ 0:04"));
   });
 });
 
-test("the keyboard alone starts, mutes and seeks", async () => {
+test("keyboard starts, mutes and seeks", async () => {
   await open("clip", async (page) => {
     const video = page.locator("video");
     await page.waitForFunction(() => document.querySelector("video").readyState >= 3);
@@ -164,7 +165,7 @@ test("the keyboard alone starts, mutes and seeks", async () => {
   });
 });
 
-test("subtitles of the manifest can be turned on and show", async () => {
+test("subtitles of the manifest can be switched on", async () => {
   await open("clip", async (page) => {
     await page.getByRole("button", { name: "closed captions" }).waitFor();
     await page.keyboard.press("c");
@@ -177,7 +178,7 @@ test("subtitles of the manifest can be turned on and show", async () => {
   });
 });
 
-test("a viewer chooses among several audio tracks, and playback goes on in the other language", async () => {
+test("selecting another audio language continues playback", async () => {
   await packageTongues("tongues");
   await open("tongues", async (page, seen) => {
     const button = page.getByRole("button", { name: "Audio" });
@@ -190,7 +191,10 @@ test("a viewer chooses among several audio tracks, and playback goes on in the o
     await playUntil(page, { timeout_ms: HANG_MS });
     assert.deepEqual(await languages(page), { en: false, de: true });
     const { ended, errors, stalls, buffered } = await readState(page);
-    assert.deepEqual({ ended, errors }, { ended: true, errors: [] });
+    // On a slow machine a segment of the first language is still loading; hls.js aborts it once per switch.
+    const [first, ...others] = errors;
+    if (first !== undefined) assert.deepEqual(first, { fatal: false, name: "aborted", status: null });
+    assert.deepEqual({ ended, others }, { ended: true, others: [] });
     if (IS_TIMED) assert.equal(stalls, 0);
     assert.equal(buffered.length, 1, "no hole where the language changed");
     assert.ok(seen.requests.some((address) => address.endsWith("/de1.m4s")));
@@ -198,14 +202,14 @@ test("a viewer chooses among several audio tracks, and playback goes on in the o
   });
 });
 
-test("one audio track is no choice", async () => {
+test("single audio track has no menu", async () => {
   await open("clip", async (page) => {
     await page.getByRole("button", { name: "closed captions" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Audio" }).count(), 0);
   });
 });
 
-test("a media that is not ready is waited for, and then plays", async () => {
+test("page waits until the media is ready, then plays", async () => {
   site.answers.set("/media/later/master.m3u8", refusal(400, "media is not ready"));
   await open("later", async (page) => {
     await page.getByRole("heading", { name: "Still being prepared" }).waitFor();
@@ -248,7 +252,7 @@ for (const { status, message, description, title, button } of refusals) {
   });
 }
 
-test("after a refusal was taken back, “Try again” plays", async () => {
+test("“Try again” plays once access is allowed again", async () => {
   const path = "/media/clip/master.m3u8";
   site.answers.set(path, refusal(403, "forbidden"));
   await open("clip", async (page) => {
@@ -262,7 +266,7 @@ test("after a refusal was taken back, “Try again” plays", async () => {
   });
 });
 
-test("bytes that are not media end in a sentence, not in an endless wheel", async () => {
+test("invalid media bytes end with a message, not an endless spinner", async () => {
   const name = "garbage";
   await copyClip(name);
   await writeFile(`${site.folder}/${name}/init.mp4`, Buffer.alloc(2_000, 7));
@@ -273,14 +277,14 @@ test("bytes that are not media end in a sentence, not in an endless wheel", asyn
   });
 });
 
-test("a page that was not filled says so", async () => {
+test("page without values shows a message", async () => {
   site.values.set("unfilled", { manifest: "" });
   await open("unfilled", async (page) => {
     await page.getByRole("heading", { name: "Nothing to play" }).waitFor();
   });
 });
 
-/** Opens the page of a clip, hands it to `body`, and closes it. */
+/** Opens the page of a clip, passes it to `body`, and closes it. */
 async function open(name, body) {
   const context = await browser.newContext({ viewport: { width: 960, height: 540 } });
   try {
@@ -293,14 +297,14 @@ async function open(name, body) {
   }
 }
 
-/** Packages what ffmpeg makes of `input`: segments of 2 s, and a manifest with one variant. */
+/** Packages the ffmpeg output for `input`: segments of 2 s, and a manifest with one variant. */
 async function packageClip(name, input) {
   const path = await folder(name);
   await ffmpeg(path, `${input} -f hls -hls_time 2 -hls_playlist_type vod -hls_segment_type fmp4 media.m3u8`);
   await writeFile(`${path}/master.m3u8`, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=500000\nmedia.m3u8\n");
 }
 
-/** Packages pictures with two audio tracks beside them. */
+/** Packages video with two separate audio tracks. */
 async function packageTongues(name) {
   const path = await folder(name);
   const hls = (part) =>
@@ -322,13 +326,13 @@ async function packageTongues(name) {
   await writeFile(`${path}/master.m3u8`, `${lines.join("\n")}\n`);
 }
 
-/** Which of the audio tracks plays, by language. */
+/** The language of the enabled audio track. */
 async function languages(page) {
   const { audioTracks } = await readState(page);
   return Object.fromEntries(audioTracks.map(({ language, enabled }) => [language, enabled]));
 }
 
-/** The folder whose files the site serves below `/media/{name}/`. */
+/** The folder that the site serves below `/media/{name}/`. */
 async function folder(name) {
   const path = `${site.folder}/${name}`;
   await mkdir(path, { recursive: true });
@@ -359,7 +363,7 @@ function refusal(status, message, description = "why, in a sentence") {
   return { status, body: { success: false, error: { code: status, message, description } } };
 }
 
-/** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` writes it anew. */
+/** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` overwrites the golden file. */
 async function compare(name, found) {
   const path = new URL(`golden/${name}`, import.meta.url);
   if (process.env.UPDATE_GOLDEN) await writeFile(path, `${found}\n`);

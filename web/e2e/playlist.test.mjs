@@ -1,5 +1,5 @@
-// A playlist on a real server, played in hls.js: from each media into the next, whatever they are made of, and across them by seeking.
-// Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+// A playlist of media of different kinds on a real server, played in hls.js: transitions, and seeks across
+// media. Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -14,16 +14,18 @@ import { startStage } from "./support/stage.mjs";
 
 /** Seconds of each media. */
 const EACH_S = 4;
-/** Around the moment where one ends, a picture of either may be shown: that of hls.js is later with each seam. */
+/**
+ * This close to a transition the frame of either media is accepted: hls.js is later with each transition.
+ */
 const SEAM_S = 0.7;
-/** What hls.js may leave out at a seam, and how long a viewer may wait there. */
+/** What hls.js may skip at a transition, and how long a viewer may wait there. */
 const JUMP_S = 0.5;
 const STALL_MS = 3_000;
 
 const picture = (color, size) => `-f lavfi -i color=${color}:s=${size}:r=25:d=${EACH_S}`;
 const tone = (rate) => `-f lavfi -i sine=f=440:r=${rate}:d=${EACH_S}`;
 const x264 = "-c:v libx264 -preset veryfast -g 50 -bf 2 -pix_fmt yuv420p";
-/** In the order in which they play. Sound alone is black. */
+/** In playback order. Audio-only media are black. */
 const ITEMS = [
   { color: "red", file: "red.mp4", make: `${picture("red", "320x180")} ${tone(48_000)} ${x264} -c:a aac` },
   { color: "green", file: "green.mp4", make: `${picture("lime", "640x360")} ${x264}` },
@@ -55,7 +57,7 @@ before(async () => {
     media.push(made.id);
   }
   manifest = await kinora.createPlaylist(media);
-  // A busy machine may need longer to encode than to play, so all is made before it is played.
+  // A busy machine may encode slower than it plays, so all segments are made before playback.
   await fetchAll(manifest);
 });
 
@@ -66,9 +68,9 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("each media plays to its end and goes on into the next", async () => {
+test("each media plays to its end, then the next starts", async () => {
   await open("largest", async (page) => {
-    // What was seen until then tells why it did not end.
+    // The frames shown until then explain why it did not end.
     const isOver = page.waitForFunction(() => window.read().ended || window.isOver(), undefined, { timeout: HANG_MS });
     await isOver.catch(() => {});
     const seen = await page.evaluate(() => ({ ...window.read(), shown: window.shown }));
@@ -87,7 +89,7 @@ test("each media plays to its end and goes on into the next", async () => {
   });
 });
 
-test("as hls.js comes, each media goes on into the next, to the last", async () => {
+test("hls.js with default settings plays every media to the last", async () => {
   await open(
     "largest",
     async (page) => {
@@ -106,7 +108,7 @@ test("as hls.js comes, each media goes on into the next, to the last", async () 
   );
 });
 
-test("a seek across media shows the picture of that moment, there and back, at either size", async () => {
+test("seek across media shows the right frame at both sizes", async () => {
   for (const size of ["smallest", "largest"]) {
     await open(size, async (page) => {
       for (const number of [3, 0, 4, 1, 2]) {
@@ -126,12 +128,13 @@ test("a seek across media shows the picture of that moment, there and back, at e
 });
 
 /**
- * What hls.js is told to tell the end by: it reads no edit list, and at each seam leaves a hole as long as pictures are reordered. It jumps over, but where
- * one below this remains it never says that the stream has ended (D-0073).
+ * Lets hls.js detect the end of the stream. hls.js reads no edit list, so at each transition it leaves a
+ * hole as long as the frame reordering. It jumps over the hole. But it never ends the stream while a hole
+ * below this maximum remains (D-0073).
  */
 const TELLS_ITS_END = { maxBufferHole: 0 };
 
-/** Plays the playlist in a page of its own, which notes the colour of each frame. */
+/** Plays the playlist in its own page, which records the colour of each frame. */
 async function open(start, watch, settings = TELLS_ITS_END) {
   const context = await browser.newContext({ viewport: { width: 640, height: 360 } });
   try {
@@ -173,7 +176,7 @@ function fatal({ errors }) {
   return errors.filter((error) => error.startsWith("fatal"));
 }
 
-/** Frames of another colour than that of the media which plays at their time. */
+/** Frames whose colour is not the colour of the media at their time. */
 function strangers(shown) {
   return shown.filter(({ at_s, color }) => {
     const near = [at_s - SEAM_S, at_s + SEAM_S].map((time) => ITEMS[Math.min(Math.max(Math.floor(time / EACH_S), 0), ITEMS.length - 1)]);

@@ -1,5 +1,6 @@
-// Clients that others have written, in Node and in Chromium, on a real server: tus-js-client in its three dialects, and the web uploader.
-// Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+// Third-party upload clients in Node and in Chromium, on a real server: tus-js-client with its three
+// protocols, and the web uploader. Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and
+// Chromium.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -17,7 +18,7 @@ import { kept, ready } from "./support/uploads.mjs";
 const MB = 1_000_000;
 const MODULES = fileURLToPath(new URL("../node_modules/", import.meta.url));
 
-/** What tus-js-client calls them. Its drafts 03 and 05 are the interop versions 5 and 6. */
+/** Names of the protocols in tus-js-client. Its drafts 03 and 05 are the interop versions 5 and 6. */
 const DIALECTS = ["tus-v1", "ietf-draft-03", "ietf-draft-05"];
 
 let files;
@@ -43,7 +44,10 @@ after(async () => {
   await files?.remove();
 });
 
-/** Each place that tus-js-client runs in hands `body` a function from a clip and options to what came of it. */
+/**
+ * Environments of tus-js-client. Each passes `body` a function that sends a clip with options and returns
+ * the result.
+ */
 const PLACES = {
   Node: (body) => body((clip, options) => sendByTus(tus, clip.bytes, options)),
   Chromium: (body) =>
@@ -61,7 +65,7 @@ for (const [place, runIn] of Object.entries(PLACES)) {
   for (const protocol of DIALECTS) {
     const who = `tus-js-client in ${place}, ${protocol}`;
 
-    test(`${who}: a file in one request`, async () => {
+    test(`${who}: one request uploads a file`, async () => {
       await runIn(async (send) => {
         const { clip, url } = await prepare(3 * MB);
         const { error, requests } = await send(clip, { protocol, endpoint: url });
@@ -71,7 +75,7 @@ for (const [place, runIn] of Object.entries(PLACES)) {
       });
     });
 
-    test(`${who}: a file that comes with its creation`, async () => {
+    test(`${who}: creation request can contain the file`, async () => {
       await runIn(async (send) => {
         const { clip, url } = await prepare(3 * MB);
         const { error, requests } = await send(clip, { protocol, endpoint: url, uploadDataDuringCreation: true });
@@ -81,7 +85,7 @@ for (const [place, runIn] of Object.entries(PLACES)) {
       });
     });
 
-    test(`${who}: a file in pieces`, async () => {
+    test(`${who}: chunks upload a file`, async () => {
       await runIn(async (send) => {
         const { clip, url } = await prepare(3 * MB + 1);
         const { error, requests } = await send(clip, { protocol, endpoint: url, chunkSize: MB });
@@ -91,7 +95,7 @@ for (const [place, runIn] of Object.entries(PLACES)) {
       });
     });
 
-    test(`${who}: a file whose length is told with its end`, async () => {
+    test(`${who}: deferred length is accepted with the last chunk`, async () => {
       await runIn(async (send) => {
         const { clip, url } = await prepare(3 * MB + 1);
         const { error } = await send(clip, { protocol, endpoint: url, chunkSize: MB, uploadLengthDeferred: true });
@@ -100,7 +104,7 @@ for (const [place, runIn] of Object.entries(PLACES)) {
       });
     });
 
-    test(`${who}: after a broken line another client goes on, which knows the address alone`, async () => {
+    test(`${who}: another client resumes by the URL alone`, async () => {
       await runIn(async (send) => {
         const { clip, url } = await prepare(8 * MB);
         const held = line.hold(3 * MB);
@@ -118,7 +122,7 @@ for (const [place, runIn] of Object.entries(PLACES)) {
       });
     });
 
-    test(`${who}: what one dialect has begun, the others may finish`, async () => {
+    test(`${who}: another protocol resumes the upload`, async () => {
       await runIn(async (send) => {
         const { clip, url } = await prepare(8 * MB);
         const held = line.hold(3 * MB);
@@ -150,14 +154,14 @@ for (const [place, runIn] of Object.entries(PLACES)) {
   });
 }
 
-test("the web uploader: a file in chunks, after it was paused in the middle", async () => {
+test("the web uploader: paused upload in chunks completes", async () => {
   await inShop(async (page) => {
     const { clip, url } = await prepare(12 * MB);
     await page.setInputFiles("input", clip.path);
     const held = line.hold(7 * MB);
     const sent = sendByUploader(page, url);
     const release = await held;
-    // It ends the chunk that is on its way before it pauses.
+    // The running chunk completes before the pause.
     await expectEvent(page, "chunkSuccess");
     await page.evaluate(() => window.uploader.pause());
     release();
@@ -168,7 +172,7 @@ test("the web uploader: a file in chunks, after it was paused in the middle", as
   });
 });
 
-test("the web uploader: a line that is cut in the middle of a chunk", async () => {
+test("the web uploader: upload survives a lost connection within a chunk", async () => {
   await inShop(async (page) => {
     const { clip, url } = await prepare(12 * MB);
     await page.setInputFiles("input", clip.path);
@@ -184,7 +188,7 @@ test("the web uploader: a line that is cut in the middle of a chunk", async () =
   });
 });
 
-test("the web uploader: a text is refused", async () => {
+test("the web uploader: text file is rejected", async () => {
   await inShop(async (page) => {
     const { url } = await kinora.createUpload();
     await page.setInputFiles("input", await files.of("text.mp4", Buffer.from("This is no film.\n".repeat(400_000))));
@@ -192,19 +196,21 @@ test("the web uploader: a text is refused", async () => {
   });
 });
 
-/** A clip, and the address of an upload. */
+/** A clip, and the URL of an upload. */
 async function prepare(size) {
   const { url } = await kinora.createUpload();
   return { url, clip: await files.clip(`${url.slice(-12)}.mp4`, size) };
 }
 
-/** The media is ready, and its source is the file, byte for byte. */
+/** Asserts that the media is ready and that its source equals the file byte for byte. */
 async function assertArrived(clip, url) {
   await ready(url);
   assert.ok((await kinora.sources()).includes(clip.digest), "what is kept is not what was sent");
 }
 
-/** Sends by tus-js-client; answers its requests with their offsets, and why it failed. Runs in the browser too. */
+/**
+ * Sends by tus-js-client; returns its requests with their offsets, and its error. Also runs in the browser.
+ */
 function sendByTus(tus, file, options) {
   return new Promise((done) => {
     const requests = [];
@@ -223,7 +229,7 @@ function sendByTus(tus, file, options) {
   });
 }
 
-/** Sends the file of the page's field by the web uploader; answers "success" or what went wrong. */
+/** Sends the file of the page's field by the web uploader; returns "success" or the error. */
 function sendByUploader(page, url) {
   return page.evaluate(async (endpoint) => {
     const { Uploader } = await import("/uploader.js");
@@ -236,14 +242,14 @@ function sendByUploader(page, url) {
   }, url);
 }
 
-/** From now on `window.expected` is a promise of the next event of this name. */
+/** Sets `window.expected` to a promise of the next event of this name. */
 async function expectEvent(page, name) {
   await page.evaluate((name) => {
     window.expected = new Promise((resolve) => window.uploader.on(name, ({ detail }) => resolve(detail)));
   }, name);
 }
 
-/** A page of another site, with a field for a file. */
+/** A page of another site, with a file field. */
 async function inShop(body) {
   const context = await browser.newContext();
   try {

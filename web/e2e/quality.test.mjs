@@ -1,4 +1,5 @@
-// The player page on a stream of several qualities, and on a server that is busy. Needs `make web`, ffmpeg and Chromium.
+// The player page with a stream of several qualities, and with a busy server. Needs `make web`, ffmpeg and
+// Chromium.
 
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -10,8 +11,8 @@ import { IS_TIMED } from "./support/verdict.mjs";
 
 const CLIP_S = 6;
 const LARGE = { size: "480x270", name: "270p" };
-const SMALL = { size: "240x100", name: "135p" }; // as wide as 240x135 is: named as such
-/** What they are said to need: the first one more than hls.js takes for granted. */
+const SMALL = { size: "240x100", name: "135p" }; // as wide as 240x135, so it has that name
+/** Announced bandwidths: the first one is above the initial estimate of hls.js. */
 const BANDWIDTHS = [5_800_000, 400_000];
 const MASTER = "/media/several/master.m3u8";
 
@@ -30,7 +31,7 @@ after(async () => {
   await site?.stop();
 });
 
-test("a viewer chooses a quality, sees which one plays, and leaves the choice to the player again", async () => {
+test("viewer selects a quality and returns to automatic", async () => {
   await open("several", async (page, seen) => {
     await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: HANG_MS });
     await choose(page, SMALL.name);
@@ -47,7 +48,7 @@ test("a viewer chooses a quality, sees which one plays, and leaves the choice to
   });
 });
 
-test("playback begins with the quality that is listed first, and asks for no other before there is a reason", async () => {
+test("playback starts with the first listed quality and requests no other", async () => {
   site.asked.length = 0;
   await open("several", async (page) => {
     await playUntil(page, { timeout_ms: HANG_MS });
@@ -56,11 +57,12 @@ test("playback begins with the quality that is listed first, and asks for no oth
   });
 });
 
-test("the keyboard alone chooses a quality", async () => {
+test("keyboard selects a quality", async () => {
   await open("several", async (page) => {
     await page.getByRole("button", { name: /^Quality/ }).focus();
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.activeElement?.id === "qualities"); // it opens first, and then takes the focus
+    // The menu receives the focus after it opens.
+    await page.waitForFunction(() => document.activeElement?.id === "qualities");
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
@@ -69,12 +71,12 @@ test("the keyboard alone chooses a quality", async () => {
   });
 });
 
-test("a quality that was chosen stays when the player begins anew", async () => {
+test("selected quality survives a player restart", async () => {
   await open("several", async (page) => {
     await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: HANG_MS });
     const lost = [LARGE, SMALL].flatMap(({ name }) => [1, 2].map((n) => `/media/several/${name}-${n}.m4s`));
     for (const path of lost) site.answers.set(path, { status: 404, body: {} });
-    await choose(page, SMALL.name); // what was loaded ahead is loaded again, and is not to be had
+    await choose(page, SMALL.name); // the buffer is loaded again, which now fails
     await page.evaluate(() => void document.querySelector("video").play());
     const again = page.getByRole("button", { name: "Try again" });
     await again.waitFor();
@@ -86,14 +88,14 @@ test("a quality that was chosen stays when the player begins anew", async () => 
   });
 });
 
-test("one quality is no choice", async () => {
+test("single quality has no menu", async () => {
   await open("one", async (page) => {
     await playUntil(page, { until_s: 0.5, timeout_ms: HANG_MS });
     assert.equal(await page.getByRole("button", { name: /^Quality/ }).count(), 0);
   });
 });
 
-test("a busy server is asked again when its Retry-After says, and then it plays", async () => {
+test("page retries a busy server after its Retry-After", async () => {
   site.answers.set(MASTER, busy(3));
   site.asked.length = 0;
   await open("several", async (page) => {
@@ -102,7 +104,7 @@ test("a busy server is asked again when its Retry-After says, and then it plays"
     const before = times().length;
     while (times().length === before) await page.waitForRequest((request) => request.url().endsWith(MASTER));
     const waited_ms = times()[before] - times()[before - 1];
-    // By itself it would ask after 1 s.
+    // Without Retry-After it would retry after 1 s.
     assert.ok(waited_ms > 2_900, `asked again after ${waited_ms} ms`);
     if (IS_TIMED) assert.ok(waited_ms < 4_500, `asked again after ${waited_ms} ms`);
     site.answers.delete(MASTER);
@@ -112,7 +114,7 @@ test("a busy server is asked again when its Retry-After says, and then it plays"
   });
 });
 
-test("a part that is refused by a busy server is a busy server, not a broken stream", async () => {
+test("segment with 503 shows a busy server, not a broken stream", async () => {
   const part = "/media/one/270p.m3u8";
   site.answers.set(part, busy(1));
   await open("one", async (page) => {
@@ -125,7 +127,7 @@ test("a part that is refused by a busy server is a busy server, not a broken str
   });
 });
 
-/** Opens the page of a stream, hands it to `body`, and closes it. */
+/** Opens the page of a stream, passes it to `body`, and closes it. */
 async function open(name, body) {
   const context = await browser.newContext({ viewport: { width: 960, height: 540 } });
   try {
@@ -140,12 +142,12 @@ async function open(name, body) {
 
 /** Chooses from the menu as a viewer does. */
 async function choose(page, name) {
-  await page.mouse.move(100, 100); // the controls show themselves
+  await page.mouse.move(100, 100); // shows the controls
   await page.getByRole("button", { name: /^Quality/ }).click();
   await page.getByRole("menuitemradio", { name, exact: true }).click();
 }
 
-/** The entries of the menu in their order; what is chosen with a tick. */
+/** The entries of the menu in order; the selected one has a tick. */
 async function offered(page) {
   const items = page.locator("quality-menu").getByRole("menuitemradio", { includeHidden: true });
   return items.evaluateAll((all) => all.map((item) => item.textContent.trim() + (item.ariaChecked === "true" ? " ✓" : "")));

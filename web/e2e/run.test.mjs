@@ -1,5 +1,5 @@
-// What `make run` ends in, with the real binary: the server, the demonstration clip, and its page in Chromium.
-// Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+// The result of `make run` with the real binary: the server, the demonstration clip, and its page in
+// Chromium. Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ import { observe, playUntil, readState } from "./support/observe.mjs";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BINARY = process.env.KINORA_BIN ?? join(ROOT, "target/debug/kinora");
 
-test("a first start ends with a page that plays, Ctrl-C leaves nothing behind, a second start is the same", async () => {
+test("make run plays the clip, stops cleanly, and starts again", async () => {
   await onFreePort(async (port) => {
     const data = await mkdtemp(join(tmpdir(), "kinora-run-"));
     const listen = `127.0.0.1:${port}`;
@@ -36,7 +36,7 @@ test("a first start ends with a page that plays, Ctrl-C leaves nothing behind, a
   });
 });
 
-/** Starts the script as a terminal would, in a process group of its own, and waits for the address of the player. */
+/** Starts the script in its own process group, as a terminal does, and waits for the URL of the player. */
 async function run(listen, data) {
   const env = { ...process.env, LISTEN: listen, DATA_DIR: data, PUBLIC_URL: `http://${listen}` };
   const script = spawn(join(ROOT, "scripts/run.sh"), [BINARY], { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -61,7 +61,7 @@ async function run(listen, data) {
   });
   return {
     page,
-    /** Ctrl-C: the signal goes to the whole group. */
+    /** Ctrl-C: sends the signal to the whole group. */
     async interrupt() {
       process.kill(-script.pid, "SIGINT");
       const [code] = await ended;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Takes a picture of an embed page: node shot.mjs ADDRESS FILE.png [WIDTHxHEIGHT]
+// Takes a screenshot of an embed page: node shot.mjs ADDRESS FILE.png [WIDTHxHEIGHT]
 
 import { startBrowser } from "./support/browser.mjs";
 

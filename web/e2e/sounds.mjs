@@ -1,15 +1,17 @@
 #!/usr/bin/env node
-// Chooses audio tracks on an embed page in a headless Chromium, as a viewer does, and prints the tones that were heard as JSON.
+// Chooses audio tracks on an embed page in a headless Chromium, as a viewer does, and prints the detected
+// tones as JSON.
 //
-//   node sounds.mjs ADDRESS NAME=HZ...
+//   `node sounds.mjs ADDRESS NAME=HZ...`
 //
-// Plays the media again and again from the first track on, chooses each name from the menu, one after the other, and listens until a tone of so many Hz
-// is what sounds loudest. Exit status: 0 if each was heard, 1 if not, 2 if the arguments are wrong.
+// Plays the media repeatedly, beginning with its first track. Chooses each NAME from the menu in turn, and
+// listens until a tone of HZ is the loudest. Exit status: 0 if each tone was detected, 1 if not, 2 if the
+// arguments are wrong.
 
 import { HANG_MS, startBrowser } from "./support/browser.mjs";
 import { observe, playUntil } from "./support/observe.mjs";
 
-/** What is heard of a tone lies in one of the bins of the analyser, some 6 Hz wide, or beside it. */
+/** A tone appears in its bin of the analyser, about 6 Hz wide, or in a neighbour. */
 const NEAR_HZ = 20;
 
 const [address, ...pairs] = process.argv.slice(2);
@@ -49,7 +51,7 @@ try {
 }
 process.exitCode = problem === null ? 0 : 1;
 
-/** Runs in the page: what the video sounds goes through an analyser from now on, and it begins again when it ends. */
+/** Runs in the page: connects the audio of the video to an analyser, and loops the video. */
 async function listen() {
   const video = document.querySelector("video");
   const context = new AudioContext();
@@ -68,9 +70,9 @@ async function listen() {
   };
 }
 
-/** Opens the menu of audio tracks and takes what is called so. */
+/** Opens the menu of audio tracks and chooses the entry of this name. */
 async function choose(page, name) {
-  await page.mouse.move(100, 100); // the controls show themselves
+  await page.mouse.move(100, 100); // shows the controls
   await page.getByRole("button", { name: "Audio" }).click();
   await page.locator("media-audio-track-menu").getByRole("menuitemradio", { name, exact: true }).click();
 }

@@ -1,10 +1,12 @@
-// Every kind of source on a real server, played in hls.js and in shaka-player, with the rung changed down and up on the way.
-// Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+// Every kind of source on a real server, played in hls.js and in shaka-player, with rung changes down and
+// up. Needs the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 //
-// Three kinds are judged by their content alone, on any machine. With `KINORA_E2E_ALL` it is all kinds, and stalls count.
+// By default three kinds play, judged by content only, on any machine. With `KINORA_E2E_ALL` all kinds play,
+// and stalls count too.
 //
-// A busy machine may need longer to encode than to play, so all is made before it is played. With `KINORA_E2E_COLD` (`npm run
-// test:cold`, for a machine that does nothing else) it is made while it is played, and there are more kinds.
+// A busy machine may encode slower than it plays, so all segments are made before playback. With
+// `KINORA_E2E_COLD` (`npm run test:cold`, on an otherwise idle machine) they are made during playback, and
+// there are more kinds.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -20,9 +22,9 @@ import { contentFaults, faults, IS_TIMED } from "./support/verdict.mjs";
 
 const IS_COLD = Boolean(process.env.KINORA_E2E_COLD);
 const isTimed = IS_COLD || IS_TIMED;
-/** One that is copied, one that is encoded, and one of the other family of containers. */
+/** A copied one, an encoded one, and one in a container that is not ISO BMFF. */
 const FEW = ["H.264 with B-frames in MP4", "ProRes with PCM in QuickTime", "Matroska"];
-/** When the rung is changed at the earliest. Both leave something to load. */
+/** Earliest times of the rung changes. After both, something is left to load. */
 const SWITCHES_S = [0.5, 4.5];
 
 let folder;
@@ -45,7 +47,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Makes the clip and a media of it; each kind once, whoever asks first. */
+/** Makes the clip and a media of it, once per kind. */
 const media = new Map();
 function mediaOf(name) {
   if (!media.has(name)) {
@@ -61,11 +63,14 @@ function mediaOf(name) {
   return media.get(name);
 }
 
-/** shaka-player begins with the largest that announces less than the 1 Mb/s it supposes. Of these the largest announces more. */
+/**
+ * shaka-player starts with the largest rung that announces less than its default estimate of 1 Mb/s. The
+ * largest rung of these kinds announces more.
+ */
 const BEGIN_SMALL = new Set(["VP9 with Opus in WebM", "open GOP", "a GOP of 11 s", "ProRes with PCM in QuickTime"]);
 
 const names = IS_COLD ? Object.keys({ ...clips, ...further }) : IS_TIMED ? Object.keys(clips) : FEW;
-/** Each plays in real time, and two cores have time for some beside each other, unless they encode. */
+/** Playback is in real time, so two cores can play several at once, unless they encode. */
 const concurrency = IS_COLD ? 1 : IS_TIMED ? 4 : 2 * FEW.length;
 
 describe("sources", { concurrency }, () => {

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
-// Chooses subtitles on an embed page in a headless Chromium, as a viewer does, and prints what was shown as JSON.
+// Chooses subtitles on an embed page in a headless Chromium, as a viewer does, and prints the displayed cues
+// as JSON.
 //
 //   node subtitles.mjs ADDRESS NAME...
 //
-// Chooses each name from the menu, one after the other, and none at the end. The page stands still at the middle of the clip. Exit status: 0 if each
-// choice showed a cue and the last one none, 1 if not, 2 if the arguments are wrong.
+// Chooses each NAME from the menu in turn, and "Off" at the end, while the page is paused in the middle of
+// the clip. Exit status: 0 if each choice showed a cue and the last one none, 1 if not, 2 if the arguments
+// are wrong.
 
 import { startBrowser } from "./support/browser.mjs";
 import { observe } from "./support/observe.mjs";
@@ -50,9 +52,9 @@ try {
 }
 process.exitCode = problem === null ? 0 : 1;
 
-/** Opens the menu of subtitles and takes what is called so. */
+/** Opens the menu of subtitles and chooses the entry of this name. */
 async function choose(page, name) {
-  await page.mouse.move(100, 100); // the controls show themselves
+  await page.mouse.move(100, 100); // shows the controls
   await page.getByRole("button", { name: "closed captions" }).click();
   await page.locator("media-captions-menu").getByRole("menuitemradio", { name, exact: true }).click();
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-// Prints the test files of a suite, one a line, as seen from the current folder.
+// Prints the test files of a suite, one per line, relative to the current folder.
 //
-//   node suite.mjs change    what each change has to pass: judged by content, so that a busy machine gives the same answer
-//   node suite.mjs long      all of them; `KINORA_E2E_ALL=1` plays every kind of source, and judges by stalls too
+//   node suite.mjs change    for each change: judged by content only, so that load does not matter
+//   node suite.mjs long      all; `KINORA_E2E_ALL=1` plays every kind of source, judges stalls too
 //
-// Run them one after another: each of them keeps two cores busy. They use the binary that `KINORA_BIN` names, or target/debug/kinora.
+// Run them one after another: each keeps two cores busy. They use the binary in `KINORA_BIN`, or
+// target/debug/kinora.
 
 import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";

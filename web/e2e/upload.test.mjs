@@ -1,4 +1,4 @@
-// The page of a direct upload on a real server, over a line that can be held and cut.
+// The page of a direct upload on a real server, behind a proxy that can pause and disconnect connections.
 // Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
@@ -34,7 +34,7 @@ after(async () => {
   await files?.remove();
 });
 
-test("a file that is chosen arrives, is ready and plays in the page, with nothing loaded from elsewhere", async () => {
+test("chosen file uploads and plays without third-party requests", async () => {
   const clip = await files.clip("holiday.mp4", 3 * MB);
   const { url, uploadId } = await kinora.createUpload();
   await open(url, async (page, seen) => {
@@ -47,7 +47,7 @@ test("a file that is chosen arrives, is ready and plays in the page, with nothin
     assert.deepEqual(seen.console, [], "an error on the console, or a breach of the policy");
     assert.deepEqual(seen.addresses.filter((address) => !address.startsWith(line.address) && !address.startsWith("blob:")), []);
 
-    // Who comes again finds what came of it.
+    // A later visit shows the result.
     await page.reload();
     await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
     const remembered = await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("kinora.")));
@@ -55,7 +55,7 @@ test("a file that is chosen arrives, is ready and plays in the page, with nothin
   });
 });
 
-test("the file of a private media is ready too, and no player is shown that would be refused", async () => {
+test("private media becomes ready without a player", async () => {
   const clip = await files.clip("private.mp4", MB);
   const { url } = await kinora.createUpload({ pushMediaSettings: { accessPolicy: "private" } });
   await open(url, async (page) => {
@@ -66,7 +66,7 @@ test("the file of a private media is ready too, and no player is shown that woul
   });
 });
 
-test("a file that is dropped anywhere arrives", async () => {
+test("file dropped anywhere on the page uploads", async () => {
   const clip = await files.clip("dropped.mp4", MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page) => {
@@ -83,7 +83,7 @@ test("a file that is dropped anywhere arrives", async () => {
   });
 });
 
-test("“Pause” stops, “Resume” goes on where the server stands", async () => {
+test("“Pause” stops, “Resume” continues from the server's offset", async () => {
   const clip = await files.clip("paused.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
@@ -99,7 +99,7 @@ test("“Pause” stops, “Resume” goes on where the server stands", async ()
   });
 });
 
-test("a page that is loaded anew in the middle goes on with the same file", async () => {
+test("reloaded page resumes with the same file", async () => {
   const clip = await files.clip("reloaded.mp4", 8 * MB);
   const { url, uploadId } = await kinora.createUpload();
   await open(url, async (page, seen) => {
@@ -120,7 +120,7 @@ test("a page that is loaded anew in the middle goes on with the same file", asyn
   });
 });
 
-test("another file is told from the one that was begun, by its size or by a question", async () => {
+test("another file is detected by its size or by a question", async () => {
   const clip = await files.clip("begun.mp4", 8 * MB);
   const longer = await files.clip("longer.mp4", 9 * MB);
   const other = await files.clip("other.mp4", 8 * MB);
@@ -147,7 +147,7 @@ test("another file is told from the one that was begun, by its size or by a ques
   });
 });
 
-test("somebody who goes on in another browser is asked whether it is the same file", async () => {
+test("resuming in another browser asks for the same file", async () => {
   const clip = await files.clip("moved.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page) => {
@@ -165,7 +165,7 @@ test("somebody who goes on in another browser is asked whether it is the same fi
   });
 });
 
-test("a line that is cut is told in words, and the upload goes on by itself when it is mended", async () => {
+test("lost connection is explained, and the upload resumes by itself", async () => {
   const clip = await files.clip("cut.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
@@ -179,7 +179,7 @@ test("a line that is cut is told in words, and the upload goes on by itself when
   });
 });
 
-test("offline it waits, and goes on at once when the browser is online again", async () => {
+test("offline upload waits and resumes once online", async () => {
   const clip = await files.clip("offline.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
@@ -195,7 +195,7 @@ test("offline it waits, and goes on at once when the browser is online again", a
   });
 });
 
-test("a second tab takes the upload over, the first one says so, does not fight, and goes on when it is told to", async () => {
+test("second tab takes over, first tab stops and resumes on request", async () => {
   const clip = await files.clip("tabs.mp4", 12 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (first, seen) => {
@@ -219,7 +219,7 @@ test("a second tab takes the upload over, the first one says so, does not fight,
   });
 });
 
-test("the first tab sees what the second one has finished", async () => {
+test("first tab shows an upload that the second completed", async () => {
   const clip = await files.clip("finished.mp4", 12 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (first) => {
@@ -237,12 +237,12 @@ test("the first tab sees what the second one has finished", async () => {
   });
 });
 
-test("the keyboard alone sends a file, pauses and goes on", async () => {
+test("keyboard sends a file, pauses and resumes", async () => {
   const clip = await files.clip("keyboard.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page) => {
     const chooser = page.waitForEvent("filechooser");
-    await page.reload(); // by now the browser knows that it must not show a dialog
+    await page.reload(); // the browser knows by now that no dialog may open
     await page.getByRole("heading", { name: "Which file?" }).waitFor();
     const held = line.hold(3 * MB);
     await page.keyboard.press("Tab");
@@ -262,7 +262,7 @@ test("the keyboard alone sends a file, pauses and goes on", async () => {
   });
 });
 
-test("what a screen reader finds is what was agreed on", async () => {
+test("accessibility tree matches the golden file", async () => {
   const clip = await files.clip("heard.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page) => {
@@ -282,9 +282,10 @@ test("what a screen reader finds is what was agreed on", async () => {
   });
 });
 
-// Of the longer one the server has read enough before the browser has sent it, and closes the line.
+// For the longer one, the server has rejected it before the browser has sent all bytes, and closes the
+// connection.
 for (const size of [MB, 80 * MB]) {
-  test(`a text of ${size} bytes is refused in words`, async () => {
+  test(`text file of ${size} bytes is rejected with an explanation`, async () => {
     const text = await files.of("notes.mp4", Buffer.alloc(size, "This is no film.\n"));
     const { url } = await kinora.createUpload();
     await open(url, async (page) => {
@@ -296,7 +297,7 @@ for (const size of [MB, 80 * MB]) {
   });
 }
 
-test("an empty file is not sent", async () => {
+test("empty file is not sent", async () => {
   const empty = await files.of("empty.mp4", Buffer.alloc(0));
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
@@ -306,9 +307,9 @@ test("an empty file is not sent", async () => {
   });
 });
 
-test("a file that is larger than the address allows is refused in the server's words, before a byte of it is sent", async () => {
+test("too large file is rejected before a byte is sent", async () => {
   const large = await files.of("large.mp4", Buffer.alloc(0));
-  await truncate(large, 500 * MB + 1); // takes no place on the disk
+  await truncate(large, 500 * MB + 1); // a sparse file: uses no disk space
   const { url } = await kinora.createUpload({}, "/v1/on-demand/uploads");
   await open(url, async (page, seen) => {
     await choose(page, large);
@@ -318,7 +319,7 @@ test("a file that is larger than the address allows is refused in the server's w
   });
 });
 
-test("an upload that is cancelled says so: to who sends, and to who comes later", async () => {
+test("cancelled upload shows a message to sender and later visitors", async () => {
   const clip = await files.clip("cancelled.mp4", 8 * MB);
   const { url, uploadId } = await kinora.createUpload();
   await open(url, async (page) => {
@@ -334,7 +335,7 @@ test("an upload that is cancelled says so: to who sends, and to who comes later"
   });
 });
 
-test("an address that is not complete is explained, with the status that says so", async () => {
+test("incomplete URL shows an explanation and an error status", async () => {
   const { url } = await kinora.createUpload();
   await open(url.slice(0, -1), async (page, _, answer) => {
     assert.equal(answer.status(), 404);
@@ -342,7 +343,7 @@ test("an address that is not complete is explained, with the status that says so
   });
 });
 
-// What a test cannot bring about without waiting or filling a disk, the server's answer stands for.
+// A fulfilled route stands in for server states that would need a long wait or a full disk.
 const answers = [
   {
     name: "an address that has expired",
@@ -374,7 +375,7 @@ for (const { name, status, description, heading, text } of answers) {
   });
 }
 
-test("an upload for which nothing came in time says so", async () => {
+test("expired upload shows a message", async () => {
   const { url, uploadId } = await kinora.createUpload();
   await open("about:blank", async (page) => {
     await page.route(url, (route) => {
@@ -387,7 +388,7 @@ test("an upload for which nothing came in time says so", async () => {
 });
 
 for (const [status, heading] of [[507, "The server’s disk is full"], [503, "The server is busy"]]) {
-  test(`while the server answers ${status} it waits, and goes on when there is room again`, async () => {
+  test(`upload waits during ${status} and then resumes`, async () => {
     const clip = await files.clip(`later-${status}.mp4`, MB);
     const { url } = await kinora.createUpload();
     await open(url, async (page) => {
@@ -407,7 +408,7 @@ for (const [status, heading] of [[507, "The server’s disk is full"], [503, "Th
   });
 }
 
-test("a page of another site may send when the upload names it, and may not when it names another", async () => {
+test("corsOrigin decides which sites may send", async () => {
   const clip = await files.clip("foreign.mp4", MB);
   const site = createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>A shop</h1>"));
   site.listen(0, "127.0.0.1");
@@ -432,12 +433,12 @@ test("a page of another site may send when the upload names it, and may not when
   }
 });
 
-/** Opens an address, hands the page to `body`, and closes it. */
+/** Opens a URL, passes the page to `body`, and closes it. */
 async function open(url, body) {
   const context = await browser.newContext({ viewport: { width: 960, height: 720 } });
   try {
     const page = await context.newPage();
-    /** `requests`: those of the protocol; `addresses`: all. */
+    /** `requests`: requests of the upload protocol; `addresses`: all requested URLs. */
     const seen = { requests: [], addresses: [], console: [] };
     page.on("request", (request) => {
       const [method, headers] = [request.method(), request.headers()];
@@ -454,7 +455,7 @@ async function open(url, body) {
   }
 }
 
-/** Chooses a file, and holds the line when 3 MB of it have passed and some are kept. */
+/** Chooses a file, and pauses the connection when 3 MB have passed and some bytes are stored. */
 async function beginAndHold(page, url, clip) {
   const held = line.hold(3 * MB);
   await choose(page, clip.path);
@@ -467,19 +468,22 @@ async function choose(page, path) {
   await page.setInputFiles("#file", path);
 }
 
-/** Where the requests began that brought bytes. */
+/** The offsets of the requests that sent bytes. */
 function offsets(seen) {
   return seen.requests.filter(({ method }) => method === "PATCH").map(({ offset }) => Number(offset));
 }
 
-/** At least so many requests, each of which went on at or behind where the one before began, the last one not at the start. */
+/**
+ * Asserts at least this many requests: each starts at or after the start of the one before, and the last one
+ * not at 0.
+ */
 function assertGoesOn(found, least) {
   assert.ok(found.length >= least, `${found}`);
   assert.deepEqual(found, [...found].sort((one, other) => one - other), "the offset never goes back");
   assert.ok(found.at(-1) > 0, `begun anew: ${found}`);
 }
 
-/** The player in the page shows pictures. */
+/** Asserts that the player in the page shows frames. */
 async function plays(page) {
   const frame = await (await page.locator("#player iframe").elementHandle()).contentFrame();
   await frame.waitForFunction(() => document.querySelector("video")?.readyState >= 2, null, { timeout: HANG_MS });
@@ -487,7 +491,7 @@ async function plays(page) {
   await frame.waitForFunction(() => document.querySelector("video").currentTime > 0.5, null, { timeout: HANG_MS });
 }
 
-/** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` writes it anew. */
+/** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` overwrites the golden file. */
 async function compare(name, found) {
   const path = new URL(`golden/${name}`, import.meta.url);
   if (process.env.UPDATE_GOLDEN) await writeFile(path, `${found}\n`);

@@ -1,13 +1,13 @@
-// A headless Chromium of the system, with nothing in it from an earlier run.
+// The Chromium of the system, headless, with an empty profile.
 
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
 
-/** Where Debian, Ubuntu and Google put it. `KINORA_CHROMIUM` names another one. */
+/** Its paths on Debian, Ubuntu and from Google. `KINORA_CHROMIUM` names another one. */
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 const FLAGS = [
-  "--no-sandbox", // as root in a container there is none to be had
+  "--no-sandbox", // not available for root in a container
   "--disable-gpu",
   "--disable-quic",
   "--no-first-run",
@@ -17,7 +17,7 @@ const FLAGS = [
   "--autoplay-policy=no-user-gesture-required",
 ];
 
-/** A limit against hangs, for all that is waited for here. It judges nothing: a busy machine may take most of it. */
+/** Timeout that detects hangs. It is no performance limit: a busy machine may need most of it. */
 export const HANG_MS = 180_000;
 
 /** Starts a browser with an empty profile in a temporary folder. The caller closes it. */

@@ -1,10 +1,10 @@
-// Clips of every kind that people have, made by ffmpeg, each of some seconds and at most 640x360.
+// Test clips of every common kind, made by ffmpeg; each lasts some seconds and has at most 640x360.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ffmpeg } from "./site.mjs";
 
-/** Seconds of every clip that does not say otherwise. */
+/** Default length of a clip in seconds. */
 export const SECONDS = 12;
 
 const picture = (rate = "30", seconds = SECONDS) => `-f lavfi -i testsrc2=s=640x360:r=${rate}:d=${seconds}`;
@@ -12,17 +12,17 @@ const tone = (rate = 48_000) => `-f lavfi -i sine=f=440:r=${rate}:d=${SECONDS}`;
 const x264 = (gop) =>
   `-c:v libx264 -preset veryfast -crf 28 -g ${gop} -keyint_min ${gop} -sc_threshold 0 -pix_fmt yuv420p`;
 const aac = "-c:a aac -b:a 96k -ac 2";
-/** Of sound alone. */
+/** Values of audio-only clips. */
 const unseen = { largest: null, smallest: null, changes: 0, frames: 0 };
 
 /**
  * Each clip by its name.
  *
- * - `file`: what `make` writes into the folder; its arguments are command lines of ffmpeg.
- * - `needs`: the clip that must be there before.
- * - `largest`, `smallest`: the sizes of these rungs. Of sound alone there are none.
- * - `frames`: pictures in it. `seconds`: how long it lasts. `null` where only a run can tell.
- * - `changes`: how often the rung can be changed in it.
+ * - `file`: the file that `make` writes into the folder; `make` has command lines of ffmpeg.
+ * - `needs`: the clip that must exist before.
+ * - `largest`, `smallest`: the sizes of these rungs; null for audio only.
+ * - `frames`: number of frames. `seconds`: length. `null` if only a run can measure it.
+ * - `changes`: possible number of rung changes.
  */
 export const clips = {
   "H.264 with B-frames in MP4": {
@@ -49,8 +49,8 @@ export const clips = {
   },
   "variable frame rate, turned, without sound": {
     file: "f.mp4",
-    // 60 frames a second, of each seven two left out, and half a second without any. Its segments last 2.8 s and more, so it is
-    // long enough that some are left to load behind each change.
+    // 60 frames a second, without two of every seven, and without any for half a second. Its segments last
+    // 2.8 s and more, so the clip is long enough that some are left to load after each change.
     make: [
       `${picture("60", 20)} -vf select='not(between(mod(n,7),2,3))*not(between(n,300,330))' -vsync vfr ${x264(120)} f-0.mp4`,
       "-i f-0.mp4 -c copy -metadata:s:v:0 rotate=90 f.mp4",
@@ -90,7 +90,7 @@ export const clips = {
   },
 };
 
-/** Further kinds: of other containers and codecs, for those who have the time. */
+/** Further kinds with other containers and codecs; they take longer. */
 export const further = {
   "MPEG-TS": {
     file: "a.ts",
@@ -150,7 +150,7 @@ export const refused = {
   },
 };
 
-/** Makes clips in `folder`, each once: answers a function from a name to the clip with all of its facts. */
+/** Makes clips in `folder`, each once. Returns a function from a name to the clip with all its values. */
 export function clipsIn(folder) {
   const kinds = { ...clips, ...further, ...refused };
   const made = new Map();

@@ -1,14 +1,15 @@
-// Every playlist and every segment of a stream, as a client that plays nothing fetches them.
+// Requests every playlist and every segment of a stream, without playing it.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How often a segment is asked for that a busy server puts off. */
+/** Number of requests for a segment while the server is busy. */
 const TRIES_MAX = 300;
 
 /**
- * Fetches each of them once, so that all is made that is made on demand, and answers how many segments there are.
+ * Requests each of them once, so that the server makes everything that is made on demand. Returns the number
+ * of segments.
  *
- * A server may say that it is busy, and when to come again; whatever else it refuses rejects.
+ * Retries a busy server after its Retry-After; rejects on any other error.
  */
 export async function fetchAll(manifest) {
   const text = await (await get(manifest)).text();
@@ -22,7 +23,7 @@ export async function fetchAll(manifest) {
   return segments;
 }
 
-/** What a playlist names: in lines of their own, and as URI of a tag. */
+/** The URLs in a playlist: lines, and URI attributes of tags. */
 function addresses(playlist, base) {
   const named = [...playlist.matchAll(/^[^#\s].*$|\bURI="([^"]+)"/gm)].map(([line, uri]) => new URL(uri ?? line, base).href);
   return new Set(named);

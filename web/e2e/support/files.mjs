@@ -1,4 +1,4 @@
-// Files to be sent: a clip, made as long as wanted and different each time.
+// Files to upload: a clip, padded to any length, with different bytes each time.
 
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ffmpeg } from "./site.mjs";
 
-/** Seconds of the clip. */
+/** Length of the clip in seconds. */
 export const CLIP_S = 2;
 
 /** Makes a folder for files. The caller removes it. */
@@ -17,7 +17,7 @@ export async function makeFiles() {
   const clip = await readFile(join(folder, "clip.mp4"));
   return {
     folder,
-    /** The clip with a `free` box behind it (ISO/IEC 14496-12, 8.1.2) of random bytes, so that it has `size` bytes in all. */
+    /** The clip, padded to `size` bytes by a `free` box (ISO/IEC 14496-12, 8.1.2) with random bytes. */
     async clip(name, size) {
       const free = randomBytes(size - clip.length);
       free.writeUInt32BE(free.length, 0);
@@ -27,7 +27,7 @@ export async function makeFiles() {
       await writeFile(path, bytes);
       return { path, name, size, bytes, digest: createHash("sha256").update(bytes).digest("hex") };
     },
-    /** A file of these bytes. */
+    /** A file with these bytes. */
     async of(name, bytes) {
       const path = join(folder, name);
       await writeFile(path, bytes);

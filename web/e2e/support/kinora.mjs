@@ -1,4 +1,4 @@
-// A real server with data of its own, and what a client asks of it.
+// A real server with its own data, and requests to it.
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,22 +18,22 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 export const BINARY = process.env.KINORA_BIN ?? join(ROOT, "target/debug/kinora");
 
 const LOOK_EVERY_MS = 100;
-/** How often a port may be taken by another process before the server listens on it. */
+/** How often another process may take the port before the server listens on it. */
 const PORTS_MAX = 20;
 
 /**
- * Starts a server that may fetch from the loopback, with its ordinary settings otherwise. The caller stops it.
+ * Starts a server with default settings plus access to the loopback. The caller stops it.
  *
- * `publicUrl` is the address that it calls its own, if that is another one than where it listens.
+ * `publicUrl` is its public URL, if that differs from its listen address.
  */
 export async function startKinora({ publicUrl } = {}) {
   return onFreePort((port) => startOn(port, publicUrl));
 }
 
 /**
- * Answers what `start` answers of a port that is likely free, of another one when the server could not listen on it.
+ * Returns the result of `start` on a probably free port. Tries another port if the server cannot listen.
  *
- * The ports lie below those that Linux gives to clients.
+ * The ports are below the ephemeral ports of Linux.
  */
 export async function onFreePort(start) {
   for (let tries = 1; ; tries += 1) {
@@ -73,20 +73,20 @@ async function startOn(port, publicUrl) {
       stop,
       log: () => log,
       create: (url) => create(address, authorization, url),
-      /** Makes a playlist of these media, and answers the address of its manifest. */
+      /** Creates a playlist of these media, and returns the URL of its manifest. */
       createPlaylist: (mediaIds) => createPlaylist(address, authorization, mediaIds),
-      /** Makes the address of an upload; `fields` are those of the request's body. */
+      /** Creates a direct upload; `fields` are those of the request body. */
       createUpload: (fields = {}, path = "/v1/on-demand/upload") =>
         asker(address, authorization)(path, { method: "POST", body: JSON.stringify({ corsOrigin: "*", ...fields }) }),
       cancelUpload: (id) => asker(address, authorization)(`/v1/on-demand/upload/${id}/cancel`, { method: "PUT" }),
-      /** Sends any request with the token, and answers `data`. */
+      /** Sends any request with the token, and returns `data`. */
       ask: asker(address, authorization),
       media: (id) => asker(address, authorization)(`/v1/on-demand/${id}`),
-      /** SHA-256 of each source that is kept, in hexadecimal. */
+      /** SHA-256 of each stored source, in hexadecimal. */
       sources: () => digests(join(data, "objects/source")),
     };
   } catch (error) {
-    if (server.exitCode !== null) await closed; // all that it said has been read
+    if (server.exitCode !== null) await closed; // all its output has been read
     server.kill("SIGKILL");
     await stop();
     throw new Error(`${error.message}\n${log}`);
@@ -98,7 +98,7 @@ async function startOn(port, publicUrl) {
   }
 }
 
-/** What asks the API, and rejects whatever it refuses. */
+/** Sends API requests; rejects on any error response. */
 function asker(address, authorization) {
   const headers = { authorization, "content-type": "application/json" };
   return async (path, request) => {
@@ -121,7 +121,7 @@ async function digests(folder) {
   );
 }
 
-/** Makes a public media of what lies at `url`, and answers it when it is ready or has failed, with its `manifest`. */
+/** Creates a public media from `url`. Returns it with its `manifest` when it is ready or has failed. */
 async function create(address, authorization, url) {
   const ask = asker(address, authorization);
   const body = JSON.stringify({ inputs: [{ type: "video", url }], accessPolicy: "public" });
@@ -146,7 +146,10 @@ async function createPlaylist(address, authorization, mediaIds) {
   return `${address}/playlist/${id}.m3u8`;
 }
 
-/** Waits until the server is ready. It writes `addresses.json` once it listens: before that, another process may answer. */
+/**
+ * Waits until the server is ready. It writes `addresses.json` once it listens; before that, another process
+ * may respond on the port.
+ */
 async function answers(address, data, server) {
   const until = Date.now() + HANG_MS;
   const listens = () => existsSync(join(data, "addresses.json"));

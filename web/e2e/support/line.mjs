@@ -1,20 +1,27 @@
-// A line between a client and a server, of which a connection can be held up after so many bytes, and which can be cut and mended.
+// A TCP proxy between clients and a server. It can pause one connection after a number of bytes, disconnect
+// all connections, and accept them again.
 
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
-/** What goes through a connection that is held, so that a server does not give the client up: 100 bytes in 10 s are too few. */
+/**
+ * Rate at which a paused connection forwards bytes, so that the server does not time out: 100 bytes in 10 s
+ * are too slow.
+ */
 const DRIP_BYTES = 100;
 const DRIP_EVERY_MS = 500;
-/** What is taken from the client for that. */
+/** Bytes read from the client for that. */
 const STOCK_BYTES = 256 * 1024;
 
-/** Opens a line on a free port, which leads nowhere until `lead` names a port of loopback. The caller closes it. */
+/**
+ * Opens a proxy on a free port. It forwards nothing until `lead` sets a port of the loopback. The caller
+ * closes it.
+ */
 export async function openLine() {
   let port = null;
   const pairs = new Set();
   let isCut = false;
-  /** How many more bytes of clients go through until a connection is held, and who is told. */
+  /** Number of client bytes until a connection is paused, and the function that is called then. */
   let left = Number.POSITIVE_INFINITY;
   let onHeld = () => {};
 
@@ -35,7 +42,8 @@ export async function openLine() {
       end.on("error", () => other.destroy());
       end.on("end", () => pair.held === null && other.end());
     }
-    // Who goes away leaves nothing behind for the server; what the server said last still arrives.
+    // After a client disconnects, the server receives nothing more; the last bytes of the server still
+    // arrive.
     client.on("close", () => {
       pairs.delete(pair);
       clearInterval(pair.drip);
@@ -77,19 +85,19 @@ export async function openLine() {
   await once(server, "listening");
   return {
     address: `http://127.0.0.1:${server.address().port}`,
-    /** From now on connections go to `to`. */
+    /** New connections go to port `to` from now on. */
     lead(to) {
       port = to;
     },
     /**
-     * Holds up the connection whose client sends the last of so many more bytes. Resolves when they have gone, to what lets it go on;
-     * the other connections are not held.
+     * Pauses the connection that forwards the last of this many more client bytes. Resolves after these
+     * bytes, to the function that resumes the connection. Other connections are not paused.
      */
     hold(bytes) {
       left = bytes;
       return new Promise((resolve) => (onHeld = resolve));
     },
-    /** Breaks every connection and refuses new ones. */
+    /** Disconnects every connection and rejects new ones. */
     cut() {
       isCut = true;
       left = Number.POSITIVE_INFINITY;
@@ -98,7 +106,7 @@ export async function openLine() {
         upstream.destroy();
       }
     },
-    /** Lets connections be made again. */
+    /** Accepts connections again. */
     mend() {
       isCut = false;
       left = Number.POSITIVE_INFINITY;

@@ -1,13 +1,13 @@
-// Watches the player page from outside: what was buffered, shown, reported, loaded.
+// Observes the player page from outside: buffer, frames, errors, requests.
 
-/** How hls.js names a wait for bytes or for a processor, and what it does about one. */
+/** How hls.js names a stall by network or CPU, and its reaction to one. */
 const OF_A_STALL = ["bufferStalledError", "bufferNudgeOnStall"];
 
 /**
- * Records what the page reports from its first moment on. Call it before the page is opened.
+ * Records the reports of the page from its start. Call it before the page is opened.
  *
- * Returns lists that fill while the page lives: `requests` (addresses), `console` (errors on the console, among
- * them every breach of the Content-Security-Policy).
+ * Returns lists that grow while the page lives: `requests` (URLs), `console` (console errors, among them
+ * every violation of the Content-Security-Policy).
  */
 export async function observe(page) {
   const seen = { requests: [], console: [] };
@@ -27,7 +27,7 @@ export async function observe(page) {
       if (video.videoWidth > 0) video.requestVideoFrameCallback(shown);
       else shown();
     });
-    // A wait is a stall if playback had begun and the person did not ask for another place.
+    // A wait is a stall if playback had started and the viewer did not seek.
     on("waiting", ({ target: video }) => {
       if (facts.firstFrameMs !== null && !video.seeking && !video.ended) facts.stalls += 1;
     });
@@ -36,9 +36,10 @@ export async function observe(page) {
 }
 
 /**
- * The state of the page's video and all that was recorded so far. Times in seconds of media time.
+ * The state of the page's video and everything recorded so far. Times are in seconds of media time.
  *
- * `stalls` depends on the speed of the machine; `errors` does not: what hls.js reports of a stall without giving up counts there.
+ * `stalls` depends on the speed of the machine. `errors` does not: it has no reports of stalls that are not
+ * fatal.
  */
 export async function readState(page) {
   return page.evaluate((ofStall) => {
@@ -64,8 +65,8 @@ export async function readState(page) {
 }
 
 /**
- * Presses play, muted, and resolves when playback ends, passes `until_s`, or the page says that it cannot play.
- * With `pauses` it stands still there, however long it takes the caller to go on. Rejects after `timeout_ms`.
+ * Presses play, muted, and resolves when playback ends, passes `until_s`, or fails with a message. With
+ * `pauses` it pauses there. Rejects after `timeout_ms`.
  */
 export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from_s = 0, pauses = false, timeout_ms }) {
   await page.waitForFunction(
@@ -78,7 +79,7 @@ export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from
     if (video.readyState < HTMLMediaElement.HAVE_METADATA) return;
     video.muted = true;
     if (from_s > 0) video.currentTime = from_s;
-    video.play().catch(() => {}); // not awaited: it stays open for as long as nothing comes
+    video.play().catch(() => {}); // not awaited: it is pending while no bytes arrive
   }, from_s);
   await page.waitForFunction(
     ({ until_s, pauses }) => {

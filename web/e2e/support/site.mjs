@@ -1,4 +1,4 @@
-// A stand-in for the server: the built page as it is served, and clips that ffmpeg packaged.
+// A stand-in for the server: serves the built page, and clips that ffmpeg packaged.
 
 import { execFile } from "node:child_process";
 import { createReadStream } from "node:fs";
@@ -12,8 +12,8 @@ import { promisify } from "node:util";
 const DIST = fileURLToPath(new URL("../../dist/", import.meta.url));
 
 /**
- * The strictest policy under which the page works. Styles are allowed inline because the controls carry theirs in
- * shadow trees; scripts are not.
+ * The strictest policy that the page works with. Inline styles are allowed because the controls have theirs
+ * in shadow trees; inline scripts are not.
  */
 export const POLICY = [
   "default-src 'none'",
@@ -37,11 +37,11 @@ const TYPES = {
 };
 
 /**
- * Starts the site on a free port of loopback.
+ * Starts the site on a free port of the loopback.
  *
- * `/embed/{clip}` is the page for `/media/{clip}/master.m3u8`. `answers` maps a path to a status, a body and headers
- * that are sent instead of a file; a test changes it while the page runs. `values` maps a clip to further values of its
- * page. `asked` lists what was asked for, and when.
+ * `/embed/{clip}` is the page for `/media/{clip}/master.m3u8`. `answers` maps a path to a status, a body and
+ * headers that replace a file; a test changes it while the page runs. `values` maps a clip to further values
+ * of its page. `asked` lists the requests and their times.
  */
 export async function startSite() {
   const folder = await mkdtemp(join(tmpdir(), "kinora-site-"));

@@ -1,4 +1,4 @@
-// The page of `../trial/` and the two players it knows, on a port of loopback, and files to be fetched from there.
+// Serves the page of `../trial/`, its two players, and files, on a port of the loopback.
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -21,11 +21,11 @@ const TYPES = {
 };
 
 /**
- * Starts it. `files` is a folder that is served below `/files/`, or nothing.
+ * Starts it. `files` is an optional folder that is served below `/files/`.
  *
- * `holds` maps a path to a promise that its answer waits for; a test changes it while pages run.
+ * `holds` maps a path to a promise that delays its response; a test changes it while pages run.
  *
- * The pages of `address` are of another origin than the server under test, as those of its users are.
+ * The pages of `address` have another origin than the server under test, like those of customers.
  */
 export async function startStage({ files } = {}) {
   const holds = new Map();
@@ -58,10 +58,11 @@ export async function startStage({ files } = {}) {
 }
 
 /**
- * Plays in a new context of `browser`, with nothing in its cache, until the end, until `until` of what was seen so far is
- * true, or for `timeout_ms`. Answers what `watch.js` and the player saw.
+ * Plays in a new context of `browser` with an empty cache: to the end, until `until` is true for the
+ * observations so far, or for `timeout_ms`. Returns the observations of `watch.js` and of the player.
  *
- * `trial` is the argument of `begin` in `trial.js`. The page and the players' scripts are loaded before the time begins.
+ * `trial` is the argument of `begin` in `trial.js`. The page and the players' scripts are loaded before the
+ * time starts.
  */
 export async function perform(browser, stage, trial, { until = () => false, timeout_ms }) {
   const context = await browser.newContext({ viewport: { width: 640, height: 360 } });

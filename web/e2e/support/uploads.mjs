@@ -1,8 +1,8 @@
-// How an upload stands, as its address tells who asks for JSON.
+// The status of an upload, as JSON from its URL.
 
 import { HANG_MS } from "./browser.mjs";
 
-/** Waits until bytes are kept for certain. */
+/** Waits until the server has stored bytes. */
 export const kept = (url) => status(url, ({ keptBytes }) => keptBytes > 0, "nothing was kept");
 
 /** Waits until the media can be played. */

@@ -1,29 +1,33 @@
-// What is wrong with what a trial saw: the rules by which a clip counts as played.
+// Judges the observations of a trial: the rules by which a clip counts as played.
 
 /**
- * Whether playback is judged in real time too: by stalls, and by frames that came too late. Only a machine that does nothing else
- * can be held to that. The long suite is, with `KINORA_E2E_ALL`.
+ * Whether playback is also judged in real time: by stalls, and by late frames. Only an otherwise idle
+ * machine can pass. The long suite does so, with `KINORA_E2E_ALL`.
  */
 export const IS_TIMED = Boolean(process.env.KINORA_E2E_ALL);
 
-/** A viewer does not forgive a longer one. */
+/** The longest stall that viewers accept. */
 const STALL_MAX_MS = 1_000;
-/** How far the end of what is buffered may lie from the end of the clip: sound ends up to a packet later. */
+/**
+ * Largest distance between the end of the buffer and the end of the clip: audio ends up to a packet later.
+ */
 const END_S = 0.1;
-/** Part of the frames that may be decoded twice or not at all where a rung changes. */
+/** Share of frames that may be decoded twice or not at all at a rung change. */
 const FRAMES_OFF_MAX = 0.03;
 /**
- * What hls.js reports of its own doing where a rung changes, each at most once a change, and whoever watches sees nothing of.
- * It takes the first composition time for the begin of a segment and reads no edit list, so it may load the segment again
- * that ends within the composition shift of what is loaded, which gains nothing; and it gives up a load that the change overtakes.
+ * Reports of hls.js at a rung change, each at most once per change and invisible to viewers. hls.js uses the
+ * first composition time as the start of a segment and reads no edit list. So it may load a segment again
+ * that ends within the composition offset of the buffer, without progress. It also aborts a load when the
+ * rung changes.
  */
 const OF_A_CHANGE = ["passing, bufferAppendNoProgress", "passing, aborted"];
-/** What hls.js reports of a stall, which is judged by its length. */
+/** Reports of hls.js about a stall, which is judged by its length. */
 const OF_A_STALL = ["passing, bufferStalledError", "passing, bufferNudgeOnStall"];
 
 /**
- * Sentences, none if the content is right: played to its end at `seconds`, in one piece, without an error, in all of `sizes` in this
- * order, and with all of its `frames` if that is given. `seen` is what `perform` answers. The speed of the machine plays no part.
+ * Faults of the content as sentences; none if it played to its end at `seconds`, in one buffered range,
+ * without an error, in all of `sizes` in this order, and with all of its `frames` if that number is defined.
+ * `seen` is the result of `perform`. The speed of the machine does not matter.
  */
 export function contentFaults(seen, { seconds, sizes, frames }) {
   const found = [];
@@ -47,7 +51,7 @@ export function contentFaults(seen, { seconds, sizes, frames }) {
   return found;
 }
 
-/** Those of the content, and those of time: a longer stall, a picture that stood still, a jump. */
+/** Faults of the content, and of time: a longer stall, a still image, a jump. */
 export function faults(seen, wanted) {
   const found = contentFaults(seen, wanted);
   for (const error of seen.errors.filter(isOfStall)) found.push(`error: ${error}`);

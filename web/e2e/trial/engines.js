@@ -1,21 +1,23 @@
-// Two players behind one interface, so that a trial asks both the same.
+// Two players behind one interface, so that a trial can use either.
 //
-// An engine has `load(address)`, `rungs()`, `choose(id)`, and `errors`, which fills with every error that the player
-// reports: "fatal, ..." and, for those it gets over by itself, "passing, ...". A rung is `{id, width, height}`; they come
-// sorted, smallest first, without those of more pixels than are played here.
+// An engine has `load(address)`, `rungs()`, `choose(id)`, and `errors`. `errors` collects every error that
+// the player reports: "fatal, ..." and, if the player recovers, "passing, ...". A rung is
+// `{id, width, height}`. Rungs are sorted, smallest first, without those above `PIXELS_MAX`.
 
-/** Seconds that are loaded ahead: little, so that a clip of seconds still has something to load after a switch. */
+/** Buffer in seconds: small, so that a clip of some seconds still has something to load after a switch. */
 const AHEAD_S = 3;
-/** Larger pictures stall from decoding them in software. */
+/** Larger frames stall in software decoding. */
 const PIXELS_MAX = 640 * 360;
 
-/** Seconds of a stall after which hls.js seeks a little: never, for such a seek decodes frames twice. */
+/** Seconds of a stall after which hls.js seeks a little: never, because such a seek decodes frames twice. */
 const NEVER_S = 3_600;
 
 export const engines = { "hls.js": hlsJs, shaka };
 
-/** hls.js. Begins with the smallest rung, with the largest, with the `own` choice of the player among all there are,
- * or with the first that is `listed`, as our page does. */
+/**
+ * hls.js. Starts with the "smallest" or the "largest" rung, with the player's "own" choice among all rungs,
+ * or with the first one "listed", as our page does.
+ */
 function hlsJs(video, start, toleratesStalls) {
   const hls = new Hls({
     enableWorker: false,
@@ -45,7 +47,7 @@ function hlsJs(video, start, toleratesStalls) {
       hls.attachMedia(video);
     },
     choose(id) {
-      hls.nextLevel = id; // what was loaded ahead is loaded again
+      hls.nextLevel = id; // the buffer is loaded again
     },
   };
 }
@@ -62,18 +64,19 @@ function shaka(video, start, toleratesStalls) {
   player.addEventListener("error", ({ detail }) => note(detail));
   player.configure({
     abr: { enabled: start === "own" },
-    // By default it moves each segment to where the playlist has it, which hides wrong times of segments.
+    // By default it moves each segment to its time in the playlist, which hides wrong times in segments.
     manifest: { hls: { ignoreManifestTimestampsInSegmentsMode: true } },
     restrictions: start === "own" ? {} : { maxPixels: PIXELS_MAX },
     streaming: { bufferingGoal: AHEAD_S, stallEnabled: !toleratesStalls },
   });
-  // It chooses once more, among rungs of one size. (It goes by bandwidth, and a copy may need less than a small rung.)
+  // The adaptive algorithm still chooses among rungs of one size. (It compares bandwidths, and a copy may
+  // need less than a small rung.)
   player.addEventListener("manifestparsed", () => {
     if (start === "own") return;
     const { width, height } = variants().at(start === "smallest" ? 0 : -1);
     player.configure({ abr: { restrictions: { minPixels: width * height, maxPixels: width * height } } });
   });
-  // Each is one of pictures together with one of sound.
+  // Each is a combination of video and audio.
   const variants = () => {
     const all = player.getVariantTracks().filter(({ width, height }) => width * height <= PIXELS_MAX);
     const { audioId } = all.find(({ active }) => active) ?? {};

@@ -1,4 +1,4 @@
-// A page without controls: plays an address in one of two players, changes rungs on the way, and tells what happened.
+// A page without controls: plays a URL in one of two players, changes rungs, and reports its observations.
 
 import { engines } from "./engines.js";
 import { watch } from "./watch.js";
@@ -6,11 +6,12 @@ import { watch } from "./watch.js";
 const video = document.getElementById("video");
 
 /**
- * Plays `address` muted at normal speed; `read` then tells what happened so far.
+ * Plays `address` muted at normal speed; `read` returns the observations so far.
  *
- * `start` and the `rung` of each switch are "smallest" or "largest" of what is played here; a `start` of "own" leaves the
- * choice to the player. A switch is made when playback has passed `at_s` and a picture of the rung that was chosen before it
- * has been shown: a player drops a choice that the next one overtakes. `toleratesStalls` makes it wait for a slow machine.
+ * `start` and the `rung` of each switch are "smallest" or "largest" of the rungs that play here. A `start`
+ * of "own" leaves the choice to the player. A switch happens after `at_s`, once a frame of the rung chosen
+ * before has been shown: a player drops a choice that the next one replaces. `toleratesStalls` makes it wait
+ * for a slow machine.
  */
 window.begin = ({ engine, address, start, switches, toleratesStalls = false }) => {
   const player = engines[engine](video, start, toleratesStalls);
@@ -18,7 +19,7 @@ window.begin = ({ engine, address, start, switches, toleratesStalls = false }) =
   const due = [...switches];
   const chosen = [];
   video.addEventListener("loadedmetadata", () => {
-    video.play().catch(() => {}); // not awaited: it stays open for as long as nothing comes
+    video.play().catch(() => {}); // not awaited: it is pending while no bytes arrive
   });
   const isShown = () => watched.size() !== null && (chosen.length === 0 || watched.size() === chosen.at(-1));
   video.addEventListener("timeupdate", () => {

@@ -1,18 +1,18 @@
-// What a viewer of a `<video>` would have noticed, and what is behind it, in numbers.
+// Measures what a viewer of a `<video>` would notice, and its causes, in numbers.
 
-/** How often the position is looked at. */
+/** Interval between two readings of the position. */
 const LOOK_EVERY_MS = 50;
-/** Without a new picture for so long it stands still. */
+/** Without a new frame for this long, the image is still. */
 const STILL_S = 0.75;
-/** A change of position by so much more than the time that went by is a jump, not a late look. */
+/** A position that advances by this much more than the clock is a jump, not a late reading. */
 const JUMP_S = 0.2;
 
 /**
- * Watches from now on, which is also the moment that the first frame is measured from.
+ * Starts the observation, and the time to the first frame.
  *
- * A stall is a time in which less than half of it was played although playback had begun and had not ended. Those that pass
- * between two looks are not told. Chromium plays on without pictures for some seconds where they are missing and sound is not:
- * that is not a stall, but among the times when the picture stood still.
+ * A stall is a period in which less than half of its duration was played, after playback had started and
+ * before it ended. Stalls between two readings are not reported. Chromium plays audio on without frames for
+ * some seconds when video is missing: that is a still image, not a stall.
  */
 export function watch(video) {
   const began_ms = performance.now();
@@ -26,13 +26,13 @@ export function watch(video) {
     shown();
     if (mediaTime - picture_s > STILL_S) seen.still.push([round(picture_s), round(mediaTime)]);
     picture_s = mediaTime;
-    const size = `${video.videoWidth}x${video.videoHeight}`; // turned as it is shown, unlike that of the frame
+    const size = `${video.videoWidth}x${video.videoHeight}`; // after rotation, unlike the size of the frame
     if (seen.sizes.at(-1)?.size !== size) seen.sizes.push({ size, at_s: round(mediaTime) });
     video.requestVideoFrameCallback(frame);
   };
   video.requestVideoFrameCallback(frame);
   video.addEventListener("timeupdate", () => {
-    if (video.videoWidth === 0 && video.currentTime > 0) shown(); // sound alone
+    if (video.videoWidth === 0 && video.currentTime > 0) shown(); // audio only
   });
   video.addEventListener("error", () => (seen.mediaError = `${video.error.code}: ${video.error.message}`));
 
@@ -46,7 +46,7 @@ export function watch(video) {
     seen.rangesMax = Math.max(seen.rangesMax, video.buffered.length);
     if (last !== null && seen.firstFrameMs !== null && !video.paused) {
       const passed_ms = now.at_ms - last.at_ms;
-      // At speed 1 whatever `playbackRate` says: shaka-player sets it to 0 while it waits.
+      // Speed is 1 for any `playbackRate`: shaka-player sets it to 0 while it waits.
       const played_ms = 1_000 * (now.position_s - last.position_s);
       if (played_ms < 0 || played_ms > passed_ms + 1_000 * JUMP_S) {
         seen.jumps.push([round(last.position_s), round(now.position_s)]);
@@ -56,15 +56,15 @@ export function watch(video) {
         stall.ms += passed_ms - played_ms;
       } else settle();
     }
-    if (video.ended) stall = null; // the rest of the last look
+    if (video.ended) stall = null; // the rest of the last interval
     last = now;
   };
   setInterval(look, LOOK_EVERY_MS);
 
   return {
-    /** The size of the picture that was shown last, `null` before the first. */
+    /** The size of the last displayed frame, `null` before the first. */
     size: () => seen.sizes.at(-1)?.size ?? null,
-    /** What was seen so far. A stall that is not over counts, and so does a picture that stands still. */
+    /** The observations so far, with a current stall and a current still image. */
     read() {
       const { totalVideoFrames, droppedVideoFrames } = video.getVideoPlaybackQuality();
       const open = stall === null ? [] : [{ at_s: round(stall.at_s), ms: Math.round(stall.ms) }];

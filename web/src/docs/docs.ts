@@ -1,4 +1,4 @@
-// The page of the API: everything on it is made of the document that this server answers.
+// The API page. Its content comes from the OpenAPI document of this server.
 
 import { article, badge } from "./operation.js";
 import { type Document, type Operation, operationsOf } from "./document.js";
@@ -36,7 +36,7 @@ function show(document: Document): void {
   }
   main.replaceChildren(...parts);
   find(entries);
-  // What the address names was not there when the browser looked for it.
+  // The browser looked for the target of the fragment before it existed.
   if (location.hash !== "") window.document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }
 
@@ -56,7 +56,7 @@ function entry({ method, path, about }: Operation): HTMLElement {
   return make("li", {}, make("a", { href: `#${about.operationId}`, title: path }, badge(method), " ", title));
 }
 
-/** Leaves in the index what has every word that is typed. */
+/** Filters the index: shows the entries that contain every typed word. */
 function find(entries: { item: HTMLElement; group: HTMLElement; text: string }[]): void {
   const input = element("find") as HTMLInputElement;
   const found = element("found");

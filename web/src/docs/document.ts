@@ -1,4 +1,4 @@
-// The parts of an OpenAPI 3.1 document that the page shows, and how they are found in it.
+// The parts of an OpenAPI 3.1 document that the page shows, and functions that look them up.
 
 export interface Document {
   info: { title: string; version: string; description: string };
@@ -63,7 +63,7 @@ export interface Schema {
   maxProperties?: number;
 }
 
-/** One operation with where it is. */
+/** One operation with its method and path. */
 export interface Operation {
   method: string;
   path: string;
@@ -72,7 +72,7 @@ export interface Operation {
 
 const JSON_TYPE = "application/json";
 
-/** What a reference points to; anything else as it is. */
+/** Resolves a reference; returns any other value unchanged. */
 export function resolve<T extends object>(document: Document, value: T | Reference): T {
   if (!("$ref" in value)) return value;
   const steps = value.$ref.split("/").slice(1);
@@ -88,12 +88,12 @@ export function operationsOf(document: Document, tag: string): Operation[] {
   );
 }
 
-/** The JSON of a body or an answer. */
+/** The JSON of a request or response body. */
 export function jsonOf(content: Record<string, Content> | undefined): Content | undefined {
   return content?.[JSON_TYPE];
 }
 
-/** Its examples by their names; the only one has none. */
+/** Its named examples; a single example has no name. */
 export function examplesOf(content: Content | undefined): [string, unknown][] {
   if (content?.examples) return Object.entries(content.examples).map(([name, { value }]) => [name, value]);
   return content && "example" in content ? [["", content.example]] : [];

@@ -1,12 +1,12 @@
-// The fields of a body, and what each may be, in words.
+// The fields of a body and their types, in words.
 
 import { make, marked } from "./dom.js";
 import { type Document, type Reference, type Schema, resolve } from "./document.js";
 
-/** Fields deeper than that are to be seen in the examples. */
+/** Deeper fields appear in the examples only. */
 const DEPTH_MAX = 6;
 
-/** A list of the fields of an object, those that must be there first. */
+/** A list of the fields of an object, required ones first. */
 export function fields(document: Document, schema: Schema | Reference, depth = 0): HTMLElement | undefined {
   const object = inner(document, schema);
   const properties = Object.entries(object.properties ?? {});
@@ -25,7 +25,7 @@ export function fields(document: Document, schema: Schema | Reference, depth = 0
   return list;
 }
 
-/** What a value may be: `string, at most 255 characters`. */
+/** The type of a value in words: `string, at most 255 characters`. */
 export function what(document: Document, given: Schema | Reference): string {
   const schema = inner(document, given);
   const words = [kinds(schema).join(" or ")];
@@ -45,20 +45,20 @@ export function what(document: Document, given: Schema | Reference): string {
   return words.filter((word) => word !== "").join(", ");
 }
 
-/** Its own types; that `null` says the same as nothing is said once, at the top of the page. */
+/** Its types without `null`; the top of the page explains once that `null` equals a missing field. */
 function kinds({ type }: Schema): string[] {
   const all = type === undefined ? [] : [type].flat();
   return all.length > 1 ? all.filter((kind) => kind !== "null") : all;
 }
 
-/** The schema itself: what a reference points to, or the part of it that is not null. */
+/** The schema itself: the target of a reference, or the part that is not null. */
 function inner(document: Document, given: Schema | Reference): Schema {
   const schema = resolve(document, given);
   const some = schema.anyOf?.map((one) => resolve<Schema>(document, one)).find(({ type }) => type !== "null");
   return some === undefined ? schema : { ...some, ...(schema.description && { description: schema.description }) };
 }
 
-/** The items of a list, anything else as it is. */
+/** The items of a list; returns any other schema unchanged. */
 function listed(document: Document, schema: Schema): Schema {
   return schema.items ? inner(document, schema.items) : schema;
 }

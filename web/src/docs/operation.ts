@@ -1,10 +1,10 @@
-// One operation, as a person reads it: what it does, what to send, what comes back.
+// One operation: its description, its request and its responses.
 
 import { code, make, marked, paragraphs } from "./dom.js";
 import { type Document, type Operation, type Response, examplesOf, jsonOf, resolve } from "./document.js";
 import { fields, what } from "./fields.js";
 
-/** The article of an operation; its name is its anchor. */
+/** The article of an operation; its `operationId` is the anchor. */
 export function article(document: Document, operation: Operation): HTMLElement {
   const { method, path, about } = operation;
   const content = jsonOf(about.requestBody?.content);
@@ -22,7 +22,7 @@ export function article(document: Document, operation: Operation): HTMLElement {
   );
 }
 
-/** The method in its colour. */
+/** The method as a coloured badge. */
 export function badge(method: string): HTMLElement {
   return make("span", { class: `method ${method.toLowerCase()}` }, method);
 }
@@ -50,7 +50,7 @@ function requests(document: Document, operation: Operation): HTMLElement[] {
   return bodies.map(([name, body]) => code(curl(document, operation, body), `Request: ${name}`));
 }
 
-/** What a person types into a shell. */
+/** A curl command for a shell. */
 function curl(document: Document, { method, path, about }: Operation, body: unknown): string {
   const parameter = (name: string) => about.parameters?.find((one) => one.in === "path" && one.name === name);
   const filled = path.replace(/\{(\w+)\}/g, (whole, name: string) => parameter(name)?.example ?? whole);

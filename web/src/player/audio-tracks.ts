@@ -1,5 +1,5 @@
-// The audio tracks of a manifest, to choose from: what browsers call `video.audioTracks` and offer only where they play HLS by
-// themselves. hls.js knows the tracks, the controls ask the video element: this is the list between them.
+// The list of audio tracks of a manifest, as `video.audioTracks`. Browsers offer it only where they play HLS
+// natively. It connects hls.js, which has the tracks, with the controls, which ask the video element.
 
 import Hls, { type MediaPlaylist } from "hls.js";
 
@@ -13,13 +13,13 @@ export interface AudioTrack {
   enabled: boolean;
 }
 
-/** What a viewer chose last, so that a player that begins anew goes on with it. */
+/** The last choice of the viewer, applied again when the player restarts. */
 export interface AudioChoice {
   lang?: string;
   name: string;
 }
 
-/** As `AudioTrackList` of HTML, with what the controls use of it. */
+/** Like `AudioTrackList` of HTML, as far as the controls use it. */
 class AudioTracks extends EventTarget {
   #tracks: AudioTrack[] = [];
   #choice: AudioChoice | undefined;
@@ -28,7 +28,7 @@ class AudioTracks extends EventTarget {
     return this.#tracks.length;
   }
 
-  /** What the viewer chose; `undefined` before the first choice. */
+  /** The choice of the viewer; `undefined` before the first one. */
   get choice(): AudioChoice | undefined {
     return this.#choice;
   }
@@ -57,7 +57,7 @@ class AudioTracks extends EventTarget {
       get enabled() {
         return hls.audioTrack === index;
       },
-      // One plays, always: a track is left by choosing another.
+      // One track always plays: selecting another one deselects it.
       set enabled(enabled: boolean) {
         if (enabled) select(track, index);
       },
@@ -69,7 +69,7 @@ class AudioTracks extends EventTarget {
 /** The list of the page's video element. */
 export const audioTracks = new AudioTracks();
 
-// The controls look for the list once, when they are defined: so this module is the first that the page imports. Where the browser
-// plays HLS by itself it has a list of its own.
+// The controls look for the list once, when they are defined, so the page imports this module first. A
+// browser that plays HLS natively has its own list.
 const video = document.getElementById("video");
 if (video !== null && Hls.isSupported()) Object.defineProperty(video, "audioTracks", { value: audioTracks });

@@ -1,11 +1,11 @@
-// What the poster looks like from afar, drawn at once behind the video: it is in the page, and the poster takes a while.
+// Draws the BlurHash behind the video at once. It is part of the page; the poster loads later.
 
 import { decodeBlurHash } from "fast-blurhash";
 
-/** Pixels of what is drawn; the browser makes it large and smooth. */
+/** Width and height of the drawing in pixels; the browser scales it smoothly. */
 const SIZE = 32;
 
-/** Shows `hash` behind `video` until there is a frame of it. */
+/** Shows `hash` behind `video` until the first frame. */
 export function showBlur(video: HTMLVideoElement, hash: string): void {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = SIZE;

@@ -1,23 +1,23 @@
-// What the server writes into the page: which stream it plays and how it is called.
+// The values that the server writes into the page: the stream and its metadata.
 
-/** The values of one page. They come from the server's template and are trusted as far as the server is. */
+/** The values of one page. They come from the server's template and are trusted like the server. */
 export interface Config {
-  /** Address of the multivariant playlist, with its token if the stream needs one. */
+  /** URL of the multivariant playlist, with its token if the stream needs one. */
   manifest: string;
-  /** Address of a still picture, or nothing for a media without one (audio). */
+  /** URL of the poster; null for a media without one (audio). */
   poster: string | null;
-  /** Address of a WebVTT with pictures of all its moments, or nothing for a media without them (audio). */
+  /** URL of the storyboard, a WebVTT file with thumbnails; null for a media without one (audio). */
   storyboard: string | null;
-  /** What the media is called, or nothing. Plain text. */
+  /** Title of the media as plain text, or null. */
   title: string | null;
-  /** What the poster looks like from afar, as BlurHash, or nothing. */
+  /** BlurHash of the poster, or null. */
   blurHash: string | null;
 }
 
 /**
  * Reads the values from `<script type="application/json" id="kinora">`.
  *
- * Returns nothing if they are missing or broken: the page was served without being filled.
+ * Returns null if they are missing or invalid: the page was served without values.
  */
 export function readConfig(page: Document): Config | null {
   try {

@@ -1,70 +1,70 @@
-// From a manifest to a running `<video>`: by hls.js wherever Media Source Extensions exist, by the browser elsewhere.
+// Plays a manifest in a `<video>`: by hls.js where Media Source Extensions exist, else natively.
 
 import Hls, { type ErrorData } from "hls.js";
 
 import { audioTracks } from "./audio-tracks.js";
 import { qualities } from "./qualities.js";
 
-/** Why playback ended before its end. */
+/** Why playback stopped before its end. */
 export interface Stop {
-  /** Whether bytes did not come, or came and could not be shown. */
+  /** `network`: bytes did not arrive. `decode`: they arrived and could not be decoded. */
   cause: "network" | "decode";
-  /** The answer that ended it, if one came and is known. */
+  /** The HTTP response that stopped it, if there was one. */
   answer: Answer | null;
-  /** Where it ended. The video element, let go of, has forgotten. */
+  /** Position at the stop. The video element has lost it by then. */
   at_s: number;
-  /** Whether it played, or was to play: not paused by the viewer. */
+  /** Whether it was playing or about to play: not paused by the viewer. */
   wasPlaying: boolean;
 }
 
-/** An answer of the server that is not the one that was wanted. */
+/** An unexpected response of the server. */
 export interface Answer {
   status: number;
   /** Value of the header Retry-After. */
   retryAfter: string | null;
 }
 
-/** What hls.js reported, as the `detail` of a `kinora:error` event on the video element. */
+/** An error of hls.js, as the `detail` of a `kinora:error` event on the video element. */
 export interface PlaybackError {
   fatal: boolean;
-  /** The name that hls.js gives it, such as `fragLoadError`. */
+  /** The name that hls.js uses, such as `fragLoadError`. */
   name: string;
-  /** Status of the answer behind it, if one came. */
+  /** Status of the HTTP response that caused it, if there was one. */
   status: number | null;
 }
 
-/** Seconds to load ahead of somebody who has not pressed play: enough to start at once, little to throw away. */
+/** Seconds of buffer before the viewer presses play: enough to start at once, little wasted. */
 const AHEAD_WAITING_S = 10;
-/** Seconds to load ahead of somebody who watches. What is further away may never be seen, and may have to be encoded. */
+/** Seconds of buffer during playback. Content further ahead may never be watched and may need an encode. */
 const AHEAD_PLAYING_S = 60;
-/** Seconds that stay in memory behind the playing position, for short jumps back. */
+/** Seconds that stay in the buffer behind the position, for short seeks back. */
 const BEHIND_S = 90;
-/** A decoder that fails again this soon after it was restarted will not recover. */
+/** A decoder that fails again within this time after a restart will not recover. */
 const RECOVERY_MS = 10_000;
 
-/** After an error that hls.js hopes to get over: how long until there must be something to play. */
+/** Timeout for playable bytes after an error that hls.js does not report as fatal. */
 const PATIENCE_MS = 8_000;
-/** The errors that this is about: bytes that cannot be shown, and bytes that did not come. */
+/** Errors with this timeout: undecodable bytes and missing bytes. */
 const PASSING: string[] = [Hls.ErrorTypes.MEDIA_ERROR, Hls.ErrorTypes.NETWORK_ERROR];
-/** What hls.js reports of mere waiting. Bytes that are made while they are waited for may take their time. */
+/** Reports of hls.js about waiting. Bytes that are made on demand may take some time. */
 const WAITING: string[] = [Hls.ErrorDetails.BUFFER_STALLED_ERROR, Hls.ErrorDetails.BUFFER_NUDGE_ON_STALL];
 
-/** A manifest that is being played. */
+/** A manifest that plays. */
 export interface Playback {
-  /** Lets go of the video element. */
+  /** Detaches from the video element. */
   stop(): void;
 }
 
-/** Whether this browser can play HLS at all. */
+/** Whether this browser can play HLS. */
 export function isSupported(video: HTMLVideoElement): boolean {
   return Hls.isSupported() || playsHls(video);
 }
 
 /**
- * Plays `manifest` in `video` from `startAt_s` on; `onStop` is called once, when it can go no further.
+ * Plays `manifest` in `video` from `startAt_s` on. Calls `onStop` once, when it cannot continue.
  *
- * Every error of hls.js, also those it gets over by itself, is sent as `kinora:error` from the video element, so
- * that the page around (and a test) can count them.
+ * The video element emits `kinora:error` for every error of hls.js, also for those that hls.js recovers
+ * from, so that an embedding page (or a test) can count them.
  */
 export function play(
   video: HTMLVideoElement,
@@ -84,8 +84,8 @@ function playByHlsJs(
   onStop: (stop: Stop) => void,
 ): Playback {
   const hls = new Hls({
-    // The segments are fMP4 and need no conversion. A worker would have to be loaded from a `blob:` address, which
-    // the page's Content-Security-Policy then had to allow.
+    // The segments are fMP4 and need no conversion. A worker would be loaded from a `blob:` URL, which the
+    // Content-Security-Policy of the page would have to allow.
     enableWorker: false,
     startPosition: startAt_s > 0 ? startAt_s : -1,
     maxBufferLength: AHEAD_WAITING_S,
@@ -94,8 +94,8 @@ function playByHlsJs(
     capLevelToPlayerSize: true,
     ...(audioTracks.choice === undefined ? {} : { audioPreference: audioTracks.choice }),
   });
-  // The server prepares the first segment of the first level. hls.js may choose another one by a bandwidth
-  // that it measured before.
+  // The server prepares the first segment of the first level. Without this, hls.js may start with another
+  // level, chosen by an earlier bandwidth estimate.
   hls.on(Hls.Events.MANIFEST_PARSED, (_, { firstLevel }) => (hls.startLevel = firstLevel));
   audioTracks.follow(hls);
   qualities.follow(hls);
@@ -117,8 +117,8 @@ function playByHlsJs(
     stop();
     onStop({ cause: isLost(error) ? "network" : "decode", answer: answerOf(error), at_s, wasPlaying: !paused });
   };
-  // hls.js calls neither segments that are not media fatal, nor those that do not come from any rung: without this the
-  // wheel would turn for ever.
+  // Invalid segments, and segments that fail in every rung, are not fatal errors for hls.js. Without this
+  // timeout the spinner would turn forever.
   const wait = (error: ErrorData) => {
     if (hope !== 0 || !PASSING.includes(error.type) || WAITING.includes(error.details)) return;
     const had = bufferedOf(video);
@@ -126,7 +126,7 @@ function playByHlsJs(
       hope = 0;
       if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) return;
       if (bufferedOf(video) === had) end(error);
-      else wait(error); // something came
+      else wait(error); // bytes have arrived
     }, PATIENCE_MS);
   };
   hls.on(Hls.Events.ERROR, (_, error) => {
@@ -171,18 +171,18 @@ function playByBrowser(
   return { stop };
 }
 
-/** What is there to play, to be compared. */
+/** The buffered ranges as text, to compare them. */
 function bufferedOf({ buffered }: HTMLVideoElement): string {
   return Array.from({ length: buffered.length }, (_, index) => `${buffered.start(index)}-${buffered.end(index)}`).join();
 }
 
-/** Whether bytes did not come. What came and was not understood counts as a failure to decode. */
+/** Whether bytes did not arrive. A playlist that cannot be parsed counts as a decode error. */
 function isLost({ type, details }: ErrorData): boolean {
   const { MANIFEST_PARSING_ERROR, LEVEL_PARSING_ERROR } = Hls.ErrorDetails;
   return type === Hls.ErrorTypes.NETWORK_ERROR && details !== MANIFEST_PARSING_ERROR && details !== LEVEL_PARSING_ERROR;
 }
 
-/** The answer behind an error. hls.js loads by XMLHttpRequest. */
+/** The HTTP response that caused an error. hls.js loads by XMLHttpRequest. */
 function answerOf({ response, networkDetails }: ErrorData): Answer | null {
   if (!response?.code) return null;
   const header = (name: string) => (networkDetails instanceof XMLHttpRequest ? networkDetails.getResponseHeader(name) : null);

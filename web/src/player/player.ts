@@ -1,8 +1,9 @@
-// The page `/embed/{playbackId}`: plays one stream, and says in plain words why when it cannot.
+// The page `/embed/{playbackId}`: plays one stream, and explains in plain words why when it cannot.
 //
-// `config.ts` is what the server tells the page, `playback.ts` plays, `problem.ts` explains. This file connects them.
+// `config.ts` reads the values of the server, `playback.ts` plays, `problem.ts` explains errors. This file
+// connects them.
 
-import "./audio-tracks.js"; // these two first, see there
+import "./audio-tracks.js"; // must be the first two imports; see there
 import "./qualities.js";
 import "media-chrome/dist/media-controller.js";
 import "media-chrome/dist/media-control-bar.js";
@@ -18,7 +19,7 @@ import "media-chrome/dist/menu/media-audio-track-menu-button.js";
 import "media-chrome/dist/menu/media-audio-track-menu.js";
 import "media-chrome/dist/menu/media-captions-menu-button.js";
 import "media-chrome/dist/menu/media-captions-menu.js";
-import "media-chrome/dist/menu/media-chrome-menu-item.js"; // no menu brings it along
+import "media-chrome/dist/menu/media-chrome-menu-item.js"; // no menu imports it
 import "media-chrome/dist/menu/media-playback-rate-menu-button.js";
 import "media-chrome/dist/menu/media-playback-rate-menu.js";
 import "media-chrome/dist/menu/media-rendition-menu-button.js";
@@ -30,10 +31,10 @@ import { type Problem, INTERRUPTED, UNDECODABLE, UNFILLED, UNSUPPORTED, busyOf, 
 import { showQuality } from "./quality-menu.js";
 import { showStoryboard } from "./storyboard.js";
 
-/** Waits between two tries that the page makes by itself where the server does not say; the last one repeats. */
+/** Delays between automatic retries when the server gives none; the last one repeats. */
 const RETRY_AFTER_MS = [1_000, 2_000, 3_000, 5_000, 8_000, 15_000];
 
-/** Seconds that must play beyond the place where playback stopped. */
+/** Seconds that must play beyond the position of the last stop before retries count from zero. */
 const OVER_S = 1;
 
 const player = element("player");
@@ -49,7 +50,7 @@ if (config === null) {
   run(config.manifest);
 }
 
-/** Title, poster, pictures above the bar of time, the layout for sound alone, and keys that work without a click first. */
+/** Sets title, poster, storyboard, the audio-only layout, and keyboard focus without a click. */
 function describe({ title, poster, storyboard, blurHash }: Config): void {
   if (title !== null) {
     document.title = title;
@@ -65,11 +66,11 @@ function describe({ title, poster, storyboard, blurHash }: Config): void {
     const isAudio = video.videoWidth === 0;
     player.classList.toggle("audio", isAudio);
   });
-  // Inside another page the keys belong to that page until somebody clicks the player.
+  // In a frame, keys belong to the embedding page until the viewer clicks the player.
   if (window === window.top) video.focus({ preventScroll: true });
 }
 
-/** Plays until the end; after each stop, finds out why, shows it and tries again where that can help. */
+/** Plays to the end. After each stop: diagnoses, shows the reason, and retries if that can help. */
 function run(manifest: string): void {
   let playback: Playback | null = null;
   let tries = 0;
@@ -79,7 +80,8 @@ function run(manifest: string): void {
   const start = () => {
     hideNotice();
     playback = play(video, manifest, resume.at_s, stopped);
-    if (resume.wasPlaying) video.play().catch(() => {}); // a browser that wants a click shows the play button
+    // The browser shows the play button if it requires a click.
+    if (resume.wasPlaying) video.play().catch(() => {});
   };
 
   const stopped = async (stop: Stop) => {
@@ -88,7 +90,7 @@ function run(manifest: string): void {
     const problem = (await diagnose(manifest)) ?? (stop.answer === null ? null : busyOf(stop.answer));
     if (problem === null && stop.cause === "network" && tries === 0) {
       tries = 1;
-      start(); // it answers again: what failed was passing
+      start(); // the manifest is fine again: the failure was temporary
       return;
     }
     wait(problem ?? (stop.cause === "decode" ? UNDECODABLE : INTERRUPTED));
@@ -105,12 +107,12 @@ function run(manifest: string): void {
   const retry = async () => {
     window.clearTimeout(timer);
     const problem = await diagnose(manifest);
-    if (playback !== null) return; // another try was quicker
+    if (playback !== null) return; // another retry was faster
     if (problem === null) start();
     else wait(problem);
   };
 
-  // It got over what stopped it only when it is past that: up to there it may play what was loaded before.
+  // Playback recovered only when it has passed the stop: up to there it may play from the buffer.
   video.addEventListener("timeupdate", () => {
     if (video.currentTime > resume.at_s + OVER_S) tries = 0;
   });
@@ -128,7 +130,7 @@ function showNotice(problem: Problem): void {
   const notice = element("notice");
   notice.classList.toggle("waiting", problem.retry === "by-itself");
   notice.hidden = false;
-  player.inert = true; // out of reach of Tab and screen readers while the notice covers it
+  player.inert = true; // not reachable by Tab or screen readers below the notice
 }
 
 function hideNotice(): void {

@@ -1,20 +1,20 @@
-// Why a stream does not play, in words for the person in front of it.
+// Reasons why a stream does not play, in words for the viewer.
 
 import type { Answer } from "./playback.js";
 
-/** A reason, and what can be done about it. */
+/** A reason and its remedy. */
 export interface Problem {
   /** A few words. */
   title: string;
   /** One or two sentences: what happened and what to do. */
   text: string;
-  /** Whether trying again can help: by itself after a while, when the person asks for it, or not at all. */
+  /** Whether a retry can help: automatic after a delay, on request, or never. */
   retry: "by-itself" | "on-request" | "never";
-  /** How long to wait before it is tried again by itself, where the server said so. */
+  /** Delay before the automatic retry, if the server gave one. */
   after_ms?: number;
 }
 
-/** The browser got the bytes and cannot show them. */
+/** The browser received the bytes and cannot decode them. */
 export const UNDECODABLE: Problem = {
   title: "This cannot be played here",
   text: "The browser could not decode the stream. Another or a newer browser may be able to.",
@@ -28,14 +28,14 @@ export const UNSUPPORTED: Problem = {
   retry: "never",
 };
 
-/** The template was never filled. */
+/** The server has not filled in the template. */
 export const UNFILLED: Problem = {
   title: "Nothing to play",
   text: "This page does not name a stream.",
   retry: "never",
 };
 
-/** The manifest answers, yet its stream broke off. */
+/** The manifest is available, but playback stopped. */
 export const INTERRUPTED: Problem = {
   title: "The stream was interrupted",
   text: "Part of it could not be loaded. Playback resumes where it stopped.",
@@ -72,20 +72,20 @@ const BUSY: Problem = {
   retry: "by-itself",
 };
 
-/** Statuses that mean "not now": too many requests, service unavailable, insufficient storage. */
+/** Temporary statuses: too many requests, service unavailable, insufficient storage. */
 const NOT_NOW = [429, 503, 507];
 
-/** Longer waits that a server asks for are cut to this: whoever watches has not gone yet. */
+/** Maximum delay before a retry, for longer values of Retry-After: the viewer still waits. */
 const RETRY_AFTER_MAX_S = 60;
 
-/** How long an answer about the manifest may take before it counts as none. */
+/** Timeout for the response to the manifest request. */
 const ANSWER_TIMEOUT_MS = 15_000;
 
 /**
- * Asks for the manifest and says what is wrong with the answer, or `null` if it can be played.
+ * Requests the manifest and diagnoses the response; `null` if it can be played.
  *
- * The statuses are those of the playback addresses: 400 whose message contains `ready` for a media that is not
- * ready, 401 without a valid token, 403 by a restriction, 404 for an address that names nothing.
+ * The statuses of playback URLs: 400 with a message that contains `ready` for a media that is not ready, 401
+ * without a valid token, 403 by a restriction, 404 for an unknown URL.
  */
 export async function diagnose(manifest: string): Promise<Problem | null> {
   let answer: Response;
@@ -119,7 +119,7 @@ export async function diagnose(manifest: string): Promise<Problem | null> {
       };
     case 404:
     case 410:
-      // A media that failed answers as a deleted one does; the description alone tells.
+      // A failed media has the status of a deleted one; only the description differs.
       return /failed/i.test(description) ? FAILED : NOT_FOUND;
   }
   return {
@@ -130,8 +130,8 @@ export async function diagnose(manifest: string): Promise<Problem | null> {
 }
 
 /**
- * What to say of an answer that means "not now", or `null` if it means something else. Retry-After is read where it counts in
- * seconds; the other form, a date (RFC 9110, 10.2.3), is not.
+ * The problem of a temporary status, or `null` for any other one. Reads Retry-After in seconds; the date
+ * form (RFC 9110, 10.2.3) is ignored.
  */
 export function busyOf({ status, retryAfter }: Answer): Problem | null {
   if (!NOT_NOW.includes(status)) return null;
@@ -139,7 +139,7 @@ export function busyOf({ status, retryAfter }: Answer): Problem | null {
   return { ...BUSY, after_ms: 1_000 * Math.min(Math.max(Number(retryAfter), 1), RETRY_AFTER_MAX_S) };
 }
 
-/** The texts of `{"success": false, "error": {"code", "message", "description"}}`, empty where there are none. */
+/** The texts of `{"success": false, "error": {"code", "message", "description"}}`, else empty strings. */
 async function readError(answer: Response): Promise<{ message: string; description: string }> {
   try {
     const body = (await answer.json()) as { error?: { message?: unknown; description?: unknown } };

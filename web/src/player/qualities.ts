@@ -1,6 +1,5 @@
-// The qualities of a manifest, to choose from: what the controls call `video.videoRenditions`. No browser has it; the name
-// and the shape are those of media-chrome. hls.js knows the qualities as levels, the controls ask the video element: this is
-// the list between.
+// The list of qualities of a manifest, as `video.videoRenditions`. No browser has it; media-chrome defines
+// its name and shape. It connects hls.js, which has levels, with the controls, which ask the video element.
 
 import Hls, { type Level } from "hls.js";
 
@@ -9,23 +8,23 @@ export interface Quality {
   readonly id: string;
   readonly width: number;
   readonly height: number;
-  /** For people: "720p", and what tells it from another of the same size. */
+  /** Label for viewers: "720p", with the codec if another quality has the same height. */
   readonly label: string;
 }
 
-/** What people call the first part of a codec string, RFC 6381. */
+/** Codec names for viewers, by the first part of a codec string (RFC 6381). */
 const CODECS: Record<string, string> = { avc1: "H.264", avc3: "H.264", hvc1: "HEVC", hev1: "HEVC", av01: "AV1", vp09: "VP9" };
 
 /**
- * The p-number of a picture: the height of a frame of 16:9 that it fills in one direction. 1920x800 is 1080p, and so is
- * 1080x1920, as the names of the server's renditions have it.
+ * The p-number of a frame size: the height of the 16:9 frame that it fills in one direction. 1920x800 and
+ * 1080x1920 are both 1080p. The server names its renditions by the same rule.
  */
 export function pNumber(width: number, height: number): number {
   const [short, long] = width < height ? [width, height] : [height, width];
   return Math.max(short, Math.round((long * 9) / 16));
 }
 
-/** As `Rendition[] & EventTarget` of media-chrome, with what the controls use of it. */
+/** Like `Rendition[] & EventTarget` of media-chrome, as far as the controls use it. */
 class Qualities extends EventTarget {
   [index: number]: Quality;
   length = 0;
@@ -39,7 +38,7 @@ class Qualities extends EventTarget {
     }
   }
 
-  /** Index of the quality that the viewer chose; -1 while the player chooses. Setting it chooses. */
+  /** Index of the quality that the viewer chose; -1 for automatic. Setting it selects a quality. */
   get selectedIndex(): number {
     return [...this].findIndex(({ label }) => label === this.#choice);
   }
@@ -50,7 +49,9 @@ class Qualities extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  /** Lists the levels of `hls`, until it is destroyed. A choice that was made before holds for it too, if it has that quality. */
+  /**
+   * Lists the levels of `hls` until it is destroyed. Applies an earlier choice if `hls` has that quality.
+   */
   follow(hls: Hls): void {
     this.#hls = hls;
     hls.on(Hls.Events.MANIFEST_PARSED, () => {
@@ -64,11 +65,11 @@ class Qualities extends EventTarget {
     });
   }
 
-  /** Tells hls.js what was chosen. */
+  /** Applies the choice to hls.js. */
   #apply(from: "first" | "next"): void {
     if (this.#hls === null) return;
     const level = this.selectedIndex === -1 ? -1 : Number(this[this.selectedIndex]?.id);
-    // What is loaded already is played up to the next segment, so that nothing stops.
+    // The loaded part plays up to the next segment, so playback does not stop.
     if (from === "next") this.#hls.nextLevel = level;
     else if (level !== -1) this.#hls.loadLevel = level;
   }
@@ -83,7 +84,7 @@ class Qualities extends EventTarget {
     });
     const before = this.length;
     for (let index = 0; index < before; index += 1) delete this[index];
-    // One quality is no choice.
+    // A single quality needs no menu.
     this.length = shown.length > 1 ? shown.length : 0;
     shown.slice(0, this.length).forEach(({ level: { width, height }, index: id }, index) => {
       this[index] = { id: String(id), width, height, label: labels[index] ?? "" };
@@ -95,6 +96,7 @@ class Qualities extends EventTarget {
 /** The list of the page's video element. */
 export const qualities = new Qualities();
 
-// The controls look for the list once, when they are defined. Where the browser plays HLS by itself it chooses by itself.
+// The controls look for the list once, when they are defined. A browser that plays HLS natively chooses the
+// quality itself.
 const video = document.getElementById("video");
 if (video !== null && Hls.isSupported()) Object.defineProperty(video, "videoRenditions", { value: qualities });

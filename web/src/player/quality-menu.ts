@@ -1,4 +1,4 @@
-// The menu of qualities and its button: media-chrome's, with the names that the server has for them.
+// The menu of qualities and its button: those of media-chrome, with the server's names of the qualities.
 
 import { MediaRenditionMenu } from "media-chrome/dist/menu/media-rendition-menu.js";
 
@@ -6,13 +6,13 @@ import { pNumber, qualities } from "./qualities.js";
 
 type Item = Parameters<MediaRenditionMenu["formatRendition"]>[0];
 
-/** Anchored to `#quality`: the name of this element is not the one that media-chrome would look for. */
+/** Anchored to `#quality`, because media-chrome would look for another element name. */
 class QualityMenu extends MediaRenditionMenu {
   override formatRendition({ id, width, height }: Item): string {
     return [...qualities].find((quality) => quality.id === id)?.label ?? `${pNumber(width ?? 0, height ?? 0)}p`;
   }
 
-  /** Of the entry that leaves the choice to the player, which has no rendition: says what it chose. */
+  /** Text of the automatic entry, which has no rendition: shows the quality that plays. */
   override formatMenuItemText(text: string, rendition?: Item): string {
     if (rendition !== undefined || !(this.mediaWidth > 0 && this.mediaHeight > 0)) return text;
     return `Auto (${pNumber(this.mediaWidth, this.mediaHeight)}p)`;
@@ -20,7 +20,7 @@ class QualityMenu extends MediaRenditionMenu {
 }
 customElements.define("quality-menu", QualityMenu);
 
-/** Shows on the button, and tells to screen readers, what plays now. */
+/** Shows the current quality on the button and in its label for screen readers. */
 export function showQuality(video: HTMLVideoElement, button: HTMLElement, text: HTMLElement): void {
   const show = () => {
     const isKnown = video.videoWidth > 0;

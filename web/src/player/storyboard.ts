@@ -1,13 +1,13 @@
-// Pictures above the bar of time: a track of WebVTT whose cues name parts of a sheet. The controls look for a track with this label, and
-// fetch the sheet when somebody points at the bar for the first time.
+// Thumbnails above the timeline: a WebVTT track whose cues name parts of a sprite sheet. The controls look
+// for a track with this label. They fetch the sprite sheet when the viewer first points at the timeline.
 
-/** Shows the storyboard at `address` in every stream that `video` begins to play, as far as it has pictures. */
+/** Shows the storyboard at `address` in every stream that `video` plays, if the stream has video. */
 export function showStoryboard(video: HTMLVideoElement, address: string): void {
-  // A track from elsewhere is only read where the element asks for it so; streams come over CORS anyway. To a page in a frame without an origin
-  // its own server is elsewhere.
+  // A cross-origin track loads only if the element allows CORS; streams use CORS anyway. In a frame without
+  // an origin, the page's own server is cross-origin.
   if (new URL(address, document.baseURI).origin !== self.origin) video.crossOrigin = "anonymous";
   let track: HTMLTrackElement | null = null;
-  // Not before: hls.js empties all tracks when it begins, and the first picture goes before what is pointed at later.
+  // Not earlier: hls.js clears all tracks when it starts.
   video.addEventListener("loadedmetadata", () => {
     track?.remove();
     track = null;
@@ -17,7 +17,7 @@ export function showStoryboard(video: HTMLVideoElement, address: string): void {
     track.label = "thumbnails";
     track.src = address;
     video.append(track);
-    // Hidden ones are loaded, disabled ones are not.
+    // Hidden tracks are loaded, disabled ones are not.
     track.track.mode = "hidden";
   });
 }

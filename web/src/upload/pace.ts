@@ -1,23 +1,23 @@
-// How fast bytes go, how long the rest takes, and numbers as people read them.
+// The rate of an upload, its remaining time, and numbers in readable form.
 
-/** The time that a pace is taken from: long enough to be steady, short enough to notice a change. */
+/** The window of the rate: long enough to be steady, short enough to show a change. */
 const WINDOW_MS = 8_000;
-/** Less than this says nothing of a pace. */
+/** Below this duration the rate is unknown. */
 const WINDOW_MIN_MS = 1_000;
 
-/** Watches how many bytes went when. */
+/** Measures the rate from byte counts over time. */
 export class Pace {
   #seen: { at_ms: number; bytes: number }[] = [];
 
-  /** So many bytes have gone at `now_ms`. */
+  /** Records the bytes sent until `now_ms`. */
   note(bytes: number, now_ms: number): void {
-    // After a break less may be kept than had gone.
+    // After an interruption the server may have stored less than was sent.
     if (bytes < (this.#seen.at(-1)?.bytes ?? 0)) this.#seen = [];
     this.#seen.push({ at_ms: now_ms, bytes });
     while (this.#seen.length > 2 && now_ms - (this.#seen[1]?.at_ms ?? now_ms) > WINDOW_MS) this.#seen.shift();
   }
 
-  /** Bytes a second; `null` while that is not known. */
+  /** Bytes per second; `null` while unknown. */
   perSecond(): number | null {
     const [first] = this.#seen;
     const last = this.#seen.at(-1);
@@ -26,7 +26,7 @@ export class Pace {
   }
 }
 
-/** `12.3 MB`: of thousands, as browsers and disks count. */
+/** `12.3 MB`: decimal units, as browsers and disks use. */
 export function bytesText(bytes: number): string {
   const units = ["kB", "MB", "GB", "TB"];
   if (bytes < 1_000) return `${Math.round(bytes)} bytes`;

@@ -1,53 +1,53 @@
-// Why an upload does not go on, in words for the person in front of it, and what to do next.
+// Reasons why an upload stops, in words for the user, and the next step.
 
 import type { Status } from "./status.js";
 
-/** A reason, and what can be done about it. */
+/** A reason and its remedy. */
 export interface Problem {
   /** A few words. */
   title: string;
   /** What happened, and the next step. */
   text: string;
-  /** Whether trying again can help: by itself after a while, when the person asks for it, or not at all. */
+  /** Whether a retry can help: automatic after a delay, on request, or never. */
   retry: "by-itself" | "on-request" | "never";
-  /** How long to wait before it is tried again by itself, where the server said so. */
+  /** Delay before the automatic retry, if the server gave one. */
   after_ms?: number;
 }
 
-/** An answer of the server that is not the one that was wanted. */
+/** An unexpected response of the server. */
 export interface Refusal {
-  /** 0 when no answer came. */
+  /** Status; 0 without a response. */
   status: number;
   /** Value of the header Retry-After. */
   retryAfter: string | null;
-  /** The server's words, in lower case and without a full stop. */
+  /** The server's description, in lower case and without a full stop. */
   description: string;
-  /** Whether the answer says where the upload stands, which is elsewhere than the page thought. */
+  /** Whether the response has the offset of the upload, which differs from the page's. */
   isBehind: boolean;
 }
 
 export const NO_ANSWER: Refusal = { status: 0, retryAfter: null, description: "", isBehind: false };
 
-/** A file without a byte. */
+/** An empty file. */
 export const EMPTY: Problem = {
   title: "This file is empty",
   text: "It has no bytes to send. Choose another file.",
   retry: "never",
 };
 
-/** The browser cannot read the file any more: it was changed, moved or taken away. */
+/** The browser cannot read the file any more: it was changed, moved or removed. */
 export const UNREADABLE: Problem = {
   title: "The file cannot be read",
   text: "It was changed or moved, or its disk was removed. The part sent so far is saved. Press “Try again” and choose the file once more.",
   retry: "on-request",
 };
 
-/** Longer waits that a server asks for are cut to this: whoever sends has not gone yet. */
+/** Maximum delay before a retry, for longer values of Retry-After: the user still waits. */
 const RETRY_AFTER_MAX_S = 60;
 
 const LINK = "Request a new link where you got this one.";
 
-/** What to say of a refusal. */
+/** The problem of an error response. */
 export function problemOf(refusal: Refusal): Problem {
   const { status, retryAfter, description } = refusal;
   const words = sentence(description);
@@ -119,7 +119,7 @@ export function problemOf(refusal: Refusal): Problem {
   };
 }
 
-/** What to say of an upload that can come to nothing any more, or `null` while it can. */
+/** The problem of an upload that can no longer complete; `null` if it can. */
 export function endOf({ status, error }: Status): Problem | null {
   const words = sentence(error?.message ?? "");
   switch (status) {
@@ -141,7 +141,7 @@ export function endOf({ status, error }: Status): Problem | null {
   return null;
 }
 
-/** Seconds to wait. The other form of Retry-After, a date (RFC 9110, 10.2.3), is not read. */
+/** Retry-After in seconds. The date form (RFC 9110, 10.2.3) is ignored. */
 function waitOf(retryAfter: string | null): { after_ms?: number } {
   if (retryAfter === null || !/^\d+$/.test(retryAfter)) return {};
   return { after_ms: 1_000 * Math.min(Math.max(Number(retryAfter), 1), RETRY_AFTER_MAX_S) };

@@ -1,36 +1,39 @@
-// From a file to the server by tus 1.0. The page's address is that of the upload.
+// Sends a file to the server by tus 1.0. The URL of the page is the URL of the upload.
 
 import { DetailedError, Upload } from "tus-js-client";
 
 import { type Refusal, NO_ANSWER } from "./problem.js";
 import { address, descriptionOf } from "./status.js";
 
-/** Bytes of one request. Below what reverse proxies and tunnels commonly let through, 100 MB; large enough that pauses between do not count. */
+/**
+ * Bytes per request. Below 100 MB, the usual limit of reverse proxies and tunnels, and large enough that the
+ * pauses between requests do not matter.
+ */
 const CHUNK_BYTES = 64 * 1024 * 1024;
 
-/** What is told of a file on its way. */
+/** Events of a running upload. */
 export interface Listener {
-  /** The server knows how long the file is. */
+  /** The server knows the length of the file. */
   onBegin(): void;
-  /** So many bytes have gone, some of which may not be kept yet. */
+  /** Bytes sent so far. The server may not have stored all of them yet. */
   onProgress(bytes: number): void;
-  /** The server has the whole file. */
+  /** The server has stored the whole file. */
   onSuccess(): void;
-  /** It goes no further. `null`: the file cannot be read. */
+  /** The upload stopped. `null`: the file cannot be read. */
   onStop(refusal: Refusal | null): void;
 }
 
-/** A file on its way. */
+/** A running upload. */
 export interface Sending {
-  /** Stops. Nothing more is told. */
+  /** Stops the upload. The listener receives no more events. */
   stop(): void;
 }
 
 /**
- * Sends `file` from where the server stands.
+ * Sends `file` from the server's offset.
  *
- * Of an upload that knows its length it is asked where that is; one that does not is told the length first. Nothing is tried twice:
- * whoever listens knows better whether that can help.
+ * If the server knows the length, asks for the offset. Otherwise sends the length first. Never retries: the
+ * listener knows whether a retry can help.
  */
 export function send(file: File, knowsLength: boolean, listener: Listener): Sending {
   let isStopped = false;
@@ -38,7 +41,7 @@ export function send(file: File, knowsLength: boolean, listener: Listener): Send
     ...(knowsLength ? { uploadUrl: address } : { endpoint: address }),
     chunkSize: CHUNK_BYTES,
     retryDelays: null,
-    storeFingerprintForResuming: false, // memory.ts does, without the address
+    storeFingerprintForResuming: false, // memory.ts stores it, without the URL
     onUploadUrlAvailable: () => listener.onBegin(),
     onProgress: (bytes) => listener.onProgress(bytes),
     onSuccess: () => !isStopped && listener.onSuccess(),

@@ -1,33 +1,34 @@
-// What the server tells of the upload at the page's own address. Asking disturbs nobody who sends.
+// The status of the upload, requested from the URL of the page. A status request does not interrupt a
+// running upload.
 
 import { NO_ANSWER, type Refusal } from "./problem.js";
 
 /** The states of an upload. */
 export type State = "waiting" | "uploading" | "completed" | "cancelled" | "timedout" | "failed";
 
-/** How an upload stands, and what came of it. */
+/** The status of an upload, and its result. */
 export interface Status {
   uploadId: string;
   status: State;
-  /** Bytes from the start that are kept at least. */
+  /** Bytes from the start that are stored at least. */
   keptBytes: number;
-  /** Bytes of the whole file, once a client said so. */
+  /** Size of the file, once a client has sent it. */
   sizeBytes?: number;
-  /** Whether the media can be played, by those who may. */
+  /** Whether authorised viewers can play the media. */
   isReady: boolean;
-  /** The page that plays it, where everybody may. */
+  /** The player page, if every viewer may play the media. */
   playerUrl?: string;
-  /** Why the upload failed, or its media. */
+  /** Why the upload or its media failed. */
   error?: { code: string; message: string };
 }
 
-/** The address of the page, which is that of the upload. */
+/** The URL of the page, which is the URL of the upload. */
 export const address = location.href.replace(/#.*$/s, "");
 
-/** How long an answer may take before it counts as none. */
+/** Timeout for a response. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Asks how the upload stands; what comes instead of that is a refusal. */
+/** Requests the status; any other response is a refusal. */
 export async function ask(): Promise<{ status: Status } | { refusal: Refusal }> {
   let answer: Response;
   let body: unknown;
@@ -43,7 +44,10 @@ export async function ask(): Promise<{ status: Status } | { refusal: Refusal }> 
   return { refusal: { status: answer.status, retryAfter, description: descriptionOf(body), isBehind: false } };
 }
 
-/** The sentence of `{"success": false, "error": {"code", "message", "description"}}`, empty where there is none. */
+/**
+ * The description of `{"success": false, "error": {"code", "message", "description"}}`, else an empty
+ * string.
+ */
 export function descriptionOf(body: unknown): string {
   const { error } = (body ?? {}) as { error?: { message?: unknown; description?: unknown } };
   return String(error?.description ?? error?.message ?? "");

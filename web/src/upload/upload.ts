@@ -1,7 +1,7 @@
-// The page at the address of a direct upload: takes a file, sends it to that address, and plays what came of it.
+// The page at the URL of a direct upload: sends a file to that URL, and plays the resulting media.
 //
-// `status.ts` asks how the upload stands, `sending.ts` sends, `problem.ts` explains, `memory.ts` knows a file again, `view.ts` shows.
-// This file connects them.
+// `status.ts` requests the status, `sending.ts` sends, `problem.ts` explains errors, `memory.ts` recognises
+// a file, `view.ts` shows. This file connects them.
 
 import { fingerprintOf, forget, recall, remember } from "./memory.js";
 import { Pace, bytesText } from "./pace.js";
@@ -22,34 +22,34 @@ import {
   showWaiting,
 } from "./view.js";
 
-/** Waits between two tries that the page makes by itself where the server does not say; the last one repeats. */
+/** Delays between automatic retries when the server gives none; the last one repeats. */
 const RETRY_AFTER_MS = [500, 1_000, 2_000, 3_000, 5_000, 10_000];
-/** Waits between two questions whether the media is ready: mostly it is at once. */
+/** Delays between status requests while the media is not ready; mostly it is ready at once. */
 const ASK_AFTER_MS = [100, 200, 400, 800, 1_500, 3_000];
-/** How often the pace is looked at while nothing tells of one. */
+/** Interval of rate updates while no bytes move. */
 const LOOK_EVERY_MS = 1_000;
-/** How often it is asked whether what another tab sends has arrived. */
+/** Interval of status requests while another tab may send the file. */
 const WATCH_EVERY_MS = 5_000;
 
-/** The file on its way. */
+/** The upload in progress. */
 interface Job {
   file: File;
   uploadId: string;
   pace: Pace;
-  /** Bytes that have gone; `null` while where the server stands is not known. */
+  /** Bytes sent; `null` while the server's offset is unknown. */
   sent: number | null;
-  /** `null` while it stands still. */
+  /** `null` while nothing is sent. */
   sending: Sending | null;
   isPaused: boolean;
-  /** Whether the server knows how long the file is. */
+  /** Whether the server knows the length of the file. */
   knowsLength: boolean;
-  /** Tries without a byte that went. */
+  /** Attempts since the last byte was sent. */
   tries: number;
 }
 
 let job: Job | null = null;
 let timer = 0;
-/** Counts the files that were chosen: the last one counts. */
+/** Counts the chosen files: only the last one is used. */
 let asking = 0;
 
 const field = element("file") as HTMLInputElement;
@@ -59,7 +59,7 @@ element("resume").addEventListener("click", () => {
   if (job !== null) start(job);
 });
 element("again").addEventListener("click", () => void begin());
-// A file that misses the field would be opened in place of the page.
+// Otherwise the browser would open a file that is dropped beside the field.
 window.addEventListener("dragover", (event) => event.preventDefault());
 window.addEventListener("drop", (event) => {
   event.preventDefault();
@@ -82,7 +82,7 @@ function takeFirst(files: FileList | null): void {
   if (file !== undefined) void take(file);
 }
 
-/** Looks how the upload stands and goes on from there. */
+/** Requests the status and continues from there. */
 async function begin(): Promise<void> {
   const answer = await ask();
   if ("refusal" in answer) return showRefused(answer.refusal);
@@ -93,7 +93,7 @@ async function begin(): Promise<void> {
   else choose(status);
 }
 
-/** Before anything is sent there is nothing to wait for: whoever came can look again. */
+/** Before an upload there is no automatic retry: the user can try again. */
 function showRefused(refusal: Refusal): void {
   const problem = problemOf(refusal);
   showEnded(problem.retry === "never" ? problem : { ...problem, text: "Try again in a moment.", retry: "on-request" });
@@ -110,13 +110,13 @@ function choose(status: Status): void {
   showChoose("Resume the upload", `${bytesText(keptBytes)}${of} of ${name} are uploaded already. Choose the same file again to send the rest.`);
 }
 
-/** A file was chosen: it is sent if it can be the one, after a question if that is not sure. */
+/** Handles a chosen file: sends it if it can be the right one, and asks the user if unsure. */
 async function take(file: File): Promise<void> {
   if (job !== null) return;
   asking += 1;
   const asked = asking;
   const answer = await ask(); // another tab may have sent more, or all of it
-  if (job !== null || asked !== asking) return; // another file was chosen meanwhile
+  if (job !== null || asked !== asking) return; // another file was chosen in the meantime
   if ("refusal" in answer) return showRefused(answer.refusal);
   const { status } = answer;
   const { uploadId, keptBytes, sizeBytes } = status;
@@ -177,7 +177,7 @@ function start(current: Job): void {
       current.knowsLength = true;
     },
     onProgress(bytes) {
-      from ??= bytes; // where the server stands, which is told before a byte has gone
+      from ??= bytes; // the server's offset, reported before the first byte is sent
       current.sent = bytes;
       current.pace.note(bytes, performance.now());
       showProgress(bytes, current.file.size, current.pace.perSecond());
@@ -193,13 +193,13 @@ function start(current: Job): void {
   });
 }
 
-/** Finds out why it went no further, says so, and goes on where that can help. */
+/** Diagnoses why it stopped, shows the reason, and retries if that can help. */
 async function stopped(current: Job, refusal: Refusal | null): Promise<void> {
   if (refusal === null || (refusal.status === 0 && !(await isReadable(current.file)))) {
     end(UNREADABLE);
     return;
   }
-  // Only a server that was reached can be asked what became of the upload.
+  // Only a reachable server can report the status of the upload.
   if (refusal.status >= 400 && refusal.status < 500) {
     const answer = await ask();
     if ("status" in answer) {
@@ -212,7 +212,8 @@ async function stopped(current: Job, refusal: Refusal | null): Promise<void> {
       return end(problemOf(answer.refusal));
     }
   }
-  if (job !== current || current.isPaused || current.sending !== null) return; // somebody pressed a button meanwhile
+  // The user pressed a button meanwhile.
+  if (job !== current || current.isPaused || current.sending !== null) return;
   const problem = problemOf(refusal);
   if (refusal.status === 409 && refusal.isBehind && current.tries === 0) {
     current.tries = 1;
@@ -230,7 +231,7 @@ async function stopped(current: Job, refusal: Refusal | null): Promise<void> {
   }
 }
 
-/** Waits for somebody to press a button, and looks meanwhile whether the file arrives some other way. */
+/** Waits for the user to press a button. Meanwhile polls whether another tab has completed the upload. */
 function standStill(current: Job, problem: Problem): void {
   current.isPaused = true;
   showState(problem.title, problem);
@@ -248,7 +249,7 @@ function standStill(current: Job, problem: Problem): void {
   timer = window.setTimeout(watch, WATCH_EVERY_MS);
 }
 
-/** The whole file is there: waits for what comes of it. */
+/** The file is complete: waits until the media is ready or has failed. */
 async function finish(uploadId: string): Promise<void> {
   leave();
   forget(uploadId);
@@ -272,14 +273,14 @@ function end(problem: Problem): void {
   showEnded(problem);
 }
 
-/** The file is not on its way any more. */
+/** Ends the upload in this page. */
 function leave(): void {
   window.clearTimeout(timer);
   job?.sending?.stop();
   job = null;
 }
 
-/** While nothing goes nobody tells, and what was said of the pace would stand. */
+/** Updates the rate while no bytes move and no event arrives; otherwise the last rate would stay. */
 function look(): void {
   if (job === null || job.sending === null || job.sent === null) return;
   job.pace.note(job.sent, performance.now());
@@ -298,7 +299,7 @@ function pause(): void {
   offer("resume");
 }
 
-/** A file that was changed or moved fails to be sent as a broken line does. */
+/** A file that was changed or moved fails with the same error as a lost connection. */
 async function isReadable(file: File): Promise<boolean> {
   try {
     await file.slice(0, 1).arrayBuffer();

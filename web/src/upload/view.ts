@@ -1,18 +1,18 @@
-// What is shown, said to screen readers, and where the focus goes. Knows no server.
+// Shows the state, announces it to screen readers, and sets the focus. Has no access to the server.
 
 import { bytesText, leftText } from "./pace.js";
 import type { Problem } from "./problem.js";
 
-/** The parts of the page, of which one is shown. */
+/** The sections of the page; one is visible. */
 const SECTIONS = ["choose", "question", "sending", "ended", "ready"] as const;
 type Section = (typeof SECTIONS)[number];
 
-/** Percents between two announcements: often enough to know that it goes on, seldom enough to do something else meanwhile. */
+/** Percent between two announcements: frequent enough to show progress, rare enough not to disturb. */
 const ANNOUNCE_EVERY = 10;
 
 let announced = 0;
 
-/** Asks for a file. */
+/** Shows the field for a file. */
 export function showChoose(title: string, text: string): void {
   element("choose-title").textContent = title;
   setText("choose-text", text);
@@ -21,14 +21,14 @@ export function showChoose(title: string, text: string): void {
   show("choose");
 }
 
-/** Asks whether a file is the one that was begun. */
+/** Asks whether this is the file that the upload was started with. */
 export function showQuestion(title: string, text: string): void {
   element("question-title").textContent = title;
   element("question-text").textContent = text;
   show("question");
 }
 
-/** A file is on its way. */
+/** Shows the upload in progress. */
 export function showSending(name: string): void {
   element("file-name").textContent = name;
   announced = 0;
@@ -36,10 +36,10 @@ export function showSending(name: string): void {
   show("sending");
 }
 
-/** The whole file is there, and something is made of it. */
+/** The file is complete and the media is being made. */
 export function showWaiting(): void {
   const progress = element("progress") as HTMLProgressElement;
-  progress.removeAttribute("value"); // for ever on its way, until it is there
+  progress.removeAttribute("value"); // indeterminate until the media is ready
   for (const id of ["sent", "pace"]) element(id).textContent = "";
   showState("Getting ready", null);
   offer(null);
@@ -48,7 +48,7 @@ export function showWaiting(): void {
   say("Everything is sent. Processing starts.");
 }
 
-/** What becomes of the file on its way: a state in a few words, and what keeps it up. */
+/** Shows the state of the upload in a few words, and the problem that delays it. */
 export function showState(title: string, problem: Problem | null): void {
   const stoodStill = !element("sending-text").hidden;
   element("sending-title").textContent = title;
@@ -61,14 +61,14 @@ export function showState(title: string, problem: Problem | null): void {
   }
 }
 
-/** Which of the two buttons of a file on its way is there; a focus on the one goes over to the other. */
+/** Shows one of the two buttons, or none. A focused button passes its focus on. */
 export function offer(button: "pause" | "resume" | null): void {
   const hadFocus = ["pause", "resume"].includes(document.activeElement?.id ?? "");
   for (const id of ["pause", "resume"]) element(id).hidden = id !== button;
   if (hadFocus) element(button ?? "sending-title").focus();
 }
 
-/** How far it has come. */
+/** Shows the progress. */
 export function showProgress(bytes: number, size: number, perSecond: number | null): void {
   const percent = Math.floor((bytes / size) * 100);
   const progress = element("progress") as HTMLProgressElement;
@@ -83,7 +83,7 @@ export function showProgress(bytes: number, size: number, perSecond: number | nu
   }
 }
 
-/** Nothing more can be done here, but perhaps be tried again. */
+/** Shows the end of the upload, with a retry button if a retry can help. */
 export function showEnded({ title, text, retry }: Problem): void {
   element("ended-title").textContent = title;
   element("ended-text").textContent = text;
@@ -93,7 +93,7 @@ export function showEnded({ title, text, retry }: Problem): void {
   say(`${title}. ${text}`);
 }
 
-/** The media can be played; here too, where `playerUrl` says how. */
+/** The media can be played; shows the player if there is a `playerUrl`. */
 export function showReady(playerUrl: string | null): void {
   element("ready-text").textContent =
     playerUrl === null
@@ -112,7 +112,7 @@ export function showReady(playerUrl: string | null): void {
   say("Ready. The file is uploaded.");
 }
 
-/** Tells screen readers, when they are done with what they say. */
+/** Announces a text to screen readers, after their current text. */
 export function say(text: string): void {
   element("announcement").textContent = text;
 }
@@ -124,7 +124,7 @@ export function element(id: string): HTMLElement {
   return found;
 }
 
-/** Shows one section. Who worked in the one before, by keyboard or screen reader, goes on at the heading of this one. */
+/** Shows one section. If the focus was in the section before, moves it to the new heading. */
 function show(section: Section): void {
   const before = SECTIONS.find((id) => !element(id).hidden);
   const hadFocus = before !== undefined && (document.activeElement === document.body || element(before).contains(document.activeElement));
