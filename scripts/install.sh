@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs, by apt, the system packages that a task needs and this machine lacks. Says what it does; does
-# nothing, and needs no rights, when all is there.
+# Installs by apt the system packages of a task that are missing on this machine, and prints what it does. If
+# none is missing, it does nothing and needs no rights.
 #
 #   scripts/install.sh web|run|proof|test|bench
 set -euo pipefail
@@ -9,7 +9,7 @@ NODE_MAJOR_MIN=18 # Debian 12's; the web part is built with nothing newer
 
 packages=() # to be installed
 
-# need COMMAND PACKAGE...: these packages, unless the command is there.
+# need COMMAND PACKAGE...: adds these packages if the command is missing.
 need() {
   command -v "$1" >/dev/null || packages+=("${@:2}")
 }
@@ -38,6 +38,7 @@ need_test() {
   need c++ g++ # libFuzzer comes as source
   need python3 python3 python3-venv
   need openssl openssl # checks encrypted segments
+  need jq jq # the examples of the documents
   if command -v python3 >/dev/null && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     packages+=(python3-venv)
   fi
@@ -79,13 +80,13 @@ install_packages() {
   fi
   echo "Installing by apt, which may take some minutes: $list"
   "${as_root[@]}" apt-get update -qq
-  # Debian would make a cluster of PostgreSQL and start it at every boot; the tests start their own.
+  # Debian would create a PostgreSQL cluster and start it at every boot; the tests start their own.
   local no_cluster=/etc/postgresql-common/createcluster.d/kinora-tests.conf
   if [[ " $list" == *" postgresql "* ]]; then
     "${as_root[@]}" mkdir -p "${no_cluster%/*}"
     echo 'create_main_cluster = false' | "${as_root[@]}" tee "$no_cluster" >/dev/null
   fi
-  # Its progress is of no interest; what goes wrong comes on the other stream. The list is meant to be split.
+  # Progress output is suppressed; errors are on the other stream. The list must be split at spaces.
   # shellcheck disable=SC2086
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $list >/dev/null
   "${as_root[@]}" rm -f "$no_cluster" # a later installation of another version needs its cluster

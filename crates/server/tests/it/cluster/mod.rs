@@ -5,6 +5,7 @@
 mod confinement;
 mod consistency;
 mod database_outage;
+mod documents;
 mod lock;
 mod policy;
 mod race;

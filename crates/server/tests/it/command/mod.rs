@@ -53,7 +53,12 @@ impl Machine {
 
     /// `kinora ARGUMENTS` with the data and the address, before its start.
     pub(crate) fn kinora(&self, arguments: &[&str]) -> Program {
-        let program = self.bare(arguments).env("KINORA_LISTEN", self.address.to_string());
+        self.with_environment(self.bare(arguments))
+    }
+
+    /// The program with the settings of data and address.
+    pub(crate) fn with_environment(&self, program: Program) -> Program {
+        let program = program.env("KINORA_LISTEN", self.address.to_string());
         self.ground.environment().into_iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
