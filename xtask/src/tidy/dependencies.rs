@@ -113,7 +113,7 @@ pub(super) fn check(members: &[Member]) -> Vec<Finding> {
 fn check_member(member: &Member) -> Vec<Finding> {
     let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
         let problem =
-            "no rule says what this crate may depend on: add it to ARROWS in xtask/src/tidy/arrows.rs";
+            "no rule says what this crate may depend on: add it to ARROWS in xtask/src/tidy/dependencies.rs";
         return vec![Finding::new(&member.name, problem)];
     };
     let problem_with = |dependency: &Dependency| {

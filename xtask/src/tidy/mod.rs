@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 
 use cargo_metadata::MetadataCommand;
 
+mod comments;
 mod decisions;
 mod dependencies;
 mod documents;
+mod links;
 mod manifests;
 mod module_cycles;
 mod nextest_filters;
@@ -41,15 +43,20 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Folders below the root whose text is checked.
-const SOURCE_FOLDERS: [&str; 5] = ["bench", "crates", "scripts", "web", "xtask"];
-/// Folders with third-party or generated text.
-const SKIPPED_FOLDERS: [&str; 4] = ["dist", "node_modules", "snapshots", "target"];
-/// Extensions of the files that are checked as source text.
-const SOURCE_ENDINGS: [&str; 6] = ["css", "mjs", "rs", "sh", "ts", "tsx"];
+/// Folders with third-party code, output of tools or data, anywhere in the workspace.
+const SKIPPED_FOLDERS: [&str; 5] = [".git", "data", "dist", "node_modules", "target"];
+/// Folders with expected output of tests, which no person writes.
+const GOLDEN_FOLDERS: [&str; 2] = ["golden", "snapshots"];
+/// Endings of the files that are checked as source text: of `Makefile`, the whole name.
+const SOURCE_ENDINGS: [&str; 10] = ["css", "js", "mjs", "py", "rs", "sh", "toml", "ts", "tsx", "Makefile"];
+/// Documents that are not for readers: a template of confined processes' tests.
+const TEMPLATES: [&str; 1] = ["crates/engine/src/confine/hostile/page.md"];
 
 /// Documents with numbered rules, `C-13` and `M-7`.
 const RULES: [&str; 2] = ["docs/contract.md", "docs/media.md"];
+
+/// The folder with the records of decisions.
+const DECISIONS: &str = "docs/decisions";
 
 /// The file that lists the tests of each suite.
 const TEST_CONFIG: &str = ".config/nextest.toml";
@@ -66,17 +73,13 @@ pub(crate) fn check_workspace(root: &Path) -> Result<Vec<Finding>, Box<dyn Error
         let path = package.manifest_path.as_std_path();
         findings.extend(manifests::check(&relative_path(root, path), &fs::read_to_string(path)?)?);
     }
-    let mut files = Vec::new();
-    for folder in SOURCE_FOLDERS {
-        for path in files_below(&root.join(folder))? {
-            if path
-                .extension()
-                .is_some_and(|ending| SOURCE_ENDINGS.iter().any(|source_ending| ending == *source_ending))
-            {
-                files.push((relative_path(root, &path), fs::read_to_string(&path)?));
-            }
-        }
-    }
+    let paths = files_below(root)?;
+    let paths: Vec<String> = paths.iter().map(|path| relative_path(root, path)).collect();
+    let read = |path: &String| Ok((path.clone(), fs::read_to_string(root.join(path))?));
+    let files: Vec<(String, String)> =
+        paths.iter().filter(|path| is_source(path)).map(read).collect::<std::io::Result<_>>()?;
+    let documents: Vec<(String, String)> =
+        paths.iter().filter(|path| is_document(path)).map(read).collect::<std::io::Result<_>>()?;
     findings.extend(files.iter().flat_map(|(path, text)| sources::check(path, text)));
     findings.extend(module_cycles::check(&files));
     let mut tests = Vec::new();
@@ -90,26 +93,40 @@ pub(crate) fn check_workspace(root: &Path) -> Result<Vec<Finding>, Box<dyn Error
     let config = root.join(TEST_CONFIG);
     findings.extend(nextest_filters::check(TEST_CONFIG, &fs::read_to_string(config)?, &tests));
     let mut decisions = Vec::new();
-    for path in files_below(&root.join("docs/decisions"))? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        decisions.push((name, fs::read_to_string(&path)?));
+    for path in files_below(&root.join(DECISIONS))? {
+        decisions.push((relative_path(&root.join(DECISIONS), &path), fs::read_to_string(&path)?));
     }
     findings.extend(decisions::check(&decisions));
     let rules = RULES.map(|path| fs::read_to_string(root.join(path)));
     let rules = rules.into_iter().collect::<Result<Vec<_>, _>>()?;
     let known_references = references::KnownReferences::of(&rules, &decisions);
-    let root_documents = ["ARCHITECTURE.md", "CHANGELOG.md", "README.md"].map(|name| root.join(name));
-    for path in files_below(&root.join("docs"))?.into_iter().chain(root_documents) {
-        if path.extension().is_some_and(|ending| ending == "md") {
-            files.push((relative_path(root, &path), fs::read_to_string(&path)?));
-        }
+    let texts = || documents.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    let targets = links::Targets::of(paths.iter().map(String::as_str), texts());
+    findings.extend(texts().flat_map(|(path, text)| documents::check(path, text)));
+    findings.extend(texts().flat_map(|(path, text)| targets.check(path, text)));
+    for (path, text) in files.iter().chain(&documents) {
+        findings.extend(comments::check(path, text));
+        findings.extend(known_references.check(path, text));
+        findings.extend(words::check(path, text));
     }
-    let documents = files.iter().filter(|(path, _)| path.ends_with(".md"));
-    findings.extend(documents.flat_map(|(path, text)| documents::check(path, text)));
-    findings.extend(files.iter().flat_map(|(path, text)| known_references.check(path, text)));
-    findings.extend(files.iter().flat_map(|(path, text)| words::check(path, text)));
     findings.sort();
     Ok(findings)
+}
+
+/// Whether a file is checked as source text.
+fn is_source(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ending = name.rsplit_once('.').map_or(name, |(_, ending)| ending);
+    SOURCE_ENDINGS.contains(&ending) && !is_golden(path)
+}
+
+/// Whether a file is checked as a document.
+fn is_document(path: &str) -> bool {
+    path.ends_with(".md") && !is_golden(path) && !TEMPLATES.contains(&path)
+}
+
+fn is_golden(path: &str) -> bool {
+    path.split('/').any(|part| GOLDEN_FOLDERS.contains(&part))
 }
 
 /// All files in a folder and below it, in the order of their paths; none if the folder does not exist.
@@ -158,6 +175,33 @@ mod tests {
         let found = files_below(root.path()).expect("readable");
         let paths: Vec<String> = found.iter().map(|path| relative_path(root.path(), path)).collect();
         assert_eq!(paths, ["a.rs", "b/c/d.rs"]);
+    }
+
+    #[test]
+    fn sources_and_documents_of_every_folder_are_checked() {
+        for path in [
+            ".config/nextest.toml",
+            "Makefile",
+            "bench/lists.py",
+            "clippy.toml",
+            "fuzz/src/main.rs",
+            "proof/main.py",
+            "scripts/run.sh",
+            "soak/main.py",
+            "web/e2e/trial/watch.js",
+            "web/src/a.tsx",
+        ] {
+            assert!(is_source(path), "{path}");
+        }
+        for path in
+            ["Cargo.lock", "web/package.json", "crates/a/tests/golden/a.rs", "crates/a/snapshots/a.rs"]
+        {
+            assert!(!is_source(path), "{path}");
+        }
+        for path in ["README.md", "web/README.md", "crates/formats/tests/fixtures/README.md"] {
+            assert!(is_document(path), "{path}");
+        }
+        assert!(!is_document("crates/engine/src/confine/hostile/page.md"));
     }
 
     #[test]
