@@ -9,20 +9,20 @@ use kinora_web::idempotency::{Idempotency, IdempotentRequest};
 use crate::error;
 
 /// Commits an operation, and stores its response by the idempotency key of the request.
-pub(crate) struct Respond<R> {
+pub(crate) struct IdempotentCommit<R> {
     request: IdempotentRequest,
     idempotency: Idempotency,
     render: R,
 }
 
-impl<R> Respond<R> {
+impl<R> IdempotentCommit<R> {
     /// Creates the commit of this request; `render` makes the response from the outcome.
-    pub(crate) fn with(request: IdempotentRequest, idempotency: &Idempotency, render: R) -> Self {
+    pub(crate) fn new(request: IdempotentRequest, idempotency: &Idempotency, render: R) -> Self {
         Self { request, idempotency: idempotency.clone(), render }
     }
 }
 
-impl<T, R> Commit<T> for Respond<R>
+impl<T, R> Commit<T> for IdempotentCommit<R>
 where
     R: Fn(T) -> RenderedResponse + Send + 'static,
 {
@@ -38,7 +38,7 @@ where
         F: AsyncFnMut(&mut Tx) -> Result<T, Error> + Send + 'static,
     {
         let Self { request, idempotency, render } = self;
-        let answer = async move |tx: &mut Tx| work(tx).await.map(&render).map_err(error::from_operation);
-        request.write(&idempotency, answer).await
+        let respond = async move |tx: &mut Tx| work(tx).await.map(&render).map_err(error::from_operation);
+        request.write(&idempotency, respond).await
     }
 }

@@ -14,10 +14,10 @@ pub(crate) fn from_operation(error: OperationError) -> ApiError {
         OperationError::Store(error) => error.into(),
         OperationError::ConditionFailed => ApiError::precondition_failed(),
         OperationError::MediaNotFound => media_not_found(),
-        OperationError::PlaybackNotFound => media_playback_not_found(),
+        OperationError::MediaPlaybackIdNotFound => media_playback_not_found(),
         OperationError::PlaybackIdNotFound => ApiError::playback_not_found(),
         OperationError::TooManyPlaybackIds(error) => too_many_playback_ids(error),
-        OperationError::Mp4Rejected(refusal) => mp4_rejected(refusal),
+        OperationError::Mp4Rejected(rejection) => mp4_rejected(rejection),
         OperationError::TrackRejected(refused) => track_rejected(refused),
         OperationError::PlaylistNotFound => playlist_not_found(),
         OperationError::PlaylistReferenceTaken(reference) => playlist_reference_taken(&reference),
@@ -83,8 +83,8 @@ pub(crate) fn too_many_playback_ids(error: TooManyPlaybackIds) -> ApiError {
 }
 
 /// 400: a value of `mp4Support` that is already set, or that a media without the track cannot satisfy.
-pub(crate) fn mp4_rejected(refusal: Mp4Rejected) -> ApiError {
-    let (message, remedy) = match refusal {
+pub(crate) fn mp4_rejected(rejection: Mp4Rejected) -> ApiError {
+    let (message, remedy) = match rejection {
         // The message is the contract's (C-111).
         Mp4Rejected::Unchanged(_) => {
             ("mp4Support value already exists", "send another mp4Support value, or leave it out")
@@ -92,23 +92,23 @@ pub(crate) fn mp4_rejected(refusal: Mp4Rejected) -> ApiError {
         Mp4Rejected::NoAudio => ("bad request", "set mp4Support to capped_4k or none"),
         Mp4Rejected::NoVideo => ("bad request", "set mp4Support to audioOnly or none"),
     };
-    ApiError::described(StatusCode::BAD_REQUEST, message, format!("{refusal}; {remedy}"))
+    ApiError::described(StatusCode::BAD_REQUEST, message, format!("{rejection}; {remedy}"))
 }
 
 /// 400 for a name that is taken, with the contract's message (C-111), for a track of the media's own file,
 /// and above the limit of tracks; 404 for a track that the media does not have.
-pub(crate) fn track_rejected(refused: TrackRejected) -> ApiError {
-    match refused {
+pub(crate) fn track_rejected(rejection: TrackRejected) -> ApiError {
+    match rejection {
         TrackRejected::NameTaken => ApiError::described(
             StatusCode::BAD_REQUEST,
             "duplicate language name",
             "another track of this type has this languageName; choose another name, or update that track",
         ),
         TrackRejected::TooMany => {
-            ApiError::limit_reached(format!("{refused}; delete one that is no longer used"))
+            ApiError::limit_reached(format!("{rejection}; delete one that is no longer used"))
         }
-        TrackRejected::OfSource => {
-            ApiError::bad_request(format!("{refused}; only added tracks can be changed"))
+        TrackRejected::PartOfSource => {
+            ApiError::bad_request(format!("{rejection}; only added tracks can be changed"))
         }
         TrackRejected::Unknown => ApiError::described(
             StatusCode::NOT_FOUND,
@@ -153,7 +153,7 @@ pub(crate) fn upload_not_found() -> ApiError {
 }
 
 /// A cancellation that failed for another reason than the state of its upload.
-pub(crate) fn not_cancelled(error: IntakeError) -> ApiError {
+pub(crate) fn cancellation_failed(error: IntakeError) -> ApiError {
     match error {
         IntakeError::DiskFull { .. } => ApiError::upload_disk_full(),
         IntakeError::Busy => ApiError::busy(),
@@ -189,11 +189,13 @@ pub(crate) fn too_many_signing_keys(max: u64) -> ApiError {
 }
 
 /// 404: an operation of the contract that is not implemented (C-37). `docs/unsupported.md` lists them.
-pub(crate) fn not_supported(what: &str) -> ApiError {
+pub(crate) fn not_supported(feature: &str) -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,
         "not supported by this server",
-        format!("this server does not support {what}; docs/unsupported.md lists all unsupported operations"),
+        format!(
+            "this server does not support {feature}; docs/unsupported.md lists all unsupported operations"
+        ),
     )
 }
 

@@ -9,7 +9,6 @@
 mod commit;
 mod error;
 mod example;
-mod key_pairs;
 mod on_demand;
 mod openapi;
 mod playback_report;
@@ -35,10 +34,10 @@ use kinora_web::roles::Roles;
 use kinora_web::routes::{Mount, Routes};
 use kinora_web::{idempotency, rate_limit};
 
-pub use key_pairs::KeyPairs;
 pub use openapi::{OpenApiState, document};
 pub use playback_report::PlaybackReportView;
 pub use response_cache::ResponseCache;
+pub use signing_keys::KeyPairs;
 pub use state::{ApiParts, ApiState};
 
 /// The prefix of the API (C-1). The same paths exist without it.
@@ -47,7 +46,7 @@ const VERSION: &str = "/v1";
 /// The routes of every operation, with and without `/v1` in front of its path (C-1), and of the OpenAPI
 /// document.
 pub fn router(state: ApiState, gzip: &Arc<GzipCache>, openapi: Arc<OpenApiState>) -> Router {
-    let mounted = |prefix| mounted(&Mount::at(prefix), state.clone(), gzip);
+    let mounted = |prefix| mounted_router(&Mount::at(prefix), state.clone(), gzip);
     mounted("")
         .merge(mounted(VERSION))
         .merge(not_found_routes().with_state(state.clone()))
@@ -60,19 +59,23 @@ pub fn router(state: ApiState, gzip: &Arc<GzipCache>, openapi: Arc<OpenApiState>
 /// [`Access`](kinora_web::auth::Access) into each request. Without it, access tokens authorize requests, as
 /// below `/v1`.
 pub fn mount(prefix: &str, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
-    mounted(&Mount::alias_of(&Mount::at(VERSION), prefix), state, gzip)
+    mounted_router(&Mount::alias_of(&Mount::at(VERSION), prefix), state, gzip)
 }
 
-fn mounted(mount: &Mount, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
-    let before = {
+fn mounted_router(mount: &Mount, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
+    let middleware_layer = {
         let (mount, state) = (mount.clone(), state.clone());
         layer_fn(move |request, next| middleware(&mount, &state, request, next))
     };
-    let compressed = {
+    let compression_layer = {
         let cache = Arc::clone(gzip);
         layer_fn(move |request, next| gzip::compress_responses(&cache, request, next))
     };
-    routes(mount.prefix()).into_router().route_layer(before).route_layer(compressed).with_state(state)
+    routes(mount.prefix())
+        .into_router()
+        .route_layer(middleware_layer)
+        .route_layer(compression_layer)
+        .with_state(state)
 }
 
 /// The paths that are served, each with and without `/v1` in front of it.
@@ -131,27 +134,27 @@ fn routes(prefix: &str) -> Routes<ApiState> {
 ///
 /// Most requests need none of this, and are passed on at once.
 fn middleware(mount: &Mount, app: &ApiState, request: Request, next: &mut Next) -> ResponseFuture {
-    let counted_as = mount.metrics_route(&request);
-    if request.method() != Method::POST && app.rate_limits.is_none() && counted_as.is_none() {
+    let metrics_route = mount.metrics_route(&request);
+    if request.method() != Method::POST && app.rate_limits.is_none() && metrics_route.is_none() {
         return forward(request, next);
     }
     let (mount, app, mut next) = (mount.clone(), app.clone(), next.clone());
     respond_with(async move {
-        let operation = mount.operation(&request);
+        let operation = mount.operation_path(&request);
         let is_deprecated = on_demand::is_deprecated(request.method(), operation);
         let is_unsupported = unsupported::is_unsupported_post(operation);
-        let answer = async |request| {
+        let run_operation = async |request| {
             if is_unsupported {
                 return next_response(request, &mut next).await;
             }
             idempotency::check_idempotency_key(&app.idempotency, &mount, request, next).await
         };
         let mut response =
-            rate_limit::limit(app.rate_limits.as_ref(), &app.authenticator, request, answer).await;
+            rate_limit::limit(app.rate_limits.as_ref(), &app.authenticator, request, run_operation).await;
         if is_deprecated {
             on_demand::announce_deprecated(&app, &mut response);
         }
-        if let Some(counted_as) = counted_as {
+        if let Some(counted_as) = metrics_route {
             response.extensions_mut().insert(counted_as);
         }
         response
@@ -167,9 +170,9 @@ fn not_found_routes() -> Router<ApiState> {
 }
 
 /// The routes of the same paths in a process without this role: 404 with the role that serves them.
-pub fn elsewhere(roles: Roles) -> Router {
-    let refuse = async move || ApiError::role_disabled("api", roles);
+pub fn role_disabled_routes(roles: Roles) -> Router {
+    let reject = async move || ApiError::role_disabled("api", roles);
     let paths =
         ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/usage", "/v1", "/v1/{*rest}"];
-    paths.iter().chain(&openapi::PATHS).fold(Router::new(), |router, path| router.route(path, any(refuse)))
+    paths.iter().chain(&openapi::PATHS).fold(Router::new(), |router, path| router.route(path, any(reject)))
 }

@@ -41,7 +41,7 @@ impl From<&PlaybackReport> for PlaybackReportView {
         Self {
             source: report.is_truncated.then_some("truncated"),
             copy: report.does_not_decode.then_some("does_not_decode"),
-            broken: report.broken.clone(),
+            broken: report.broken_renditions.clone(),
             renditions: report.renditions.iter().map(RenditionView::from).collect(),
             not_copied: report.not_copied.iter().map(NotCopiedView::from).collect(),
             left_out: report.left_out.iter().map(LeftOutView::from).collect(),
@@ -91,12 +91,12 @@ struct NotCopiedView {
 }
 
 impl From<&NotCopiedTrack> for NotCopiedView {
-    fn from(withheld: &NotCopiedTrack) -> Self {
+    fn from(not_copied: &NotCopiedTrack) -> Self {
         Self {
-            r#type: kind(withheld.is_picture),
-            track_id: withheld.track.to_string(),
-            reason: withheld.why.reason.as_str(),
-            detail: withheld.why.detail.clone(),
+            r#type: kind(not_copied.is_video),
+            track_id: not_copied.track.to_string(),
+            reason: not_copied.why.reason.as_str(),
+            detail: not_copied.why.detail.clone(),
         }
     }
 }
@@ -116,6 +116,6 @@ impl From<&LeftOutTrack> for LeftOutView {
     }
 }
 
-fn kind(is_picture: bool) -> &'static str {
-    if is_picture { "video" } else { "audio" }
+fn kind(is_video: bool) -> &'static str {
+    if is_video { "video" } else { "audio" }
 }

@@ -16,8 +16,8 @@ impl Default for ResponseCache {
     fn default() -> Self {
         let media = moka::sync::Cache::builder()
             .max_capacity(Self::BYTES_MAX)
-            .weigher(|_, (_, answer): &(DataVersion, TaggedResponse)| {
-                u32::try_from(answer.size_bytes()).unwrap_or(u32::MAX)
+            .weigher(|_, (_, response): &(DataVersion, TaggedResponse)| {
+                u32::try_from(response.size_bytes()).unwrap_or(u32::MAX)
             })
             .build();
         Self { media }
@@ -34,8 +34,8 @@ impl ResponseCache {
         media: MediaId,
         version: &DataVersion,
     ) -> Option<TaggedResponse> {
-        let (at, answer) = self.media.get(&(workspace, media))?;
-        (at == *version).then_some(answer)
+        let (cached_version, response) = self.media.get(&(workspace, media))?;
+        (cached_version == *version).then_some(response)
     }
 
     pub(crate) fn put(
@@ -43,8 +43,8 @@ impl ResponseCache {
         workspace: WorkspaceId,
         media: MediaId,
         version: DataVersion,
-        answer: TaggedResponse,
+        response: TaggedResponse,
     ) {
-        self.media.insert((workspace, media), (version, answer));
+        self.media.insert((workspace, media), (version, response));
     }
 }

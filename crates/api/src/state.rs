@@ -13,8 +13,8 @@ use kinora_web::base_urls::BaseUrls;
 use kinora_web::idempotency::Idempotency;
 use kinora_web::rate_limit::RateLimits;
 
-use crate::key_pairs::KeyPairs;
 use crate::response_cache::ResponseCache;
+use crate::signing_keys::KeyPairs;
 
 /// The state of the API routes. Cheap to clone.
 #[derive(Clone)]
@@ -32,8 +32,8 @@ pub struct ApiParts {
     pub clock: Arc<dyn Clock>,
     /// Generates randomness.
     pub random: Arc<dyn Random>,
-    /// The addresses of this server for clients and players.
-    pub addresses: Arc<BaseUrls>,
+    /// The base URLs of this server for clients and players.
+    pub base_urls: Arc<BaseUrls>,
     /// Checks access tokens.
     pub authenticator: Authenticator,
     /// Stores responses by idempotency key.
@@ -41,7 +41,7 @@ pub struct ApiParts {
     /// `None`: tokens are not limited.
     pub rate_limits: Option<RateLimits>,
     /// Caches responses.
-    pub responses: ResponseCache,
+    pub response_cache: ResponseCache,
     /// Makes signing keys.
     pub key_pairs: KeyPairs,
 }

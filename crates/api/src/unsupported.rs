@@ -2,7 +2,7 @@
 //! instead of that of a mistyped path.
 
 use axum::routing::{get, patch, post};
-use kinora_web::auth::{Reader, Writer};
+use kinora_web::auth::{ReadCaller, WriteCaller};
 use kinora_web::error::ApiError;
 use kinora_web::openapi::Operation;
 use kinora_web::routes::Routes;
@@ -41,15 +41,18 @@ const ANALYTICS: [(&str, &str); 12] = [
 /// The routes of all of them, below a prefix. They authenticate the caller first, as all operations do, and
 /// check nothing else: no path, query, header or body changes the response.
 pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
-    let (subtitles, made) = SUBTITLES;
+    let (subtitles, feature) = SUBTITLES;
     let router = Routes::new()
-        .route(&format!("{prefix}/on-demand/{{mediaId}}/summary"), get(async |_: Reader| refuse("summaries")))
-        .route(&format!("{prefix}{subtitles}"), post(async move |_: Writer| refuse(made)));
+        .route(
+            &format!("{prefix}/on-demand/{{mediaId}}/summary"),
+            get(async |_: ReadCaller| not_supported("summaries")),
+        )
+        .route(&format!("{prefix}{subtitles}"), post(async move |_: WriteCaller| not_supported(feature)));
     let router = CHANGES.into_iter().fold(router, |router, (path, _, what)| {
-        router.route(&format!("{prefix}{path}"), patch(async move |_: Writer| refuse(what)))
+        router.route(&format!("{prefix}{path}"), patch(async move |_: WriteCaller| not_supported(what)))
     });
     ANALYTICS.into_iter().fold(router, |router, (path, _)| {
-        router.route(&format!("{prefix}{path}"), get(async |_: Reader| refuse("analytics")))
+        router.route(&format!("{prefix}{path}"), get(async |_: ReadCaller| not_supported("analytics")))
     })
 }
 
@@ -62,9 +65,9 @@ pub(super) fn is_unsupported_post(operation: &str) -> bool {
 /// The OpenAPI descriptions of them.
 pub(super) fn operations() -> Vec<Operation> {
     let summary = Operation::get("/on-demand/{mediaId}/summary", "getSummary", "Read a summary");
-    let (subtitles, made) = SUBTITLES;
+    let (subtitles, feature) = SUBTITLES;
     let subtitles = Operation::post(subtitles, "generateSubtitles", "Generate subtitles from speech");
-    let mut all = vec![(summary, "summaries"), (subtitles, made)];
+    let mut all = vec![(summary, "summaries"), (subtitles, feature)];
     all.extend(
         CHANGES.map(|(path, id, what)| (Operation::patch(path, id, "Change generated metadata"), what)),
     );
@@ -72,9 +75,9 @@ pub(super) fn operations() -> Vec<Operation> {
     let described = all
         .into_iter()
         .map(|(operation, what)| operation.tagged("Not supported").error(error::not_supported(what)));
-    described.map(Operation::with_any_parts).collect()
+    described.map(Operation::with_path_parameters).collect()
 }
 
-fn refuse(what: &str) -> ApiError {
-    error::not_supported(what)
+fn not_supported(feature: &str) -> ApiError {
+    error::not_supported(feature)
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, AddedTrack, AddedTrackState, Input, Media, MediaDuration, MediaState, PlaybackHandle,
-    Restriction, Track, TrackKind,
+    AccessRestrictions, AddedTrack, AddedTrackState, Input, Media, MediaDuration, MediaState,
+    PlaybackIdSettings, Restriction, Track, TrackKind,
 };
 use kinora_web::base_urls::BaseUrls;
 use kinora_web::failure::FailureView;
@@ -48,7 +48,7 @@ impl From<&Media> for CreatedMedia {
             status: media.state.name(),
             created_at: media.created_at.to_string(),
             updated_at: media.updated_at.to_string(),
-            playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
+            playback_ids: media.playback_ids.iter().map(PlaybackView::from).collect(),
             metadata: media.settings.metadata.clone().unwrap_or_default(),
             media_quality: media.settings.quality.as_str(),
             source_access: media.settings.source_access,
@@ -57,7 +57,7 @@ impl From<&Media> for CreatedMedia {
                 .inputs
                 .iter()
                 .map(InputView::from)
-                .chain(media.added.iter().map(InputView::from))
+                .chain(media.added_tracks.iter().map(InputView::from))
                 .collect(),
             optimize_audio: media.settings.optimize_audio,
         }
@@ -126,7 +126,7 @@ pub(crate) struct MediaView {
 }
 
 impl MediaView {
-    pub(crate) fn new(media: &Media, addresses: &BaseUrls) -> Self {
+    pub(crate) fn new(media: &Media, base_urls: &BaseUrls) -> Self {
         let facts = match &media.state {
             MediaState::Ready { facts, .. } => Some(facts),
             _ => None,
@@ -137,7 +137,7 @@ impl MediaView {
         };
         Self {
             id: media.id.to_string(),
-            thumbnail: thumbnail(media, addresses),
+            thumbnail: thumbnail_url(media, base_urls),
             thumbnail_time: media.thumbnail_ms.map(seconds),
             blur_hash: media.blur_hash.clone(),
             workspace_id: media.workspace.to_string(),
@@ -153,7 +153,7 @@ impl MediaView {
                 .filter(|support| !support.is_none())
                 .map(|wanted| wanted.as_str()),
             source_access: media.settings.source_access,
-            playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
+            playback_ids: media.playback_ids.iter().map(PlaybackView::from).collect(),
             tracks: tracks(media),
             generated_subtitles: [],
             is_audio_only: facts.is_some_and(|facts| facts.is_audio_only()),
@@ -176,10 +176,10 @@ fn seconds(time_ms: u64) -> f64 {
 
 /// The address of the thumbnail of a media. It exists once the media plays, but not for audio alone (C-35),
 /// nor for video that does not decode.
-pub(crate) fn thumbnail(media: &Media, addresses: &BaseUrls) -> Option<String> {
+pub(crate) fn thumbnail_url(media: &Media, base_urls: &BaseUrls) -> Option<String> {
     let MediaState::Ready { facts, .. } = &media.state else { return None };
-    let playback = media.playback.first().filter(|_| facts.has_thumbnails())?;
-    Some(format!("{}/{}/thumbnail.png", addresses.images, playback.id))
+    let playback = media.playback_ids.first().filter(|_| facts.has_thumbnails())?;
+    Some(format!("{}/{}/thumbnail.png", base_urls.images, playback.id))
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -217,13 +217,13 @@ pub(crate) struct PlaybackView {
     encryption: Option<&'static str>,
 }
 
-impl From<&PlaybackHandle> for PlaybackView {
-    fn from(playback: &PlaybackHandle) -> Self {
+impl From<&PlaybackIdSettings> for PlaybackView {
+    fn from(playback: &PlaybackIdSettings) -> Self {
         Self {
             id: playback.id.to_string(),
             access_policy: playback.policy.as_str(),
             access_restrictions: RestrictionsView::from(&playback.restrictions),
-            encryption: playback.encryption.as_word(),
+            encryption: playback.encryption.name_if_encrypted(),
         }
     }
 }
@@ -296,11 +296,11 @@ pub(crate) struct TrackView {
 
 /// The tracks of the file, then the added tracks.
 fn tracks(media: &Media) -> Vec<TrackView> {
-    let own: &[Track] = match &media.state {
+    let source_tracks: &[Track] = match &media.state {
         MediaState::Ready { facts, .. } => &facts.tracks,
         _ => &[],
     };
-    own.iter().map(TrackView::from).chain(media.added.iter().map(TrackView::from)).collect()
+    source_tracks.iter().map(TrackView::from).chain(media.added_tracks.iter().map(TrackView::from)).collect()
 }
 
 impl From<&AddedTrack> for TrackView {

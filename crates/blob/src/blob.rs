@@ -11,7 +11,7 @@ use futures_util::future::Either;
 use kinora_domain::{Timestamp, WorkspaceId};
 
 use crate::folder::{FolderReader, FolderStore, FolderWriter};
-use crate::s3::{Parked, S3Limits, S3Reader, S3Store, S3Writer, StorageUrl};
+use crate::s3::{IdlePermit, S3Limits, S3Reader, S3Store, S3Writer, StorageUrl};
 use crate::{Faults, ObjectKey, ObjectKind, Prefix, Result};
 
 /// The most bytes of one read into memory; longer ranges are streamed.
@@ -68,12 +68,12 @@ impl Blob {
     ///
     /// Credentials come from the usual environment (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a web
     /// identity, the role of the machine); the URL overrides it. Any number of processes on any machines
-    /// may open one bucket. Errors: `Refused` when the environment is invalid.
+    /// may open one bucket. Errors: `Rejected` when the environment is invalid.
     pub fn open_s3(url: &StorageUrl) -> Result<Self> {
         Self::open_s3_with(url, S3Limits::default())
     }
 
-    /// The same with other limits.
+    /// Opens a bucket as [`Self::open_s3`] does, with other limits.
     pub fn open_s3_with(url: &StorageUrl, limits: S3Limits) -> Result<Self> {
         S3Store::open(url, limits).map(Self::S3)
     }
@@ -99,10 +99,10 @@ impl Blob {
     /// The same store, for the writes of a workspace; `None` for the server itself. Memory for writers is
     /// shared fairly between workspaces.
     #[must_use]
-    pub fn of_workspace(&self, workspace: Option<WorkspaceId>) -> Self {
+    pub fn for_workspace(&self, workspace: Option<WorkspaceId>) -> Self {
         match self.clone() {
             Self::Folder(store) => Self::Folder(store),
-            Self::S3(store) => Self::S3(store.of_workspace(workspace)),
+            Self::S3(store) => Self::S3(store.for_workspace(workspace)),
         }
     }
 
@@ -117,7 +117,7 @@ impl Blob {
         }
     }
 
-    /// Begins an object that arrives in pieces. It has no name, and cannot be read, before
+    /// Begins an object that arrives in chunks. It has no name, and cannot be read, before
     /// [`ObjectWriter::finish`].
     pub async fn writer(&self, key: ObjectKey) -> Result<ObjectWriter> {
         match self {
@@ -176,8 +176,8 @@ impl Blob {
 
     /// Checks whether the store exists and accepts our credentials now. The result is never cached.
     ///
-    /// In a bucket it lists one name; in a folder it creates a file without a name, which is removed at
-    /// once. Errors: `Unavailable` and `Refused` of a bucket, also of a missing one; `Full` and `Internal`
+    /// In a bucket it lists one name; in a folder it creates a temporary file, which is removed at
+    /// once. Errors: `Unavailable` and `Rejected` of a bucket, also of a missing one; `Full` and `Internal`
     /// of a folder.
     pub async fn ping(&self) -> Result<()> {
         match self {
@@ -190,7 +190,7 @@ impl Blob {
     pub async fn free_space(&self) -> Result<Option<u64>> {
         match self {
             Self::Folder(store) => store.free_space().await.map(Some),
-            Self::S3(store) => store.before_read().map(|()| None),
+            Self::S3(store) => store.inject_read_fault().map(|()| None),
         }
     }
 
@@ -214,7 +214,7 @@ impl Blob {
     }
 }
 
-/// Writes one object piece by piece. Dropped before `finish`, it leaves no object.
+/// Writes one object chunk by chunk. Dropped before `finish`, it leaves no object.
 ///
 /// In a folder it uses at most 2 MiB of memory. It syncs every 16 MiB, so that `finish` has little left to
 /// sync. In a bucket it uses two parts at most ([`S3Limits::part_len`]), and waits while all writers
@@ -244,7 +244,7 @@ impl ObjectWriter {
 
     /// Writes the next bytes. Waits while the disk or the store is slower than the caller.
     ///
-    /// A cancelled call has taken its bytes.
+    /// A cancelled call has accepted its bytes: do not write them again.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         match self {
             Self::Folder(writer) => writer.write(bytes).await,
@@ -255,16 +255,16 @@ impl ObjectWriter {
     /// Requests a permit to keep the writer's memory while no bytes arrive, perhaps for minutes. Drop the
     /// permit when the next bytes arrive.
     ///
-    /// `None` for a bucket when parked writers use a quarter of [`S3Limits::parts_memory`], or those of one
+    /// `None` for a bucket when idle writers use a quarter of [`S3Limits::parts_memory`], or those of one
     /// workspace most of that: then drop the writer.
-    pub fn try_idle(&self) -> Option<Parked> {
+    pub fn try_idle(&self) -> Option<IdlePermit> {
         match self {
-            Self::Folder(_) => Some(Parked::default()),
-            Self::S3(writer) => writer.try_park(),
+            Self::Folder(_) => Some(IdlePermit::default()),
+            Self::S3(writer) => writer.try_idle(),
         }
     }
 
-    /// Bytes taken so far.
+    /// Bytes received so far, durable or not.
     pub fn written(&self) -> u64 {
         match self {
             Self::Folder(writer) => writer.written(),
@@ -280,7 +280,7 @@ impl ObjectWriter {
         }
     }
 
-    /// Completes the object: syncs the rest and names it. Returns its length.
+    /// Completes the object: syncs the rest and gives the object its name. Returns its length.
     ///
     /// Errors: `AlreadyThere` when the key was taken meanwhile; the other object stays. A cancelled call
     /// may still complete the object.
@@ -332,9 +332,9 @@ impl ObjectReader {
         }
     }
 
-    /// Streams a range of any length, in pieces of 256 KiB at most.
+    /// Streams a range of any length, in chunks of 256 KiB at most.
     ///
-    /// Memory: one piece for a folder, 8 MiB at most for a bucket, half of it for read-ahead. Errors:
+    /// Memory: one chunk for a folder, 8 MiB at most for a bucket, half of it for read-ahead. Errors:
     /// `OutOfRange` at once. The stream ends after its first error.
     pub fn stream(
         &self,

@@ -84,17 +84,21 @@ pub struct CheckedStep {
     pub took: Duration,
 }
 
-/// Checks a store step by step, and reports each finished step to `each`. Returns all steps.
+/// Checks a store step by step, and calls `report` with each finished step. Returns all steps.
 ///
 /// Uses its own keys, concurrently with other users of the store, and deletes them at the end. A sweep
 /// ([`Blob::sweep_temporary`]) removes the objects of a killed check.
-pub async fn check(blob: &Blob, random: &dyn Random, mut each: impl FnMut(&CheckedStep)) -> Vec<CheckedStep> {
+pub async fn check(
+    blob: &Blob,
+    random: &dyn Random,
+    mut report: impl FnMut(&CheckedStep),
+) -> Vec<CheckedStep> {
     let run = CheckRun { blob, id: CheckId::new(random) };
     let mut done: Vec<CheckedStep> = Vec::new();
     for step in CheckStep::ALL {
         let begun = Instant::now();
-        let has_passed = |of: CheckStep| {
-            done.iter().any(|checked| checked.step == of && checked.outcome == CheckOutcome::Passed)
+        let has_passed = |required: CheckStep| {
+            done.iter().any(|checked| checked.step == required && checked.outcome == CheckOutcome::Passed)
         };
         // Without an object the other steps cannot run. Delete runs in any case.
         let builds_on_write = matches!(
@@ -110,7 +114,7 @@ pub async fn check(blob: &Blob, random: &dyn Random, mut each: impl FnMut(&Check
             }
         };
         let checked = CheckedStep { step, outcome, took: begun.elapsed() };
-        each(&checked);
+        report(&checked);
         done.push(checked);
     }
     done
@@ -125,7 +129,7 @@ struct CheckRun<'a> {
 enum Problem {
     Store(Error),
     /// The store responded, but wrongly.
-    Broken {
+    WrongResponse {
         what: String,
         remedy: &'static str,
     },
@@ -140,9 +144,11 @@ impl From<Error> for Problem {
 impl From<Problem> for CheckOutcome {
     fn from(problem: Problem) -> Self {
         match problem {
-            Problem::Broken { what, remedy } => Self::Failed { problem: what, remedy: remedy.to_owned() },
+            Problem::WrongResponse { what, remedy } => {
+                Self::Failed { problem: what, remedy: remedy.to_owned() }
+            }
             Problem::Store(error) => {
-                // A refusal names its remedy by itself too; it is shown once.
+                // The text of a rejection contains its remedy too; the remedy is shown once.
                 let problem = match &error {
                     Error::Rejected { action, .. } => format!("the object store refused to {action}"),
                     other => other.to_string(),
@@ -168,11 +174,11 @@ fn remedy(error: &Error) -> &'static str {
 const USE_ANOTHER: &str = "use a store that supports this call, or a newer version of this one";
 
 impl CheckRun<'_> {
-    fn short(&self) -> ObjectKey {
+    fn short_key(&self) -> ObjectKey {
         ObjectKey::Check(self.id, 0)
     }
 
-    fn long(&self) -> ObjectKey {
+    fn long_key(&self) -> ObjectKey {
         ObjectKey::Check(self.id, 1)
     }
 
@@ -189,58 +195,60 @@ impl CheckRun<'_> {
     }
 
     async fn write(&self) -> Result<(), Problem> {
-        match self.blob.put_once(self.short(), FIRST.into()).await? {
+        match self.blob.put_once(self.short_key(), FIRST_TEXT.into()).await? {
             PutOutcome::Written => Ok(()),
-            PutOutcome::AlreadyThere => Err(broken("the store reported a new key as taken", USE_ANOTHER)),
+            PutOutcome::AlreadyThere => {
+                Err(wrong_response("the store reported a new key as taken", USE_ANOTHER))
+            }
         }
     }
 
     async fn read(&self) -> Result<(), Problem> {
-        same(self.blob.get(self.short()).await?, FIRST.as_bytes())
+        expect_same(self.blob.get(self.short_key()).await?, FIRST_TEXT.as_bytes())
     }
 
     async fn range_read(&self) -> Result<(), Problem> {
-        let Some(reader) = self.blob.reader(self.short()).await? else { return Err(absent()) };
-        if reader.len() != FIRST.len() as u64 {
-            let what = format!("an object of {} bytes was said to have {}", FIRST.len(), reader.len());
-            return Err(broken(what, USE_ANOTHER));
+        let Some(reader) = self.blob.reader(self.short_key()).await? else { return Err(absent()) };
+        if reader.len() != FIRST_TEXT.len() as u64 {
+            let what = format!("an object of {} bytes was said to have {}", FIRST_TEXT.len(), reader.len());
+            return Err(wrong_response(what, USE_ANOTHER));
         }
-        same(Some(reader.read_at(4..10).await?), &FIRST.as_bytes()[4..10])
+        expect_same(Some(reader.read_at(4..10).await?), &FIRST_TEXT.as_bytes()[4..10])
     }
 
     async fn conditional_write(&self) -> Result<(), Problem> {
         const ONE_WINS: &str = "use a store that rejects a PUT with If-None-Match: * for an existing key; \
             otherwise two servers could overwrite each other's objects";
-        if self.blob.put_once(self.short(), SECOND.into()).await? == PutOutcome::Written {
-            return Err(broken("a second write of one key was not rejected", ONE_WINS));
+        if self.blob.put_once(self.short_key(), SECOND_TEXT.into()).await? == PutOutcome::Written {
+            return Err(wrong_response("a second write of one key was not rejected", ONE_WINS));
         }
-        same(self.blob.get(self.short()).await?, FIRST.as_bytes())
+        expect_same(self.blob.get(self.short_key()).await?, FIRST_TEXT.as_bytes())
     }
 
     async fn multipart(&self) -> Result<(), Problem> {
         let bytes: Bytes = (0..LONG_LEN).map(|at| u8::try_from(at % 251).unwrap_or(0)).collect();
-        let mut writer = self.blob.writer(self.long()).await?;
+        let mut writer = self.blob.writer(self.long_key()).await?;
         writer.write(bytes.clone()).await?;
         writer.finish().await?;
-        same(self.blob.get(self.long()).await?, &bytes)
+        expect_same(self.blob.get(self.long_key()).await?, &bytes)
     }
 
     async fn list(&self) -> Result<(), Problem> {
         let listed = self.blob.list(Prefix::CheckOf(self.id), None, 10).await?;
-        if listed.iter().any(|entry| entry.key == self.short() && entry.len == FIRST.len() as u64) {
+        if listed.iter().any(|entry| entry.key == self.short_key() && entry.len == FIRST_TEXT.len() as u64) {
             return Ok(());
         }
-        Err(broken(
+        Err(wrong_response(
             "an object that was written is missing in a listing",
             "use a store whose listings show an object at once",
         ))
     }
 
     async fn delete(&self) -> Result<(), Problem> {
-        for key in [self.short(), self.long()] {
+        for key in [self.short_key(), self.long_key()] {
             self.blob.delete(key).await?;
             if self.blob.get(key).await?.is_some() {
-                return Err(broken(
+                return Err(wrong_response(
                     "an object that was removed can still be read",
                     "use a store that removes an object at once",
                 ));
@@ -251,24 +259,24 @@ impl CheckRun<'_> {
 }
 
 /// Of equal length, so that only their bytes differ.
-const FIRST: &str = "written first by kinora storage check";
-const SECOND: &str = "written again by kinora storage check";
+const FIRST_TEXT: &str = "written first by kinora storage check";
+const SECOND_TEXT: &str = "written again by kinora storage check";
 
-fn broken(what: impl Into<String>, remedy: &'static str) -> Problem {
-    Problem::Broken { what: what.into(), remedy }
+fn wrong_response(what: impl Into<String>, remedy: &'static str) -> Problem {
+    Problem::WrongResponse { what: what.into(), remedy }
 }
 
 fn absent() -> Problem {
-    broken(
+    wrong_response(
         "an object that was written is missing",
         "use a store that shows an object as soon as it has acknowledged it",
     )
 }
 
-fn same(found: Option<Bytes>, expected: &[u8]) -> Result<(), Problem> {
+fn expect_same(found: Option<Bytes>, expected: &[u8]) -> Result<(), Problem> {
     match found {
         None => Err(absent()),
         Some(found) if found == expected => Ok(()),
-        Some(_) => Err(broken("the store returned other bytes than were written", USE_ANOTHER)),
+        Some(_) => Err(wrong_response("the store returned other bytes than were written", USE_ANOTHER)),
     }
 }

@@ -13,9 +13,11 @@ const READ_TRIES: usize = 8;
 
 impl Blob {
     /// The checkpoint with the highest offset, and that offset; `None` when there is none.
-    pub async fn checkpoint(&self, source: SourceId) -> Result<Option<(u64, Bytes)>> {
+    pub async fn latest_checkpoint(&self, source: SourceId) -> Result<Option<(u64, Bytes)>> {
         for _ in 0..READ_TRIES {
-            let Some(offset) = self.checkpoints(source).await?.into_iter().max() else { return Ok(None) };
+            let Some(offset) = self.checkpoint_offsets(source).await?.into_iter().max() else {
+                return Ok(None);
+            };
             if let Some(bytes) = self.get(ObjectKey::Checkpoint(source, offset)).await? {
                 return Ok(Some((offset, bytes)));
             }
@@ -35,7 +37,7 @@ impl Blob {
             return Err(Error::TooLong { len });
         }
         self.put_once(ObjectKey::Checkpoint(source, offset), bytes).await?;
-        let offsets = self.checkpoints(source).await?;
+        let offsets = self.checkpoint_offsets(source).await?;
         let highest = offsets.iter().copied().max();
         for offset in offsets.into_iter().filter(|offset| Some(*offset) != highest) {
             self.delete(ObjectKey::Checkpoint(source, offset)).await?;
@@ -45,13 +47,13 @@ impl Blob {
 
     /// Deletes all checkpoints of a source. May run twice, also when there is none.
     pub async fn delete_checkpoints(&self, source: SourceId) -> Result<()> {
-        for offset in self.checkpoints(source).await? {
+        for offset in self.checkpoint_offsets(source).await? {
             self.delete(ObjectKey::Checkpoint(source, offset)).await?;
         }
         Ok(())
     }
 
-    async fn checkpoints(&self, source: SourceId) -> Result<Vec<u64>> {
+    async fn checkpoint_offsets(&self, source: SourceId) -> Result<Vec<u64>> {
         let mut offsets = Vec::new();
         let mut after = None;
         loop {

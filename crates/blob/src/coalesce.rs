@@ -21,7 +21,7 @@ pub(crate) struct MergedRange {
 }
 
 impl MergedRange {
-    /// Slices the requested ranges out of the bytes of the run.
+    /// Slices the requested ranges out of the bytes of this merged range.
     pub(crate) fn split(&self, bytes: &Bytes, ranges: &[Range<u64>]) -> impl Iterator<Item = Bytes> {
         let inside =
             |at: u64| usize::try_from(at - self.bytes.start).expect("a run is at most READ_MAX bytes long");
@@ -33,16 +33,17 @@ impl MergedRange {
 
 /// Joins each range with the previous one when it begins at most [`GAP_MAX`] after its end.
 ///
-/// The order stays; a range that begins before the end of its predecessor begins a new run. Errors:
-/// `OutOfRange` for a range outside an object of `len` bytes, `TooLong` when all runs together exceed the
-/// limit.
+/// The order stays; a range that begins before the end of its predecessor begins a new merged range.
+/// Errors: `OutOfRange` for a range outside an object of `len` bytes, `TooLong` when all merged ranges
+/// together exceed the limit.
 pub(crate) fn coalesce(ranges: &[Range<u64>], len: u64) -> Result<Vec<MergedRange>> {
     for range in ranges {
         check(range, len)?;
     }
-    let runs = joined(ranges);
-    let total = runs.iter().map(|run| run.bytes.end - run.bytes.start).fold(0, u64::saturating_add);
-    if total > READ_MAX { Err(Error::TooLong { len: total }) } else { Ok(runs) }
+    let merged_ranges = merge(ranges);
+    let total =
+        merged_ranges.iter().map(|merged| merged.bytes.end - merged.bytes.start).fold(0, u64::saturating_add);
+    if total > READ_MAX { Err(Error::TooLong { len: total }) } else { Ok(merged_ranges) }
 }
 
 /// Rejects a range outside an object of `len` bytes.
@@ -60,18 +61,18 @@ pub(crate) fn len_in_memory(range: &Range<u64>) -> Result<usize> {
     usize::try_from(len).ok().filter(|_| len <= READ_MAX).ok_or(Error::TooLong { len })
 }
 
-fn joined(ranges: &[Range<u64>]) -> Vec<MergedRange> {
-    let mut runs: Vec<MergedRange> = Vec::new();
+fn merge(ranges: &[Range<u64>]) -> Vec<MergedRange> {
+    let mut merged_ranges: Vec<MergedRange> = Vec::new();
     for (index, range) in ranges.iter().enumerate() {
-        match runs.last_mut() {
-            Some(run) if range.start.checked_sub(run.bytes.end).is_some_and(|gap| gap < GAP_MAX) => {
-                run.bytes.end = range.end;
-                run.members.end = index + 1;
+        match merged_ranges.last_mut() {
+            Some(merged) if range.start.checked_sub(merged.bytes.end).is_some_and(|gap| gap < GAP_MAX) => {
+                merged.bytes.end = range.end;
+                merged.members.end = index + 1;
             }
-            _ => runs.push(MergedRange { bytes: range.clone(), members: index..index + 1 }),
+            _ => merged_ranges.push(MergedRange { bytes: range.clone(), members: index..index + 1 }),
         }
     }
-    runs
+    merged_ranges
 }
 
 #[cfg(test)]

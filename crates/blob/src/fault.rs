@@ -70,12 +70,12 @@ impl Faults {
         self.stopped.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn before_read(&self) -> Result<()> {
+    pub(crate) fn inject_read_fault(&self) -> Result<()> {
         if self.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    pub(crate) fn before_write(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
-        self.before_read()?;
+    pub(crate) fn inject_write_fault(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
+        self.inject_read_fault()?;
         match (self.decide)(WriteOp { kind, key }) {
             FaultAction::Proceed => Ok(()),
             FaultAction::Fail => {

@@ -9,9 +9,9 @@ use uuid::Uuid;
 /// The name of one object.
 ///
 /// Its text is a relative path of two to four parts, `source/4e/01979e3e-...-1f6a2f0d9c4e`. It consists of
-/// ids, numbers and fixed words only, never of client text, so no key leaves the store. The second part is
-/// a shard, the last byte of the id. (The first bytes of a UUID v7 are its time; all new objects would be
-/// in one folder.) Ten million sources are 40,000 per folder.
+/// ids, numbers and fixed words only, never of client text, so no key names a file outside of the store. The
+/// second part is a shard, the last byte of the id. (The first bytes of a UUID v7 are its time; all new
+/// objects would be in one folder.) Ten million sources are 40,000 per folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ObjectKey {
     /// The bytes of a source, unchanged.
@@ -270,14 +270,14 @@ impl FromStr for ObjectKey {
     }
 }
 
-/// The name of the note that records the running multipart upload of an object (S3 only).
+/// The name of the marker that records the running multipart upload of an object (S3 only).
 ///
 /// `multipart/` and the name of the object. No key begins like this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UploadMarker(pub(crate) ObjectKey);
 
 impl UploadMarker {
-    /// The folder of all notes.
+    /// The folder of all markers.
     pub(crate) const FOLDER: &str = "multipart";
 }
 
@@ -337,9 +337,9 @@ mod tests {
         check(ObjectKey::Owner, "owner/database");
         check(ObjectKey::Check(CheckId(ID), 7), "check/e9/019a4946-bdd3-7001-8203-0405060708e9/7");
 
-        let note = UploadMarker(ObjectKey::Source(source));
-        assert_eq!(note.to_string(), "multipart/source/e9/019a4946-bdd3-7001-8203-0405060708e9");
-        assert_eq!(note.to_string().parse(), Ok(note));
+        let marker = UploadMarker(ObjectKey::Source(source));
+        assert_eq!(marker.to_string(), "multipart/source/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        assert_eq!(marker.to_string().parse(), Ok(marker));
     }
 
     #[test]

@@ -33,4 +33,4 @@ pub use fault::{FaultAction, Faults, WriteKind, WriteOp};
 pub use folder::{FolderReader, FolderStore, FolderWriter};
 pub use grow::{GrowingObject, MultipartLog, MultipartLogError, MultipartState, RecordedPart};
 pub use key::{CheckId, ImageHash, ObjectKey, ObjectKind, ParseKeyError, PieceName, Prefix};
-pub use s3::{Parked, S3Limits, S3Reader, S3Store, S3Writer, StorageUrl, StorageUrlError};
+pub use s3::{IdlePermit, S3Limits, S3Reader, S3Store, S3Writer, StorageUrl, StorageUrlError};

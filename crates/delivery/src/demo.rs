@@ -19,7 +19,7 @@ pub(super) async fn clip(State(app): State<DeliveryState>, request: HeaderMap) -
         etag: format!("\"demo-{}\"", reader.len()),
         policy: ResponsePolicy::unmetered(CacheLifetime::Short.public()),
         len: reader.len(),
-        plays_us: 0,
+        playing_time_us: 0,
     };
     Ok(content.answer(&request, |range| match reader.stream(range) {
         Ok(stream) => Body::from_stream(stream),

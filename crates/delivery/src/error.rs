@@ -85,9 +85,9 @@ pub(crate) fn playlist_empty() -> ApiError {
 
 /// To a viewer: 401 where a token or a signed path is not valid, 403 where a rule forbids access (C-12,
 /// C-13).
-pub(crate) fn playback_denied(refusal: PlaybackDenied) -> ApiError {
+pub(crate) fn playback_denied(rejection: PlaybackDenied) -> ApiError {
     let forbidden = |description: &str| ApiError::described(StatusCode::FORBIDDEN, "forbidden", description);
-    match refusal {
+    match rejection {
         PlaybackDenied::Token(refusal) => ApiError::unauthorized_with(PLAYBACK_TOKEN, token(refusal)),
         PlaybackDenied::Path(refusal) => ApiError::unauthorized_with(PLAYBACK_TOKEN, path(refusal)),
         PlaybackDenied::Domain => {
@@ -141,7 +141,7 @@ pub(crate) fn file_not_ready() -> ApiError {
         "file is not ready",
         "the file is being prepared; wait for video.media.mp4Support.ready, then retry",
     );
-    error.retry_after(PREPARING_RETRY_AFTER_S)
+    error.with_retry_after(PREPARING_RETRY_AFTER_S)
 }
 
 /// 404 to a viewer: the source does not decode at this segment. The operator can do nothing about it, so
@@ -169,8 +169,8 @@ pub(crate) fn oembed_format() -> ApiError {
     ApiError::described(StatusCode::NOT_IMPLEMENTED, "not implemented", "format must be json; leave it out")
 }
 
-fn token(refusal: TokenError) -> &'static str {
-    match refusal {
+fn token(rejection: TokenError) -> &'static str {
+    match rejection {
         TokenError::Missing => {
             "this playback ID is private; add ?token= with a playback token signed by a signing key of its workspace"
         }
@@ -197,8 +197,8 @@ fn token(refusal: TokenError) -> &'static str {
     }
 }
 
-fn path(refusal: PathError) -> &'static str {
-    match refusal {
+fn path(rejection: PathError) -> &'static str {
+    match rejection {
         PathError::Missing => {
             "this playback ID is private or restricted; use the signed URLs in its manifest"
         }

@@ -10,7 +10,7 @@ use kinora_web::error::ApiError;
 use kinora_web::extract::UnescapedPathParts;
 use kinora_web::serve::ClientAddress;
 
-use super::image_query::Viewer;
+use super::image_query::ImageViewer;
 use super::playback_request::PlaybackRequest;
 use super::{mp4, preview_clip, source, storyboard, thumbnail};
 use crate::DeliveryState;
@@ -45,14 +45,14 @@ pub(super) async fn media_file(
         return mp4::file(&app, playback, file, query, &request).await;
     }
     let playback_request = PlaybackRequest::by_token(query, &request);
-    let viewer = Viewer { playback, viewing: &playback_request, address };
+    let viewer = ImageViewer { playback, playback_request: &playback_request, address };
     match file.as_str() {
         source::NAME => source::source(&app, playback, query, &request).await,
         sheet if storyboard::NAMES.contains(&sheet) => {
             storyboard::storyboard(&app, viewer, sheet, query, &request).await
         }
-        moving if preview_clip::NAMES.contains(&moving) => {
-            preview_clip::preview_clip(&app, viewer, moving, query, &request).await
+        clip if preview_clip::NAMES.contains(&clip) => {
+            preview_clip::preview_clip(&app, viewer, clip, query, &request).await
         }
         thumbnail => thumbnail::thumbnail(&app, viewer, thumbnail, query, &request).await,
     }

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use kinora_domain::PlaybackId;
-use kinora_packager::{OnDemandClient, Packaged};
+use kinora_packager::{Packaged, PlaybackClient};
 use kinora_web::error::{ApiError, FieldError};
 
 use super::authorization::{Granted, grant};
@@ -22,21 +22,21 @@ const TIME_S_MAX: f64 = 1_000_000.0;
 
 /// The viewer that requests an image of a media.
 #[derive(Clone, Copy)]
-pub(super) struct Viewer<'a> {
+pub(super) struct ImageViewer<'a> {
     pub(super) playback: PlaybackId,
     /// The proof of access of the request.
-    pub(super) viewing: &'a PlaybackRequest<'a>,
+    pub(super) playback_request: &'a PlaybackRequest<'a>,
     /// The client's address; `None` where it is not known.
     pub(super) address: Option<IpAddr>,
 }
 
-impl Viewer<'_> {
+impl ImageViewer<'_> {
     /// Admits the viewer to the media and its images.
     ///
     /// Every handler of images calls this first, before it reports errors of parameters. 404 where the video
     /// was found not to decode; nothing is retried then.
     pub(super) async fn authorize(self, app: &DeliveryState) -> Result<(Granted, Arc<Packaged>), ApiError> {
-        let granted = grant(app, self.playback, self.viewing).await?;
+        let granted = grant(app, self.playback, self.playback_request).await?;
         if granted.media.is_video_withdrawn {
             return Err(error::from_packager(kinora_packager::Error::NoImage));
         }
@@ -46,8 +46,8 @@ impl Viewer<'_> {
     }
 
     /// The client that new content is made for.
-    pub(super) fn client(self) -> OnDemandClient {
-        OnDemandClient { playback: self.playback, address: self.address }
+    pub(super) fn client(self) -> PlaybackClient {
+        PlaybackClient { playback: self.playback, address: self.address }
     }
 }
 
@@ -74,7 +74,7 @@ impl<'a> Parameters<'a> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
         let time_ms = seconds.map(|seconds| (seconds * 1000.0).round() as u64);
         if time_ms.is_none() {
-            self.refuse(name, format!("must be seconds from 0 to {TIME_S_MAX}"));
+            self.add_problem(name, format!("must be seconds from 0 to {TIME_S_MAX}"));
         }
         time_ms
     }
@@ -84,7 +84,7 @@ impl<'a> Parameters<'a> {
         let number = self.text(name)?.parse().ok().filter(|number| range.contains(number));
         if number.is_none() {
             let (from, to) = range.into_inner();
-            self.refuse(name, format!("must be a whole number of {unit} from {from} to {to}"));
+            self.add_problem(name, format!("must be a whole number of {unit} from {from} to {to}"));
         }
         number
     }
@@ -95,13 +95,13 @@ impl<'a> Parameters<'a> {
         let mapped = words.iter().find(|(word, _)| *word == value).map(|(_, meant)| *meant);
         if mapped.is_none() {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            self.refuse(name, format!("must be one of {}", words.join(", ")));
+            self.add_problem(name, format!("must be one of {}", words.join(", ")));
         }
         mapped
     }
 
     /// Adds an error of a parameter.
-    pub(super) fn refuse(&mut self, name: &str, message: impl Display) {
+    pub(super) fn add_problem(&mut self, name: &str, message: impl Display) {
         self.problems.push(FieldError { field: name.to_owned(), message: message.to_string() });
     }
 

@@ -60,7 +60,7 @@ pub use authorization::AuthorizationCache;
 pub use playlist::PlaylistCache;
 pub use state::{DeliveryParts, DeliveryState};
 
-/// The addresses that players read.
+/// The addresses that players read. No access token is read here (C-105): `authorization` decides.
 fn playback_routes() -> Routes<DeliveryState> {
     Routes::new()
         .route("/{file}", get(manifest::multivariant))
@@ -77,7 +77,7 @@ fn playback_routes() -> Routes<DeliveryState> {
 
 /// The other addresses of the role.
 fn page_routes() -> Routes<DeliveryState> {
-    // Scripts of any page request it too.
+    // Scripts of other sites request oEmbed too.
     let oembed = get(oembed::oembed).layer(layer_fn(allow_any_origin));
     Routes::new()
         .route("/demo/clip.mp4", get(demo::clip))
@@ -88,22 +88,22 @@ fn page_routes() -> Routes<DeliveryState> {
 /// The routes of every address below a playback ID, and of the pages. Scripts of any origin may read the
 /// addresses of players.
 pub fn routes() -> Router<DeliveryState> {
-    let played = playback_routes()
+    let playback_router = playback_routes()
         .into_router()
         // Before the layer, so that a preflight and a wrong method pass through it too.
         .method_not_allowed_fallback(not_found)
         .layer(layer_fn(allow_any_origin));
-    page_routes().into_router().merge(played)
+    page_routes().into_router().merge(playback_router)
 }
 
 /// The paths of all routes; files directly below a playback ID are listed by name.
 pub fn paths() -> Vec<String> {
     let all = playback_routes().merge(page_routes()).into_paths();
-    let named = |path: String| match path.strip_suffix("/{playbackId}/{file}") {
+    let expand_file = |path: String| match path.strip_suffix("/{playbackId}/{file}") {
         Some(front) => file::names().map(|name| format!("{front}/{{playbackId}}/{name}")).collect(),
         None => vec![path],
     };
-    all.into_iter().flat_map(named).collect()
+    all.into_iter().flat_map(expand_file).collect()
 }
 
 /// The routes of scripts and styles of pages. The role `api` has a page too, for uploads.
@@ -113,7 +113,7 @@ pub fn assets() -> Router<DeliveryState> {
 
 /// The routes of the same paths in a process without this role: 404 with the role that serves them.
 pub fn disabled_routes(roles: Roles) -> Router {
-    let refuse = async move || ApiError::role_disabled("delivery", roles);
+    let role_disabled = async move || ApiError::role_disabled("delivery", roles);
     let paths = [
         "/{file}",
         "/{playbackId}/{file}",
@@ -122,21 +122,21 @@ pub fn disabled_routes(roles: Roles) -> Router {
         "/{playbackId}/{indexId}/{rendition}/{file}",
         "/{playbackId}/{signed}/{indexId}/{rendition}/{file}",
     ];
-    paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
+    paths.iter().fold(Router::new(), |router, path| router.route(path, any(role_disabled)))
 }
 
 /// The error for a wrong method. The routes match every path of their depth, so the last part decides
 /// whether the path exists: 405 if it does, else 404.
 async fn not_found(uri: Uri) -> ApiError {
     let file = uri.path().rsplit('/').next().unwrap_or_default();
-    let is_ours = file.starts_with("thumbnail.")
+    let path_exists = file.starts_with("thumbnail.")
         || file::is_known(file)
         || file == "init.mp4"
         || file == content_key::NAME
         || file.ends_with(".m3u8")
         || file.ends_with(".m4s")
         || file.ends_with(".vtt");
-    if is_ours { ApiError::method_not_allowed() } else { ApiError::no_such_path() }
+    if path_exists { ApiError::method_not_allowed() } else { ApiError::no_such_path() }
 }
 
 /// CORS for players on any page (C-177). No credentials are used, so any origin may read.

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use kinora_domain::PlaybackId;
-use kinora_packager::{Added, RenditionFilter};
+use kinora_packager::{AddedTracks, RenditionFilter};
 use kinora_web::error::ApiError;
 use kinora_web::extract::UnescapedPathParts;
 
@@ -35,7 +35,7 @@ pub(super) async fn multivariant(
     let base = granted.folder(&app, packaged.id());
     let subtitles: Vec<_> =
         granted.media.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
-    let added = Added { subtitles: &subtitles, audio: &granted.media.audio_tracks };
+    let added = AddedTracks { subtitles: &subtitles, audio: &granted.media.audio_tracks };
     let text = if granted.media.is_video_withdrawn {
         let text = app.packager.audio_only(&packaged, &base, added).await.map_err(error::from_packager)?;
         text.ok_or_else(error::playback_failed)?

@@ -53,7 +53,7 @@ struct PlayRate {
 
 impl PlayRate {
     /// The playing time of these bytes, in microseconds.
-    fn plays_us(self, bytes: u64) -> u64 {
+    fn playing_time_us(self, bytes: u64) -> u64 {
         let us = u128::from(bytes) * u128::from(self.duration_us) / u128::from(self.len.max(1));
         u64::try_from(us).unwrap_or(u64::MAX)
     }
@@ -84,7 +84,8 @@ impl<T: FnMut(UsageCounts)> MeteredBody<T> {
     fn report_usage(&mut self) {
         if self.reported < self.sent {
             // Differences of the totals, so that rounding loses nothing.
-            let delivered_us = self.rate.plays_us(self.sent) - self.rate.plays_us(self.reported);
+            let delivered_us =
+                self.rate.playing_time_us(self.sent) - self.rate.playing_time_us(self.reported);
             let delivered_bytes = self.sent - self.reported;
             self.reported = self.sent;
             (self.report)(UsageCounts { delivered_us, delivered_bytes, encoded_us: 0 });
@@ -154,8 +155,8 @@ mod tests {
     fn counted(chunks: &[usize], rate: PlayRate) -> (MeteredBody<impl FnMut(UsageCounts) + Unpin>, Reports) {
         let reports = Arc::new(Mutex::new(Vec::new()));
         let report = {
-            let told = Arc::clone(&reports);
-            move |used| told.lock().unwrap().push(used)
+            let reports = Arc::clone(&reports);
+            move |used| reports.lock().unwrap().push(used)
         };
         let pieces: Vec<_> =
             chunks.iter().map(|len| Ok::<_, axum::Error>(Bytes::from(vec![7; *len]))).collect();
@@ -183,9 +184,9 @@ mod tests {
         body.frame().await.unwrap().unwrap();
         drop(body);
         assert_eq!(*reports.lock().unwrap(), [used(23, 76)]);
-        let (body, told) = counted(&[10], rate);
+        let (body, reports) = counted(&[10], rate);
         drop(body);
-        assert_eq!(*told.lock().unwrap(), []);
+        assert_eq!(*reports.lock().unwrap(), []);
     }
 
     #[tokio::test]
@@ -198,13 +199,13 @@ mod tests {
             chunks.push(frame.unwrap().into_data().unwrap().len());
             let sum: u64 = reports.lock().unwrap().iter().map(|used| used.delivered_bytes).sum();
             let sent = chunks.iter().sum::<usize>() as u64;
-            assert!(sent - sum < REPORT_BYTES, "{sent} went and {sum} was told");
+            assert!(sent - sum < REPORT_BYTES, "{sent} bytes were sent and {sum} reported");
         }
         assert_eq!(chunks, [&[1][..], &[PIECE_BYTES_MAX; 6]].concat());
         drop(body);
-        let told = reports.lock().unwrap();
+        let reports = reports.lock().unwrap();
         let mut sum = UsageCounts::default();
-        told.iter().for_each(|used| sum.add(*used));
+        reports.iter().for_each(|used| sum.add(*used));
         assert_eq!(sum, used(len, 1_000_003));
     }
 

@@ -60,11 +60,11 @@ pub(super) async fn file(
     let etag = reader.etag().to_owned();
     let policy = granted.response_policy(app, CacheLifetime::Short);
     let content =
-        Content { content_type, etag, policy, len: reader.len(), plays_us: granted.media.length_us };
+        Content { content_type, etag, policy, len: reader.len(), playing_time_us: granted.media.duration_us };
     let session = granted.session(app, &playback_request);
     let response = content.answer(request, |range| {
-        Body::from_stream(recheck_access(reader.stream(range), app, session, move |offer| {
-            is_available(file, offer.mp4_support)
+        Body::from_stream(recheck_access(reader.stream(range), app, session, move |offered_media| {
+            is_available(file, offered_media.mp4_support)
         }))
     });
     Ok(content_disposition::with_disposition(

@@ -90,11 +90,11 @@ pub(super) async fn oembed(
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let parameters = parse(query.as_deref().unwrap_or(""))?;
-    let playback = playback_of(&parameters.url, &app.addresses).ok_or_else(error::not_embeddable)?;
+    let playback = playback_of(&parameters.url, &app.base_urls).ok_or_else(error::not_embeddable)?;
     let playback_request = PlaybackRequest::by_token(parameters.url.query().unwrap_or(""), &request);
     let access = authorization::page_access(&app, playback, &playback_request).await?;
-    let PageAccess { media, policy, refused } = access.ok_or_else(ApiError::playback_not_found)?;
-    let may_watch = match refused {
+    let PageAccess { media, policy, rejection } = access.ok_or_else(ApiError::playback_not_found)?;
+    let may_watch = match rejection {
         None => true,
         Some(PlaybackDenied::Domain | PlaybackDenied::UserAgent) => false,
         Some(refusal) => return Err(authorization::reject(refusal)),
@@ -102,12 +102,13 @@ pub(super) async fn oembed(
     let shape = frame_shape(&media).ok_or_else(error::playback_failed)?;
     let token = playback_request.token_for(&policy);
     let title = media.settings.title.as_deref().filter(|_| may_watch);
-    let mut embedding = embed(&app.addresses, playback, &parameters, shape, title, token);
-    embedding.thumbnail = embedding.thumbnail.filter(|_| may_watch);
+    let mut oembed_response = embed(&app.base_urls, playback, &parameters, shape, title, token);
+    oembed_response.thumbnail = oembed_response.thumbnail.filter(|_| may_watch);
     if let Some(token) = token {
-        embedding.cache_age = embedding.cache_age.min(token_expires_in_s(&app, &media, token).await?);
+        oembed_response.cache_age =
+            oembed_response.cache_age.min(token_expires_in_s(&app, &media, token).await?);
     }
-    let body = serde_json::to_vec(&embedding).expect("strings and numbers are always JSON");
+    let body = serde_json::to_vec(&oembed_response).expect("strings and numbers are always JSON");
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
     let caching =
         if policy.is_restricted() { CacheLifetime::Minute.private() } else { CacheLifetime::Minute.public() };
@@ -116,10 +117,10 @@ pub(super) async fn oembed(
 }
 
 /// The `link` element by which other sites find this response from the player page (oEmbed, 4).
-pub(super) fn discovery(addresses: &BaseUrls, playback: PlaybackId, token: Option<&str>) -> String {
+pub(super) fn discovery_link(base_urls: &BaseUrls, playback: PlaybackId, token: Option<&str>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("url", &page(addresses, playback, token));
-    let address = format!("{}/oembed?{}", addresses.public, query.finish());
+    query.append_pair("url", &player_page_url(base_urls, playback, token));
+    let address = format!("{}/oembed?{}", base_urls.public, query.finish());
     format!(r#"<link rel="alternate" type="application/json+oembed" href="{}">"#, escaped(&address))
 }
 
@@ -131,7 +132,7 @@ fn parse(query: &str) -> Result<OembedQuery, ApiError> {
     }
     let url = parameters.text("url").and_then(|url| Url::parse(url).ok());
     if url.is_none() {
-        parameters.refuse("url", "must be the URL of the player page, beginning with https://");
+        parameters.add_problem("url", "must be the URL of the player page, beginning with https://");
     }
     let maxwidth = parameters.number("maxwidth", 1..=u32::MAX, "pixels");
     let maxheight = parameters.number("maxheight", 1..=u32::MAX, "pixels");
@@ -141,9 +142,9 @@ fn parse(query: &str) -> Result<OembedQuery, ApiError> {
 
 /// The playback ID of a pasted address, of a player page or a stream. Users copy addresses with either
 /// scheme.
-fn playback_of(url: &Url, addresses: &BaseUrls) -> Option<PlaybackId> {
-    let page = path_below(url, &addresses.public).and_then(|path| path.strip_prefix("embed/"));
-    let stream = || path_below(url, &addresses.stream).and_then(|path| path.strip_suffix(".m3u8"));
+fn playback_of(url: &Url, base_urls: &BaseUrls) -> Option<PlaybackId> {
+    let page = path_below(url, &base_urls.public).and_then(|path| path.strip_prefix("embed/"));
+    let stream = || path_below(url, &base_urls.stream).and_then(|path| path.strip_suffix(".m3u8"));
     page.or_else(stream)?.parse().ok()
 }
 
@@ -151,11 +152,11 @@ fn playback_of(url: &Url, addresses: &BaseUrls) -> Option<PlaybackId> {
 fn path_below<'a>(url: &'a Url, base: &str) -> Option<&'a str> {
     let base = Url::parse(base).ok()?;
     // An absent port is the default port of the scheme.
-    let is_there = matches!(url.scheme(), "http" | "https")
+    let is_same_origin = matches!(url.scheme(), "http" | "https")
         && url.host().is_some()
         && (url.host(), url.port()) == (base.host(), base.port());
     let path = url.path().strip_prefix(base.path().trim_end_matches('/'))?;
-    path.strip_prefix('/').filter(|_| is_there)
+    path.strip_prefix('/').filter(|_| is_same_origin)
 }
 
 /// `None` for a media that will never play.
@@ -177,22 +178,22 @@ fn frame_shape(media: &Media) -> Option<FrameShape> {
 async fn token_expires_in_s(app: &DeliveryState, media: &Media, token: &str) -> Result<u32, ApiError> {
     let expires_at_s = match token::verify(app, media.workspace, token).await {
         Ok(verified) => verified.claims.expires_at_s.unwrap_or(0.0),
-        Err(VerifyError::Refused(_)) => 0.0,
+        Err(VerifyError::Rejected(_)) => 0.0,
         Err(VerifyError::Failed(error)) => return Err(error),
     };
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 have 10 digits")]
-    let left_s = expires_at_s - app.clock.now().as_seconds() as f64;
+    let expires_in_s = expires_at_s - app.clock.now().as_seconds() as f64;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "the range is that of the type"
     )]
-    let left_s = left_s.clamp(0.0, f64::from(u32::MAX)) as u32;
-    Ok(left_s)
+    let remaining_s = expires_in_s.clamp(0.0, f64::from(u32::MAX)) as u32;
+    Ok(remaining_s)
 }
 
 fn embed(
-    addresses: &BaseUrls,
+    base_urls: &BaseUrls,
     playback: PlaybackId,
     parameters: &OembedQuery,
     shape: FrameShape,
@@ -214,7 +215,7 @@ fn embed(
         FrameShape::Video(of_width, of_height) => {
             let side = |frame: u32, video: u32| frame.min(video).min(THUMBNAIL_SIDE_MAX);
             let size = fit((of_width, of_height), (side(width, of_width), side(height, of_height)));
-            Some(thumbnail(addresses, playback, size, token))
+            Some(thumbnail(base_urls, playback, size, token))
         }
         FrameShape::NotReady | FrameShape::Audio => None,
     };
@@ -222,9 +223,9 @@ fn embed(
         version: "1.0",
         r#type,
         provider_name: PROVIDER,
-        provider_url: addresses.public.clone(),
+        provider_url: base_urls.public.clone(),
         title: title.map(str::to_owned),
-        html: iframe(&page(addresses, playback, token), title, (width, height)),
+        html: iframe(&player_page_url(base_urls, playback, token), title, (width, height)),
         width,
         height,
         thumbnail,
@@ -248,7 +249,7 @@ fn fit((width, height): (u32, u32), (width_max, height_max): (u32, u32)) -> (u32
 
 /// A thumbnail of exactly this size, so that the reported size is exact.
 fn thumbnail(
-    addresses: &BaseUrls,
+    base_urls: &BaseUrls,
     playback: PlaybackId,
     (width, height): (u32, u32),
     token: Option<&str>,
@@ -256,17 +257,17 @@ fn thumbnail(
     let size = format!("width={width}&height={height}&fit_mode=crop");
     let query = with_token(url::form_urlencoded::Serializer::for_suffix(size, 0), token);
     Thumbnail {
-        thumbnail_url: format!("{}/{playback}/thumbnail.jpg?{query}", addresses.images),
+        thumbnail_url: format!("{}/{playback}/thumbnail.jpg?{query}", base_urls.images),
         thumbnail_width: width,
         thumbnail_height: height,
     }
 }
 
 /// The address of the player page.
-fn page(addresses: &BaseUrls, playback: PlaybackId, token: Option<&str>) -> String {
+fn player_page_url(base_urls: &BaseUrls, playback: PlaybackId, token: Option<&str>) -> String {
     let query = with_token(url::form_urlencoded::Serializer::new(String::new()), token);
     let separator = if query.is_empty() { "" } else { "?" };
-    format!("{}/embed/{playback}{separator}{query}", addresses.public)
+    format!("{}/embed/{playback}{separator}{query}", base_urls.public)
 }
 
 fn with_token(mut query: url::form_urlencoded::Serializer<'_, String>, token: Option<&str>) -> String {
@@ -389,7 +390,7 @@ mod tests {
         );
         assert_eq!(embedding.title.as_deref(), Some(title));
         assert_eq!(
-            discovery(&addresses(), playback, Some("a\"b")),
+            discovery_link(&addresses(), playback, Some("a\"b")),
             "<link rel=\"alternate\" type=\"application/json+oembed\" href=\"https://video.example:8443/kinora/oembed?\
              url=https%3A%2F%2Fvideo.example%3A8443%2Fkinora%2Fembed%2F8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f%3Ftoken%3Da%2522b\">"
         );

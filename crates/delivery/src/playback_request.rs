@@ -57,7 +57,7 @@ impl<'a> PlaybackRequest<'a> {
 
     /// The page: that of `Origin`, else of `Referer` (C-12). `Referer` does not replace an `Origin` of
     /// `null`, since a sandboxed page hides its origin.
-    pub(super) fn page(&self, addresses: &BaseUrls) -> Page {
+    pub(super) fn page(&self, base_urls: &BaseUrls) -> Page {
         let mut origins = self.headers.get_all(header::ORIGIN).iter();
         let address = match (origins.next(), origins.next()) {
             (Some(origin), None) => Some(origin),
@@ -66,30 +66,30 @@ impl<'a> PlaybackRequest<'a> {
         };
         // Not as ASCII alone: a `Referer` whose path contains unescaped letters beyond ASCII still names its
         // host.
-        let Some(told) = address.and_then(|told| str::from_utf8(told.as_bytes()).ok()) else {
+        let Some(address) = address.and_then(|address| str::from_utf8(address.as_bytes()).ok()) else {
             return Page::Unknown;
         };
-        let own = [&addresses.public, &addresses.stream, &addresses.images];
-        if own.into_iter().any(|base| has_origin(told, base)) {
+        let own = [&base_urls.public, &base_urls.stream, &base_urls.images];
+        if own.into_iter().any(|base| has_origin(address, base)) {
             return Page::Own;
         }
-        PageHost::of_address(told).map_or(Page::Unknown, Page::Of)
+        PageHost::of_address(address).map_or(Page::Unknown, Page::Of)
     }
 
     /// The page that embeds our player page, which sent this request: as named in the query, or in the path
     /// that was admitted.
-    pub(super) fn embedding_page(&self, admission: &ViewerCredential) -> Option<EmbeddingPage> {
-        match admission {
+    pub(super) fn embedding_page(&self, credential: &ViewerCredential) -> Option<EmbeddingPage> {
+        match credential {
             ViewerCredential::Token(_) => embedding_page(self.query),
-            ViewerCredential::Path(Ok(claims)) => claims.facts.frame.clone(),
+            ViewerCredential::Path(Ok(claims)) => claims.binding.embedding_page.clone(),
             ViewerCredential::Path(Err(_)) => None,
         }
     }
 
     /// The page that is about to embed our player page, which is requested here. Where that page is one of
     /// our own, the page that the query names.
-    pub(super) fn next_embedding_page(&self, addresses: &BaseUrls) -> Option<EmbeddingPage> {
-        match self.page(addresses) {
+    pub(super) fn next_embedding_page(&self, base_urls: &BaseUrls) -> Option<EmbeddingPage> {
+        match self.page(base_urls) {
             Page::Own => embedding_page(self.query),
             Page::Unknown => Some(EmbeddingPage(None)),
             Page::Of(host) => Some(EmbeddingPage(Some(host))),
@@ -102,12 +102,12 @@ impl<'a> PlaybackRequest<'a> {
 }
 
 /// The query to pass on to addresses that take a token: with a leading `?`, or empty.
-pub(super) fn forwarded_query(token: Option<&str>, frame: Option<&EmbeddingPage>) -> String {
+pub(super) fn forwarded_query(token: Option<&str>, embedding_page: Option<&EmbeddingPage>) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     if let Some(token) = token {
         query.append_pair(TOKEN, token);
     }
-    if let Some(frame) = frame {
+    if let Some(frame) = embedding_page {
         query.append_pair(PAGE, &frame.to_string());
     }
     let query = query.finish();
@@ -117,7 +117,7 @@ pub(super) fn forwarded_query(token: Option<&str>, frame: Option<&EmbeddingPage>
 /// The page that embeds our player page, as a query names it.
 pub(super) fn embedding_page(query: &str) -> Option<EmbeddingPage> {
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-    pairs.find(|(name, _)| name == PAGE).map(|(_, host)| EmbeddingPage::of_text(&host))
+    pairs.find(|(name, _)| name == PAGE).map(|(_, host)| EmbeddingPage::from_text(&host))
 }
 
 /// The token in a query. An empty one counts as missing. Two are rejected: the client that added the first
@@ -145,13 +145,13 @@ fn token_of(parameter: &str) -> Option<String> {
 
 /// Whether an address is that of a page below `base`: scheme, host and port are the same.
 fn has_origin(address: &str, base: &str) -> bool {
-    let rest = match address.split_once("://") {
+    let origin_len = match address.split_once("://") {
         Some((_, rest)) => address.len() - rest.len() + rest.find('/').unwrap_or(rest.len()),
         None => return false,
     };
     let origin = |text: &str| url::Url::parse(text).ok().map(|url| url.origin()).filter(|it| it.is_tuple());
     let own = origin(base);
-    own.is_some() && origin(&address[..rest]) == own
+    own.is_some() && origin(&address[..origin_len]) == own
 }
 
 #[cfg(test)]
@@ -204,14 +204,14 @@ mod tests {
         check("token=a&page=shop.example", "?page=shop.example");
         check("page=B%C3%BCcher.example.", "?page=xn--bcher-kva.example");
         check("page=[2001:db8::1]", "?page=%5B2001%3Adb8%3A%3A1%5D");
-        for nobody in [
+        for invalid in [
             "page=",
             "page",
             "page=a%20b",
             "page=https://shop.example",
             &format!("page={}", "a.".repeat(200)),
         ] {
-            check(nobody, "?page=");
+            check(invalid, "?page=");
         }
         assert_eq!(
             of("https://evil.example/", "page=shop.example"),
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn forwarded_query_is_encoded() {
-        let frame = EmbeddingPage::of_text("shop.example");
+        let frame = EmbeddingPage::from_text("shop.example");
         assert_eq!(forwarded_query(None, None), "");
         assert_eq!(forwarded_query(Some("a b&c"), None), "?token=a+b%26c");
         assert_eq!(forwarded_query(Some("e.f"), Some(&frame)), "?token=e.f&page=shop.example");

@@ -15,9 +15,9 @@ use crate::DeliveryState;
 /// The page, below `web/dist`.
 const PAGE: &str = "embed.html";
 /// The placeholder for the values of the page.
-const PLACEHOLDER: &[u8] = b"__KINORA__";
+const VALUES_PLACEHOLDER: &[u8] = b"__KINORA__";
 /// The placeholder for the oEmbed link.
-const DISCOVERY: &[u8] = b"<!--__OEMBED__-->";
+const OEMBED_PLACEHOLDER: &[u8] = b"<!--__OEMBED__-->";
 
 /// The values that the server puts into the page.
 #[derive(Serialize)]
@@ -49,11 +49,11 @@ pub(super) async fn embed(
     let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::playback_not_found())?;
     let playback_request = PlaybackRequest::by_token(query.as_deref().unwrap_or(""), &request);
     let access = authorization::page_access(&app, playback, &playback_request).await?;
-    let status = match access.as_ref().map(|entrance| entrance.refused) {
+    let status = match access.as_ref().map(|caller_access| caller_access.rejection) {
         None => StatusCode::NOT_FOUND,
         Some(None) => StatusCode::OK,
-        Some(Some(refusal @ PlaybackDenied::Token(_))) => {
-            authorization::count_rejection(refusal.name());
+        Some(Some(rejection @ PlaybackDenied::Token(_))) => {
+            authorization::count_rejection(rejection.name());
             StatusCode::UNAUTHORIZED
         }
         Some(Some(refusal)) => return Err(authorization::reject(refusal)),
@@ -67,11 +67,11 @@ pub(super) async fn embed(
         _ => false,
     });
     let token = admitted.and_then(|entrance| playback_request.token_for(&entrance.policy));
-    let query = forwarded_query(token, playback_request.next_embedding_page(&app.addresses).as_ref());
+    let query = forwarded_query(token, playback_request.next_embedding_page(&app.base_urls).as_ref());
     let image_url =
-        |file| has_thumbnails.then(|| format!("{}/{playback}/{file}{query}", app.addresses.images));
+        |file| has_thumbnails.then(|| format!("{}/{playback}/{file}{query}", app.base_urls.images));
     let values = PageValues {
-        manifest: format!("{}/{playback}.m3u8{query}", app.addresses.stream),
+        manifest: format!("{}/{playback}.m3u8{query}", app.base_urls.stream),
         poster: image_url("thumbnail.jpg"),
         storyboard: image_url("storyboard.vtt"),
         title,
@@ -79,9 +79,9 @@ pub(super) async fn embed(
     };
     let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
     // A viewer who may not watch the media cannot embed it either.
-    let discovery = allowed.map(|_| oembed::discovery(&app.addresses, playback, token));
+    let discovery = allowed.map(|_| oembed::discovery_link(&app.base_urls, playback, token));
     // Derived from the request, so that each page learns only of itself; `Vary` names the same headers.
-    let embedding_page = playback_request.page(&app.addresses);
+    let embedding_page = playback_request.page(&app.base_urls);
     let ancestors = access.as_ref().and_then(|entrance| entrance.policy.frame_ancestors(&embedding_page));
     let vary_on_headers =
         access.as_ref().map(|entrance| authorization::vary_on(&entrance.policy)).unwrap_or_default();
@@ -125,11 +125,11 @@ pub(super) async fn asset(
 /// rule on domains allows that; without such a rule every page may. The player makes subtitle tracks from an
 /// empty `data:` file, and loses their cues where that is blocked.
 fn content_security_policy(app: &DeliveryState, ancestors: Option<Vec<String>>) -> HeaderValue {
-    let (stream, images) = (&app.addresses.stream, &app.addresses.images);
+    let (stream, images) = (&app.base_urls.stream, &app.base_urls.images);
     let ancestors = match ancestors {
         None => "*".to_owned(),
         // Every rule allows our own pages.
-        Some(named) => ["'self'".to_owned()].into_iter().chain(named).collect::<Vec<_>>().join(" "),
+        Some(hosts) => ["'self'".to_owned()].into_iter().chain(hosts).collect::<Vec<_>>().join(" "),
     };
     let text = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {stream}; \
@@ -145,8 +145,8 @@ fn content_security_policy(app: &DeliveryState, ancestors: Option<Vec<String>>) 
 fn render(page: &[u8], values: &PageValues, discovery: Option<&str>) -> Vec<u8> {
     let json = serde_json::to_string(values).expect("strings are always JSON").replace('<', "\\u003c");
     // Placeholders are searched in the page alone, since a value may look like one.
-    let (front, rest) = split_at_placeholder(page, DISCOVERY).unwrap_or((&[], page));
-    let (middle, end) = split_at_placeholder(rest, PLACEHOLDER).unwrap_or((rest, &[]));
+    let (front, rest) = split_at_placeholder(page, OEMBED_PLACEHOLDER).unwrap_or((&[], page));
+    let (middle, end) = split_at_placeholder(rest, VALUES_PLACEHOLDER).unwrap_or((rest, &[]));
     let json = if middle.len() == rest.len() { "" } else { &json };
     [front, discovery.unwrap_or("").as_bytes(), middle, json.as_bytes(), end].concat()
 }

@@ -12,7 +12,9 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use kinora_domain::{Encryption, Media, MediaState, PlaybackHandle, PlaylistId, PresentationId, Resolution};
+use kinora_domain::{
+    Encryption, Media, MediaState, PlaybackIdSettings, PlaylistId, PresentationId, Resolution,
+};
 use kinora_formats::Filler;
 use kinora_index::Segment;
 use kinora_packager::{Sequence, SequenceItem};
@@ -46,16 +48,16 @@ enum PlaylistFile {
 
 /// Caches the texts of playlists.
 ///
-/// A deletion or withdrawal is visible at once: texts are cached by the edition of the playlist, and
-/// editions by the version of the database. Concurrent requests share one computation.
+/// A deletion or withdrawal is visible at once: texts are cached by the version of the playlist, and that
+/// version by the version of the database. Concurrent requests share one computation.
 pub struct PlaylistCache {
-    editions: Cache<(PlaylistId, DataVersion), PlaylistVersion>,
+    versions: Cache<(PlaylistId, DataVersion), PlaylistVersion>,
     texts: Cache<(PlaylistId, PlaylistFile, PlaylistVersion), Bytes>,
 }
 
-/// Why there is no edition. Neither is cached.
+/// Why a playlist has no version. Neither reason is cached.
 #[derive(Clone)]
-enum EditionError {
+enum PlaylistVersionError {
     Unknown,
     Failed(ApiError),
 }
@@ -70,7 +72,7 @@ impl PlaylistCache {
     /// The longest text has about 2 MB, most have some KiB.
     const BYTES_MAX: u64 = 32 << 20;
     /// Some KiB each at most: the version of PostgreSQL lists open transactions.
-    const EDITIONS_MAX: u64 = 1_000;
+    const VERSIONS_MAX: u64 = 1_000;
     /// Longest time until this process learns of renditions that another process found impossible to make.
     const TIME_TO_LIVE: Duration = Duration::from_secs(60);
 
@@ -80,28 +82,31 @@ impl PlaylistCache {
             .weigher(|_, text: &Bytes| u32::try_from(text.len()).unwrap_or(u32::MAX))
             .time_to_live(Self::TIME_TO_LIVE)
             .build();
-        Self { editions: Cache::new(Self::EDITIONS_MAX), texts }
+        Self { versions: Cache::new(Self::VERSIONS_MAX), texts }
     }
 
-    /// The edition at this version of the database; `None` for an unknown playlist. Concurrent requests
-    /// share one query.
+    /// The version of a playlist at this version of the database; `None` for an unknown playlist. Concurrent
+    /// requests share one query.
     ///
-    /// The version must be read first: a commit in between makes the edition stale, never too new.
-    pub(super) async fn edition(
+    /// `version` must be read first: a commit in between makes the result stale, never too new.
+    pub(super) async fn playlist_version(
         &self,
         app: &DeliveryState,
         id: PlaylistId,
         version: DataVersion,
     ) -> Result<Option<PlaylistVersion>, ApiError> {
-        let edition = async {
-            let edition =
-                app.store.playlist_edition(id).await.map_err(|error| EditionError::Failed(error.into()))?;
-            edition.ok_or(EditionError::Unknown)
+        let query = async {
+            let playlist_version = app
+                .store
+                .playlist_version(id)
+                .await
+                .map_err(|error| PlaylistVersionError::Failed(error.into()))?;
+            playlist_version.ok_or(PlaylistVersionError::Unknown)
         };
-        match self.editions.try_get_with((id, version), edition).await.map_err(Arc::unwrap_or_clone) {
-            Ok(edition) => Ok(Some(edition)),
-            Err(EditionError::Unknown) => Ok(None),
-            Err(EditionError::Failed(error)) => Err(error),
+        match self.versions.try_get_with((id, version), query).await.map_err(Arc::unwrap_or_clone) {
+            Ok(playlist_version) => Ok(Some(playlist_version)),
+            Err(PlaylistVersionError::Unknown) => Ok(None),
+            Err(PlaylistVersionError::Failed(error)) => Err(error),
         }
     }
 }
@@ -127,12 +132,12 @@ pub(super) async fn media(
 ) -> Result<Response, ApiError> {
     let id = PlaylistId::from_canonical(&playlist).map_err(|_| ApiError::no_such_path())?;
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
-    let part = match Resolution::from_text(name) {
+    let playlist_file = match Resolution::from_text(name) {
         Some(size) => PlaylistFile::Video(size),
         None if name == AUDIO => PlaylistFile::Audio,
         None => return Err(ApiError::no_such_path()),
     };
-    answer(&app, id, part, &request).await
+    answer(&app, id, playlist_file, &request).await
 }
 
 /// `GET {stream}/playlist/filler/{file}`: `black.mp4`, `silence-0-188.m4s` and so on. The same for every
@@ -158,14 +163,14 @@ pub(super) async fn filler(
 async fn answer(
     app: &DeliveryState,
     id: PlaylistId,
-    part: PlaylistFile,
+    playlist_file: PlaylistFile,
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
-    let edition = grant_playlist(app, id, &PlaybackRequest::by_path(None, request)).await?;
+    let playlist_version = grant_playlist(app, id, &PlaybackRequest::by_path(None, request)).await?;
     let text = app
         .playlists
         .texts
-        .try_get_with((id, part, edition), text(app, id, part))
+        .try_get_with((id, playlist_file, playlist_version), text(app, id, playlist_file))
         .await
         .map_err(shared_error)?;
     let policy = ResponsePolicy::unmetered(CacheLifetime::Short.public());
@@ -173,14 +178,14 @@ async fn answer(
 }
 
 /// The error of a shared computation, for each request that waited for it.
-fn shared_error(refused: Arc<ApiError>) -> ApiError {
-    Arc::unwrap_or_clone(refused)
+fn shared_error(error: Arc<ApiError>) -> ApiError {
+    Arc::unwrap_or_clone(error)
 }
 
 /// Makes a text from the current state of the playlist.
-async fn text(app: &DeliveryState, id: PlaylistId, part: PlaylistFile) -> Result<Bytes, ApiError> {
+async fn text(app: &DeliveryState, id: PlaylistId, playlist_file: PlaylistFile) -> Result<Bytes, ApiError> {
     let sequence = sequence(app, id).await?;
-    let text = match part {
+    let text = match playlist_file {
         PlaylistFile::Multivariant => Some(
             sequence.multivariant(|size| format!("{id}/{}.m3u8", size.map_or(AUDIO, Resolution::as_str))),
         ),
@@ -209,9 +214,10 @@ async fn sequence(app: &DeliveryState, id: PlaylistId) -> Result<Sequence, ApiEr
 /// One media of the sequence; `None` where it is not playable, not open to every viewer, or only encrypted.
 async fn item(app: &DeliveryState, media: &Media) -> Result<Option<SequenceItem>, ApiError> {
     let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(None) };
-    let is_plain =
-        |handle: &&PlaybackHandle| handle.is_unrestricted() && handle.encryption == Encryption::None;
-    let Some(playback) = media.playback.iter().find(is_plain) else { return Ok(None) };
+    let is_plain = |playback_settings: &&PlaybackIdSettings| {
+        playback_settings.is_unrestricted() && playback_settings.encryption == Encryption::None
+    };
+    let Some(playback) = media.playback_ids.iter().find(is_plain) else { return Ok(None) };
     let packaged = match app.packager.packaged(PresentationId::of(*source)).await {
         Ok(packaged) => packaged,
         // Deleted since the playlist was read.

@@ -5,7 +5,7 @@ use axum::response::Response;
 use kinora_packager::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipRequest};
 use kinora_web::error::ApiError;
 
-use super::image_query::{Parameters, Viewer};
+use super::image_query::{ImageViewer, Parameters};
 use super::response::CacheLifetime;
 use super::thumbnail::ImageResponse;
 use crate::DeliveryState;
@@ -13,11 +13,11 @@ use crate::DeliveryState;
 /// Longest clip, in milliseconds.
 const LENGTH_MS_MAX: u64 = 10_000;
 /// Default length, in milliseconds.
-const LENGTH_MS: u64 = 5000;
+const LENGTH_MS_DEFAULT: u64 = 5000;
 /// Default width, in pixels.
-const WIDTH: u32 = 320;
+const WIDTH_DEFAULT: u32 = 320;
 /// Default frame rate, in frames per second.
-const FPS: u32 = 15;
+const FPS_DEFAULT: u32 = 15;
 
 /// File names of clips.
 pub(super) const NAMES: [&str; 2] = ["clip.gif", "clip.webp"];
@@ -30,7 +30,7 @@ fn kind(file: &str) -> Option<(ClipFormat, &'static str)> {
 /// Sends some seconds of a media as an animated image, made on the first request and cached.
 pub(super) async fn preview_clip(
     app: &DeliveryState,
-    viewer: Viewer<'_>,
+    viewer: ImageViewer<'_>,
     file: &str,
     query: &str,
     request: &HeaderMap,
@@ -47,26 +47,26 @@ pub(super) async fn preview_clip(
     }
     let ClipRequest { start_ms, end_ms, width, fps, .. } = clip;
     let etag = format!("\"{}-{start_ms}-{end_ms}-{width}-{fps}-{file}\"", packaged.id());
-    let answer =
+    let image_response =
         ImageResponse { content_type, etag, policy: granted.response_policy(app, CacheLifetime::Minute) };
-    answer.of(request, app.packager.clip(&packaged, clip, viewer.client())).await
+    image_response.answer(request, app.packager.clip(&packaged, clip, viewer.client())).await
 }
 
 /// Parses the parameters; others, such as a token, are ignored. 422 names each wrong one.
 fn parse(query: &str, format: ClipFormat) -> Result<ClipRequest, ApiError> {
     let mut parameters = Parameters::of(query);
     let (start, end) = (parameters.time_ms("start"), parameters.time_ms("end"));
-    let width = parameters.number("width", 1..=CLIP_WIDTH_MAX, "pixels").unwrap_or(WIDTH);
-    let fps = parameters.number("fps", 1..=CLIP_FPS_MAX, "frames per second").unwrap_or(FPS);
+    let width = parameters.number("width", 1..=CLIP_WIDTH_MAX, "pixels").unwrap_or(WIDTH_DEFAULT);
+    let fps = parameters.number("fps", 1..=CLIP_FPS_MAX, "frames per second").unwrap_or(FPS_DEFAULT);
     let start_ms = start.unwrap_or(0);
     if let Some(end_ms) = end {
         if end_ms <= start_ms {
-            parameters.refuse("end", "must be after start (default: 0)");
+            parameters.add_problem("end", "must be after start (default: 0)");
         } else if LENGTH_MS_MAX < end_ms - start_ms {
-            parameters.refuse("end", "must be at most 10 s after start (default: 0)");
+            parameters.add_problem("end", "must be at most 10 s after start (default: 0)");
         }
     }
-    let end_ms = end.unwrap_or(start_ms + LENGTH_MS);
+    let end_ms = end.unwrap_or(start_ms + LENGTH_MS_DEFAULT);
     parameters.into_result(ClipRequest { start_ms, end_ms, width, fps, format })
 }
 

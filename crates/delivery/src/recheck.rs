@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::authorization::{PlayableMedia, PlaybackSession};
 use crate::DeliveryState;
 
-/// Longest time until a change by another process is noticed. With the cache of the gate, it applies within
-/// 2 s (C-13).
+/// Longest time until a change by another process is noticed. Together with the time that rows stay cached, a
+/// change applies within 2 s (C-13).
 const RECHECK_AFTER: Duration = Duration::from_secs(1);
 
 /// The response was aborted: its viewer would no longer be admitted.
@@ -36,7 +36,7 @@ pub(super) fn recheck_access<E: Into<BoxError> + Send>(
         async move {
             let (session, gives) = &*session;
             match session.is_valid(&app, gives).await {
-                Ok(holds) => holds,
+                Ok(is_valid) => is_valid,
                 Err(error) => error.status().is_server_error(),
             }
         }
@@ -56,7 +56,7 @@ fn while_authorized<E: Into<BoxError> + Send, L: Future<Output = bool> + Send>(
     stream::unfold(initial, async |state| {
         let (mut pieces, generation, look, mut looked) = state?;
         let chunk = pieces.next().await?;
-        // Both are taken before the check: a change during it causes another check before the next piece.
+        // Both are read before the check: a change during it causes another check before the next piece.
         let now = (generation(), Instant::now());
         if now.0 != looked.0 || now.1.duration_since(looked.1) >= RECHECK_AFTER {
             if !look().await {

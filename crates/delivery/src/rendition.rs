@@ -14,7 +14,7 @@ use axum::response::Response;
 use kinora_domain::{PlaybackId, PresentationId};
 use kinora_hls::FileEncryption;
 use kinora_packager::{
-    AddedAudioName, OnDemandClient, Packaged, Rendition, Segment, SubtitleName, init_from_name, init_name,
+    AddedAudioName, Packaged, PlaybackClient, Rendition, Segment, SubtitleName, init_from_name, init_name,
 };
 use kinora_web::error::ApiError;
 use kinora_web::extract::UnescapedPathParts;
@@ -63,7 +63,7 @@ async fn answer(
     if let Some(name) = SubtitleName::from_text(&rendition) {
         let file = subtitles::File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
         let granted = grant(app, playback, &playback_request).await?;
-        let packaged = current(app, &granted, &index).await?;
+        let packaged = packaged_of_index(app, &granted, &index).await?;
         return subtitles::child(app, request, &granted, &packaged, name, file).await;
     }
     let folder = format!("{index}/{rendition}");
@@ -72,7 +72,7 @@ async fn answer(
     let rendition = rendition.ok_or_else(ApiError::no_such_path)?;
     let file = File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
     let granted = grant(app, playback, &playback_request).await?;
-    let mut packaged = current(app, &granted, &index).await?;
+    let mut packaged = packaged_of_index(app, &granted, &index).await?;
     // Video and its separate audio play at the same time: one of them counts.
     let is_metered =
         granted.media.is_video_withdrawn || packaged.index().video().is_none() || !rendition.is_audio();
@@ -86,18 +86,22 @@ async fn answer(
         return Err(ApiError::no_such_path()); // never listed
     }
     let policy = granted.response_policy(app, CacheLifetime::Immutable);
-    let client = OnDemandClient { playback, address };
-    let folder =
+    let client = PlaybackClient { playback, address };
+    let rendition_request =
         RenditionRequest { app, request, granted, packaged, rendition, path: folder, policy, is_metered };
     match file {
-        File::Playlist => folder.playlist(playback).await,
-        File::Init(configuration) => folder.init(playback, configuration).await,
-        File::Segment(number) => folder.segment(number, client).await,
+        File::Playlist => rendition_request.playlist(playback).await,
+        File::Init(configuration) => rendition_request.init(playback, configuration).await,
+        File::Segment(number) => rendition_request.segment(number, client).await,
     }
 }
 
 /// The index of a media. 404 where the address names the index of a replaced source.
-async fn current(app: &DeliveryState, granted: &Granted, index: &str) -> Result<Arc<Packaged>, ApiError> {
+async fn packaged_of_index(
+    app: &DeliveryState,
+    granted: &Granted,
+    index: &str,
+) -> Result<Arc<Packaged>, ApiError> {
     let packaged = app.packager.packaged(granted.media.presentation).await.map_err(error::from_packager)?;
     if index == packaged.id().to_string() { Ok(packaged) } else { Err(ApiError::no_such_path()) }
 }
@@ -152,7 +156,7 @@ impl RenditionRequest<'_> {
         Ok(send(self.request, init, self.content_type(), etag, self.policy))
     }
 
-    async fn segment(self, number: u32, client: OnDemandClient) -> Result<Response, ApiError> {
+    async fn segment(self, number: u32, client: PlaybackClient) -> Result<Response, ApiError> {
         let (app, packaged, rendition) = (self.app, &self.packaged, self.rendition);
         let etag = self.media_etag(client.playback, &number.to_string());
         // Checked before encoding: the tag does not depend on the process or the time of the encoding.
@@ -182,12 +186,13 @@ impl RenditionRequest<'_> {
             }
             other => app.packager.segment(packaged, other, number).await.map_err(error::from_packager)?,
         };
-        let plays_us = if self.is_metered { packaged.segment_duration_us(rendition, number) } else { 0 };
+        let playing_time_us =
+            if self.is_metered { packaged.segment_duration_us(rendition, number) } else { 0 };
         let cipher = self.cipher(&format!("{number}.m4s"));
         let len = segment.total_len();
         let len = if cipher.is_some() { FileCipher::encrypted_len(len) } else { len };
         let content_type = self.content_type();
-        let content = Content { content_type, etag, policy: self.policy, len, plays_us };
+        let content = Content { content_type, etag, policy: self.policy, len, playing_time_us };
         Ok(content.answer(self.request, |range| match cipher {
             None => body(segment, range),
             Some(cipher) => encrypted_body(segment, cipher, range),

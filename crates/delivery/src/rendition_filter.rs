@@ -9,7 +9,7 @@ use kinora_web::error::{ApiError, FieldError};
 pub(super) fn parse(query: &str) -> Result<RenditionFilter, ApiError> {
     let mut filter = RenditionFilter::default();
     let mut problems = Vec::new();
-    let mut refuse =
+    let mut add_problem =
         |field: &str, message: String| problems.push(FieldError { field: field.into(), message });
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         let into = match name.as_ref() {
@@ -20,7 +20,7 @@ pub(super) fn parse(query: &str) -> Result<RenditionFilter, ApiError> {
                 match value.as_ref() {
                     "asc" => filter.order = Some(RenditionOrder::Ascending),
                     "desc" => filter.order = Some(RenditionOrder::Descending),
-                    _ => refuse("order", "must be asc or desc".to_owned()),
+                    _ => add_problem("order", "must be asc or desc".to_owned()),
                 }
                 continue;
             }
@@ -29,13 +29,13 @@ pub(super) fn parse(query: &str) -> Result<RenditionFilter, ApiError> {
         *into = Resolution::from_text(&value);
         if into.is_none() {
             let names: Vec<_> = Resolution::ALL.iter().map(|name| name.as_str()).collect();
-            refuse(&name, format!("must be one of {}", names.join(", ")));
+            add_problem(&name, format!("must be one of {}", names.join(", ")));
         }
     }
     if let (Some(min), Some(max)) = (filter.min, filter.max)
         && max < min
     {
-        refuse("minResolution", format!("must not be above maxResolution, {}", max.as_str()));
+        add_problem("minResolution", format!("must not be above maxResolution, {}", max.as_str()));
     }
     if problems.is_empty() { Ok(filter) } else { Err(ApiError::invalid(problems)) }
 }

@@ -34,7 +34,7 @@ pub(super) struct Content {
     /// Length of the whole, in bytes.
     pub(super) len: u64,
     /// Playing time of the whole, in microseconds; 0 for content that does not play by itself.
-    pub(super) plays_us: u64,
+    pub(super) playing_time_us: u64,
 }
 
 /// Cache policy and account of a response.
@@ -87,14 +87,14 @@ impl CacheLifetime {
 
     /// The policy of content below a signed path, which is the same for every viewer with that path.
     ///
-    /// Where the operator allows it, shared caches store the content for `shared_s` seconds (D-0090).
+    /// Where the operator allows it, shared caches store the content for `s_maxage_s` seconds (D-0090).
     /// Content that may change under its path is not shared, nor is content that is requested with a token.
-    /// No cache stores it longer than the signature of its path is valid, `left_s` seconds.
-    pub(super) fn for_signed_path(self, left_s: Option<u32>, shared_s: Option<u32>) -> CachePolicy {
-        let max_age_s =
-            left_s.map_or(self.private_max_age_s(), |left_s| left_s.min(self.private_max_age_s()));
-        let control = match (self, shared_s) {
-            (Self::Immutable, Some(shared_s)) => CacheControl::Shared { max_age_s, shared_s },
+    /// No cache stores it longer than the signature of its path is valid, `expires_in_s` seconds.
+    pub(super) fn for_signed_path(self, expires_in_s: Option<u32>, s_maxage_s: Option<u32>) -> CachePolicy {
+        let max_age_s = expires_in_s
+            .map_or(self.private_max_age_s(), |remaining_s| remaining_s.min(self.private_max_age_s()));
+        let control = match (self, s_maxage_s) {
+            (Self::Immutable, Some(s_maxage_s)) => CacheControl::Shared { max_age_s, s_maxage_s },
             _ => CacheControl::Private(max_age_s),
         };
         CachePolicy { control, vary: VaryOn::default() }
@@ -113,10 +113,10 @@ enum CacheControl {
     Fixed(&'static str),
     /// Only the viewer caches it, for this many seconds.
     Private(u32),
-    /// The viewer caches it for `max_age_s` seconds, shared caches for `shared_s` seconds.
+    /// The viewer caches it for `max_age_s` seconds, shared caches for `s_maxage_s` seconds.
     Shared {
         max_age_s: u32,
-        shared_s: u32,
+        s_maxage_s: u32,
     },
 }
 
@@ -166,8 +166,8 @@ impl CachePolicy {
             // The most frequent policy, without a formatted string.
             CacheControl::Private(60) => HeaderValue::from_static("private, max-age=60"),
             CacheControl::Private(seconds) => digits(&format!("private, max-age={seconds}")),
-            CacheControl::Shared { max_age_s, shared_s } => {
-                digits(&format!("public, max-age={max_age_s}, s-maxage={shared_s}"))
+            CacheControl::Shared { max_age_s, s_maxage_s } => {
+                digits(&format!("public, max-age={max_age_s}, s-maxage={s_maxage_s}"))
             }
         };
         headers.insert(header::CACHE_CONTROL, control);
@@ -188,7 +188,7 @@ impl From<&'static str> for CachePolicy {
 }
 
 impl ResponsePolicy {
-    /// The terms of content that belongs to no media and counts for no workspace.
+    /// The policy of content that belongs to no media and counts for no workspace.
     pub(super) fn unmetered(cache_policy: CachePolicy) -> Self {
         Self { cache_policy, meter: None }
     }
@@ -202,7 +202,7 @@ pub(super) fn send(
     etag: String,
     policy: ResponsePolicy,
 ) -> Response {
-    let content = Content { content_type, etag, policy, len: bytes.len() as u64, plays_us: 0 };
+    let content = Content { content_type, etag, policy, len: bytes.len() as u64, playing_time_us: 0 };
     content.answer(request, |range| Body::from(slice(bytes, range)))
 }
 
@@ -228,16 +228,16 @@ pub(super) async fn send_text(
     if text.len() < gzip::LEN_MIN {
         return send(request, text, content_type, etag, policy);
     }
-    let terms = ResponsePolicy { cache_policy: policy.cache_policy.vary_on_encoding(), ..policy };
+    let varying_policy = ResponsePolicy { cache_policy: policy.cache_policy.vary_on_encoding(), ..policy };
     if request.contains_key(header::RANGE) || !gzip::is_accepted(request) {
-        return send(request, text, content_type, etag, terms);
+        return send(request, text, content_type, etag, varying_policy);
     }
-    let packed_etag = gzip::gzip_tag(&etag);
-    if let Some(unchanged) = not_modified(request, &packed_etag, terms.cache_policy) {
+    let gzip_etag = gzip::gzip_tag(&etag);
+    if let Some(unchanged) = not_modified(request, &gzip_etag, varying_policy.cache_policy) {
         return unchanged;
     }
-    let packed = app.gzip.get(&etag, &text).await;
-    let mut response = send(request, packed, content_type, packed_etag, terms);
+    let compressed = app.gzip.get(&etag, &text).await;
+    let mut response = send(request, compressed, content_type, gzip_etag, varying_policy);
     response.headers_mut().insert(header::CONTENT_ENCODING, gzip::GZIP);
     response
 }
@@ -282,7 +282,7 @@ impl Content {
         };
         let body = body(range.clone());
         let body = match self.policy.meter {
-            Some(account) => account.count(body, self.len, self.plays_us),
+            Some(meter) => meter.count(body, self.len, self.playing_time_us),
             None => body,
         };
         let mut response = (status, common, body).into_response();
@@ -313,14 +313,14 @@ pub(super) fn not_modified(request: &HeaderMap, etag: &str, cache_policy: CacheP
         .then(|| (StatusCode::NOT_MODIFIED, validator_headers(etag, cache_policy)).into_response())
 }
 
-/// The same, before the content is known to exist: only a tag that the client names matches, since `*`
-/// matches existing content only.
+/// As [`not_modified`], before the content is known to exist: only a tag that the client names matches, since
+/// `*` matches existing content only.
 pub(super) fn not_modified_by_tag(
     request: &HeaderMap,
     etag: &str,
     cache_policy: CachePolicy,
 ) -> Option<Response> {
-    let is_match = if_none_match(request)?.tags().iter().any(|tag| tag.is_weakly(etag));
+    let is_match = if_none_match(request)?.tags().iter().any(|tag| tag.matches_weakly(etag));
     is_match.then(|| (StatusCode::NOT_MODIFIED, validator_headers(etag, cache_policy)).into_response())
 }
 
@@ -336,7 +336,7 @@ fn validator_headers(etag: &str, cache_policy: CachePolicy) -> HeaderMap {
 fn matches_if_none_match(request: &HeaderMap, etag: &str) -> bool {
     if_none_match(request).is_some_and(|list| match list {
         EntityTags::Any => true,
-        EntityTags::List(tags) => tags.iter().any(|tag| tag.is_weakly(etag)),
+        EntityTags::List(tags) => tags.iter().any(|tag| tag.matches_weakly(etag)),
     })
 }
 
@@ -399,7 +399,7 @@ mod tests {
             etag: etag.into(),
             policy: ResponsePolicy::unmetered(IMMUTABLE.into()),
             len: 10,
-            plays_us: 0,
+            playing_time_us: 0,
         };
         let (content, weak) = (content("\"a-1\""), content("W/\"a-1\""));
         let with = |name: HeaderName, value: &str| {
@@ -422,7 +422,7 @@ mod tests {
         };
         assert!(is_match("\"x\", W/\"a-1\""));
         assert!(!is_match("*, \"a-1\""), "a malformed list is no condition");
-        assert!(!is_match("*") && !is_match("\"a-2\""), "nobody knows yet what there is");
+        assert!(!is_match("*") && !is_match("\"a-2\""), "it is not known yet whether it exists");
         assert!(!is_not_modified(&HeaderMap::new()));
         assert!(content.matches_if_range(&HeaderMap::new()));
         assert!(content.matches_if_range(&with(header::IF_RANGE, "\"a-1\"")));

@@ -34,10 +34,10 @@ pub(super) async fn source(
     granted.require_unencrypted()?;
     let name = granted.media.source_name.as_deref().ok_or_else(error::source_access_disabled)?;
     // The bound of the media does not apply to its original; that of a playback ID does.
-    if let Some((cap, size)) = granted.cap.zip(granted.media.source_resolution)
-        && cap < size
+    if let Some((max, size)) = granted.playback_max_resolution.zip(granted.media.source_resolution)
+        && max < size
     {
-        return Err(reject_resolution(cap));
+        return Err(reject_resolution(max));
     }
     let packaged = app.packager.packaged(granted.media.presentation).await.map_err(error::from_packager)?;
     let index = packaged.index();
@@ -47,12 +47,12 @@ pub(super) async fn source(
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
     let policy = granted.response_policy(app, CacheLifetime::Short);
     let content =
-        Content { content_type, etag, policy, len: reader.len(), plays_us: granted.media.length_us };
+        Content { content_type, etag, policy, len: reader.len(), playing_time_us: granted.media.duration_us };
     let session = granted.session(app, &playback_request);
     let response = content.answer(request, |range| match reader.stream(range) {
-        Ok(chunks) => {
-            Body::from_stream(recheck_access(chunks, app, session, |offer| offer.source_name.is_some()))
-        }
+        Ok(chunks) => Body::from_stream(recheck_access(chunks, app, session, |offered_media| {
+            offered_media.source_name.is_some()
+        })),
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
     });
     Ok(content_disposition::with_disposition(

@@ -25,11 +25,11 @@ pub struct DeliveryParts {
     /// Gives the current time.
     pub clock: Arc<dyn Clock>,
     /// The addresses of this server for clients and players.
-    pub addresses: Arc<BaseUrls>,
+    pub base_urls: Arc<BaseUrls>,
     /// Pages and their files.
     pub assets: Arc<dyn Assets>,
     /// Caches the rows of playback IDs and playlists.
-    pub gate: AuthorizationCache,
+    pub authorization: AuthorizationCache,
     /// Caches playlists.
     pub playlists: PlaylistCache,
     /// Caches compressed texts.

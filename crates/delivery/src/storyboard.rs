@@ -11,7 +11,7 @@ use kinora_packager::{SpriteSheet, Storyboard};
 use kinora_web::error::ApiError;
 use serde::Serialize;
 
-use super::image_query::{Parameters, Viewer};
+use super::image_query::{ImageViewer, Parameters};
 use super::playback_request::{self, forwarded_query};
 use super::response::{CacheLifetime, send_changing_text};
 use super::thumbnail::ImageResponse;
@@ -21,7 +21,7 @@ use crate::error;
 /// Longest interval between two tiles, in seconds (C-175).
 const INTERVAL_S_MAX: u32 = 10;
 /// Default interval, in seconds.
-const INTERVAL_S: u32 = 10;
+const INTERVAL_S_DEFAULT: u32 = 10;
 
 /// Longest cue, in bytes: its times, the position of its tile, and the address of the sheet.
 ///
@@ -73,7 +73,7 @@ fn file_of(file: &str) -> Option<(SheetKind, StoryboardFile)> {
 /// which no sheet is made.
 pub(super) async fn storyboard(
     app: &DeliveryState,
-    viewer: Viewer<'_>,
+    viewer: ImageViewer<'_>,
     file: &str,
     query: &str,
     request: &HeaderMap,
@@ -84,7 +84,7 @@ pub(super) async fn storyboard(
     let policy = granted.response_policy(app, CacheLifetime::Minute);
     // The address is repeated for up to a thousand tiles: the token is included only where it admitted the
     // viewer.
-    let token = granted.token_of(viewer.viewing);
+    let token = granted.token_of(viewer.playback_request);
     let address = sheet_url(sheet, &forwarded_query(token, playback_request::embedding_page(query).as_ref()));
     let storyboard = app.packager.storyboard(&packaged, sheet, viewer.client());
     match part {
@@ -95,10 +95,10 @@ pub(super) async fn storyboard(
             };
             let image =
                 async { app.packager.sprite_sheet(&packaged, &storyboard.await?, viewer.client()).await };
-            ImageResponse { content_type: "image/jpeg", etag, policy }.of(request, image).await
+            ImageResponse { content_type: "image/jpeg", etag, policy }.answer(request, image).await
         }
         StoryboardFile::Json => {
-            let url = format!("{}/{}/{address}", app.addresses.images, viewer.playback);
+            let url = format!("{}/{}/{address}", app.base_urls.images, viewer.playback);
             let text = json(&*storyboard.await.map_err(error::from_packager)?, url);
             Ok(send_changing_text(app, request, text.into(), "application/json", policy).await)
         }
@@ -116,7 +116,7 @@ fn parse(query: &str, kind: SheetKind) -> Result<SpriteSheet, ApiError> {
         SheetKind::Plain => None,
         SheetKind::Either => parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds"),
         SheetKind::Advanced => {
-            Some(parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds").unwrap_or(INTERVAL_S))
+            Some(parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds").unwrap_or(INTERVAL_S_DEFAULT))
         }
     };
     parameters.into_result(interval.map_or(SpriteSheet::Overview, SpriteSheet::Every))
@@ -226,7 +226,7 @@ mod tests {
         for page in
             ["!".repeat(EmbeddingPage::LEN_MAX), "[1111:2222:3333:4444:5555:6666:7777:8888]".to_owned()]
         {
-            let frame = EmbeddingPage::of_text(&page);
+            let frame = EmbeddingPage::from_text(&page);
             assert_eq!(frame.to_string(), page);
             let address = sheet_url(SpriteSheet::Every(10), &forwarded_query(Some(&token), Some(&frame)));
             let mut text = String::new();

@@ -5,7 +5,7 @@ use axum::response::Response;
 use kinora_packager::{Error, FitMode, Image, ImageFormat, Packaged, ThumbnailRequest};
 use kinora_web::error::ApiError;
 
-use super::image_query::{Parameters, Viewer};
+use super::image_query::{ImageViewer, Parameters};
 use super::rendition::body;
 use super::response::{CacheLifetime, CachePolicy, Content, ResponsePolicy, not_modified_by_tag};
 use crate::DeliveryState;
@@ -40,7 +40,7 @@ fn kind(file: &str) -> Option<(ImageFormat, &'static str)> {
 /// Sends one frame of a media as an image, made on the first request and cached.
 pub(super) async fn thumbnail(
     app: &DeliveryState,
-    viewer: Viewer<'_>,
+    viewer: ImageViewer<'_>,
     file: &str,
     query: &str,
     request: &HeaderMap,
@@ -64,9 +64,9 @@ pub(super) async fn thumbnail(
         },
     );
     // The address does not name the source, so cached copies must expire.
-    let answer =
+    let image_response =
         ImageResponse { content_type, etag, policy: granted.response_policy(app, CacheLifetime::Minute) };
-    answer.of(request, app.packager.thumbnail(&packaged, wanted, viewer.client())).await
+    image_response.answer(request, app.packager.thumbnail(&packaged, wanted, viewer.client())).await
 }
 
 /// How a thumbnail, a clip or a sprite sheet is sent.
@@ -81,7 +81,7 @@ pub(super) struct ImageResponse {
 
 impl ImageResponse {
     /// Responds with the image; nothing is made for a client that has it.
-    pub(super) async fn of(
+    pub(super) async fn answer(
         self,
         request: &HeaderMap,
         image_future: impl Future<Output = Result<Image, Error>>,
@@ -93,7 +93,7 @@ impl ImageResponse {
         let Self { content_type, etag, policy } =
             if image.is_placeholder() { self.into_placeholder() } else { self };
         let content = image.into_content();
-        let response = Content { content_type, etag, policy, len: content.total_len(), plays_us: 0 };
+        let response = Content { content_type, etag, policy, len: content.total_len(), playing_time_us: 0 };
         Ok(response.answer(request, |range| body(content, range)))
     }
 
@@ -128,7 +128,8 @@ fn parse(query: &str, format: ImageFormat) -> Result<ThumbnailRequest, ApiError>
 /// Rejects an image that takes too much memory, with 422. An image that preserves the ratio is never larger
 /// than the video; others may be requested in any size.
 fn check_area(options: ThumbnailRequest, packaged: &Packaged) -> Result<(), ApiError> {
-    let Some((width, height)) = packaged.frame_size().filter(|_| options.fit != FitMode::Preserve) else {
+    let Some((width, height)) = packaged.default_image_size().filter(|_| options.fit != FitMode::Preserve)
+    else {
         return Ok(());
     };
     let [width, height] = [options.width.unwrap_or(width), options.height.unwrap_or(height)].map(u64::from);

@@ -1,4 +1,4 @@
-//! Playback tokens: JWTs that clients sign with their keys (C-164, C-165).
+//! Playback tokens: JWTs that clients sign with their keys (C-164, C-165, C-166).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::DeliveryState;
 ///
 /// A write by this process invalidates them at once. A write by another process does within half a second,
 /// or at the latest when the entry expires after a second (D-0029).
-pub(super) struct Tokens {
+pub(super) struct TokenCache {
     keys: Cache<(WorkspaceId, SigningKeyId), CachedKey>,
     verified: Cache<[u8; 32], (u64, Verified)>,
 }
@@ -54,14 +54,14 @@ pub(super) struct Verified {
 /// Why a token is not verified.
 pub(super) enum VerifyError {
     /// The token is not valid.
-    Refused(TokenError),
+    Rejected(TokenError),
     /// The database could not be queried.
     Failed(ApiError),
 }
 
 impl From<TokenError> for VerifyError {
-    fn from(refusal: TokenError) -> Self {
-        Self::Refused(refusal)
+    fn from(rejection: TokenError) -> Self {
+        Self::Rejected(rejection)
     }
 }
 
@@ -94,7 +94,7 @@ struct Unverified {
     kid: Option<String>,
 }
 
-impl Tokens {
+impl TokenCache {
     const TIME_TO_LIVE: Duration = Duration::from_secs(1);
     /// A key has at most 1 KiB.
     const KEYS_MAX: u64 = 10_000;
@@ -120,18 +120,18 @@ pub(super) async fn verify(
     if token.len() > TokenClaims::TOKEN_BYTES_MAX {
         return Err(TokenError::TooLong.into());
     }
-    // Taken before rows are read: a commit in between makes the cached entry stale, never too new.
+    // Read before the rows: a commit in between makes the cached entry stale, never too new.
     let generation = app.store.generation();
     let fingerprint = Sha256::new().chain_update(workspace.as_uuid()).chain_update(token).finalize().into();
-    let tokens = &app.gate.tokens;
+    let tokens = &app.authorization.tokens;
     if let Some((at, verified)) = tokens.verified.get(&fingerprint)
         && at == generation
     {
         return Ok(verified);
     }
     let (header, id) = decode_header(token)?;
-    let key = find(app, workspace, id).await?.ok_or(TokenError::UnknownKey)?;
-    let claims = Arc::new(key.read(token, &header)?);
+    let key = find_key(app, workspace, id).await?.ok_or(TokenError::UnknownKey)?;
+    let claims = Arc::new(key.verify(token, &header)?);
     if let Some(jti) = claims.id.as_deref()
         && Box::pin(app.store.is_token_revoked(workspace, jti)).await.map_err(ApiError::from)?
     {
@@ -149,15 +149,15 @@ pub(super) async fn has_key(
     workspace: WorkspaceId,
     key: KeyRef,
 ) -> Result<bool, ApiError> {
-    Ok(find(app, workspace, key.id).await?.is_some_and(|verifying_key| verifying_key.key_ref == key))
+    Ok(find_key(app, workspace, key.id).await?.is_some_and(|verifying_key| verifying_key.key_ref == key))
 }
 
-async fn find(
+async fn find_key(
     app: &DeliveryState,
     workspace: WorkspaceId,
     id: SigningKeyId,
 ) -> Result<Option<Arc<VerifyingKey>>, ApiError> {
-    let keys = &app.gate.tokens.keys;
+    let keys = &app.authorization.tokens.keys;
     let generation = app.store.generation();
     let cached = keys.get(&(workspace, id));
     if let Some(CachedKey::Found(at, key)) = &cached
@@ -193,7 +193,7 @@ fn decode_header(token: &str) -> Result<(Header, SigningKeyId), TokenError> {
     }
     let named = match &header.kid {
         Some(kid) => Some(kid.clone()),
-        None => claims::<Unverified>(token)?.kid,
+        None => parse_claims::<Unverified>(token)?.kid,
     };
     let id = named.and_then(|kid| kid.parse().ok()).ok_or(TokenError::UnknownKey)?;
     Ok((header, id))
@@ -201,7 +201,7 @@ fn decode_header(token: &str) -> Result<(Header, SigningKeyId), TokenError> {
 
 /// The claims of a payload, which must be a JSON object (RFC 7519, 3). Without this check a list would be
 /// accepted too, in the order of the fields.
-fn claims<T: DeserializeOwned>(token: &str) -> Result<T, TokenError> {
+fn parse_claims<T: DeserializeOwned>(token: &str) -> Result<T, TokenError> {
     let object = jsonwebtoken::dangerous::insecure_decode_claims::<serde_json::Map<_, _>>(token);
     let object = object.map_err(|_| TokenError::Malformed)?;
     T::deserialize(serde_json::Value::Object(object)).map_err(|_| TokenError::BadClaim)
@@ -220,7 +220,7 @@ impl VerifyingKey {
     }
 
     /// The claims of a token, after its signature was verified with this key.
-    fn read(&self, token: &str, header: &Header) -> Result<TokenClaims, TokenError> {
+    fn verify(&self, token: &str, header: &Header) -> Result<TokenClaims, TokenError> {
         // The algorithm must be that of the key, not the token's choice.
         if header.alg != self.algorithm {
             return Err(TokenError::WrongAlgorithm);
@@ -230,9 +230,9 @@ impl VerifyingKey {
         self.key.verify_sig(message.as_bytes(), &signature).map_err(|_| TokenError::BadSignature)?;
         // Safe, since the signature is verified. Times are checked later, against the clock that everything
         // else uses.
-        let Claims { aud, exp, nbf, jti } = claims(token)?;
+        let Claims { aud, exp, nbf, jti } = parse_claims(token)?;
         // A token that cannot be revoked gives no access.
-        if jti.as_ref().is_some_and(|jti| !TokenClaims::is_id(jti)) {
+        if jti.as_ref().is_some_and(|jti| !TokenClaims::is_revocable_id(jti)) {
             return Err(TokenError::BadClaim);
         }
         let audience = match aud {
@@ -251,7 +251,7 @@ mod tests {
     /// A token may be verified by a key that was itself cached for as long: together the 2 s of C-13.
     #[test]
     fn cached_key_and_token_expire_within_1_s() {
-        let tokens = Tokens::new();
+        let tokens = TokenCache::new();
         for ttl in [tokens.keys.policy().time_to_live(), tokens.verified.policy().time_to_live()] {
             assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
         }

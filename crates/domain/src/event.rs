@@ -1,4 +1,5 @@
-//! Events: the changes that webhooks report to the client's application.
+//! Events: the changes that webhooks report to the client's application. Their JSON is in
+//! `jobs/src/deliver_event/payload`.
 
 use crate::{Media, MediaId, Timestamp, TrackId, Upload, WorkspaceId};
 

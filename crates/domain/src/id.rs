@@ -24,12 +24,12 @@ macro_rules! id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// The id with this stored value.
+            /// The ID with this stored value.
             pub const fn from_uuid(uuid: Uuid) -> Self {
                 Self(uuid)
             }
 
-            /// Parses the canonical form, lower case, of ids in URLs: caches store one response for each URL.
+            /// Parses the canonical form, lower case, of IDs in URLs: caches store one response for each URL.
             ///
             /// # Errors
             ///
@@ -72,7 +72,7 @@ macro_rules! time_ordered_id {
         id!($(#[$doc])* $name);
 
         impl $name {
-            /// A new id (UUID v7), ordered by time, so that new rows are neighbours in an index.
+            /// A new ID (UUID v7), ordered by time, so that new rows are neighbours in an index.
             pub fn new(now: Timestamp, random: &dyn Random) -> Self {
                 let mut bytes = [0; 10];
                 random.fill(&mut bytes);
@@ -93,9 +93,11 @@ time_ordered_id!(/// Names a media.
     MediaId);
 time_ordered_id!(/// Names an input of a media.
     InputId);
-time_ordered_id!(/// Names one attempt to bring in a source; objects of another attempt never lie under it.
+time_ordered_id!(/// Names a source: one attempt to receive a file. The objects of an attempt are stored
+    /// under its own ID only.
     SourceId);
-time_ordered_id!(/// Names what is played: one whole source, or an arrangement of parts of sources. All derived objects have their keys from it.
+time_ordered_id!(/// Names a presentation: one whole source, or an arrangement of parts of sources. The
+    /// keys of all derived objects contain it.
     PresentationId);
 time_ordered_id!(/// Names a track of a media.
     TrackId);
@@ -109,15 +111,16 @@ time_ordered_id!(/// Names one POST of a delivery.
     AttemptId);
 time_ordered_id!(/// Names a job.
     JobId);
-time_ordered_id!(/// Names a key that playback tokens are signed with; the `kid` of a token.
+time_ordered_id!(/// Names a key that signs playback tokens; the `kid` of a token.
     SigningKeyId);
-id!(/// Names an encoded rendition of one presentation, on every machine the same.
+id!(/// Names an encoded rendition of one presentation. All machines compute the same ID.
     RenditionId);
-id!(/// Names what a licence service needs to know of a media that it protects.
+id!(/// Names the DRM configuration of a media: the data that a licence service needs.
     DrmConfigurationId);
-id!(/// The public handle of a media, and the whole secret of a public one.
+id!(/// Names a media in playback URLs. For a public media it is the only secret.
     PlaybackId);
-id!(/// Names a playlist, in its playback address too: whoever has it watches what is public of it.
+id!(/// Names a playlist, also in its playback URL. A viewer with the ID can watch the public media of
+    /// the playlist.
     PlaylistId);
 
 impl PresentationId {

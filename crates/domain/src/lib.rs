@@ -13,6 +13,7 @@ mod error_chain;
 mod event;
 mod failure;
 mod id;
+mod language_code;
 mod media;
 mod playback;
 mod playlist;
@@ -34,17 +35,18 @@ pub use id::{
     OrganisationId, ParseIdError, PlaybackId, PlaylistId, PresentationId, RenditionId, SigningKeyId,
     SourceId, TrackId, WebhookId, WorkspaceId,
 };
+pub use language_code::{LANGUAGE_CODE_MAX, is_language_code};
 pub use media::{
     AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, AudioOverlay, Change, FrameRate,
     Input, LeftOutTrack, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings,
-    MediaState, Mp4Rejected, Mp4Support, NewMedia, NewRestriction, NewTrack, NotCopied, NotCopiedReason,
-    NotCopiedTrack, OfferedRendition, PlaybackReport, TooManyPlaybackIds, Track, TrackEvents, TrackKind,
+    MediaState, Mp4Rejected, Mp4Support, NewMedia, NewTrack, NotCopied, NotCopiedReason, NotCopiedTrack,
+    OfferedRendition, PlaybackReport, RestrictionUpdate, TooManyPlaybackIds, Track, TrackEvents, TrackKind,
     TrackRejected, TrackUpdate, WrongState,
 };
 pub use playback::{
     AccessPolicy, AccessRestrictions, ContentKey, DefaultPolicy, EmbeddingPage, Encryption, HostPattern,
-    NewPlayback, Page, PageHost, PathBinding, PathClaims, PathError, PlaybackDenied, PlaybackGrant,
-    PlaybackHandle, PlaybackPolicy, Restriction, SignedPath, TokenClaims, TokenError, Viewer,
+    NewPlaybackId, Page, PageHost, PathBinding, PathClaims, PathError, PlaybackDenied, PlaybackGrant,
+    PlaybackIdSettings, PlaybackPolicy, Restriction, SignedPath, TokenClaims, TokenError, Viewer,
     ViewerCredential,
 };
 pub use playlist::{

@@ -100,11 +100,11 @@ impl Admission {
     pub(crate) fn new(jobs_max: Option<NonZeroUsize>) -> Self {
         let cores =
             jobs_max.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let memory = memory::available(Path::new("/")).unwrap_or(MEMORY_UNKNOWN_BYTES);
-        Self::with(cores, memory / MEMORY_SHARE)
+        let memory = memory::limit_bytes(Path::new("/")).unwrap_or(MEMORY_UNKNOWN_BYTES);
+        Self::with_limits(cores, memory / MEMORY_SHARE)
     }
 
-    fn with(cores: usize, memory_bytes: u64) -> Self {
+    fn with_limits(cores: usize, memory_bytes: u64) -> Self {
         // At least one byte, so that a process always fits if no other runs.
         let memory_bytes = memory_bytes.max(1);
         Self(Arc::new(Mutex::new(AdmissionState { cores, memory_bytes, enqueued: 0, jobs: BTreeMap::new() })))
@@ -167,11 +167,11 @@ impl Permit {
     /// Sets how the process of this permit is paused. A process that lost its permit meanwhile is paused
     /// now.
     pub(crate) fn set_pause_control(&self, control: Arc<dyn PauseControl>) {
-        if let Some(holder) = self.admission.lock().jobs.get_mut(&self.key) {
-            if matches!(holder.state, State::Paused) {
+        if let Some(entry) = self.admission.lock().jobs.get_mut(&self.key) {
+            if matches!(entry.state, State::Paused) {
                 control.pause();
             }
-            holder.pause_control = Some(control);
+            entry.pause_control = Some(control);
         }
     }
 }
@@ -186,12 +186,12 @@ impl Drop for Permit {
 
 impl AdmissionState {
     fn waiting(&self) -> impl Iterator<Item = QueueKey> {
-        let waiting = self.jobs.iter().filter(|(_, holder)| matches!(holder.state, State::Waiting(_)));
+        let waiting = self.jobs.iter().filter(|(_, entry)| matches!(entry.state, State::Waiting(_)));
         waiting.map(|(key, _)| *key)
     }
 
     fn running(&self) -> impl Iterator<Item = (QueueKey, &JobEntry)> {
-        let running = self.jobs.iter().filter(|(_, holder)| matches!(holder.state, State::Running));
+        let running = self.jobs.iter().filter(|(_, entry)| matches!(entry.state, State::Running));
         running.map(|(key, holder)| (*key, holder))
     }
 
@@ -199,10 +199,13 @@ impl AdmissionState {
     /// otherwise wait for ever after many small ones.
     fn admit_waiting(&mut self) {
         let idle =
-            |(key, holder): (&QueueKey, &JobEntry)| (!matches!(holder.state, State::Running)).then_some(*key);
+            |(key, entry): (&QueueKey, &JobEntry)| (!matches!(entry.state, State::Running)).then_some(*key);
         while let Some(key) = self.jobs.iter().find_map(idle) {
-            let has_room =
-                if key.0.is_background() { self.fits_background(key) } else { self.pause_for(key) };
+            let has_room = if key.0.is_background() {
+                self.fits_background(key)
+            } else {
+                self.pause_background_for(key)
+            };
             if !has_room {
                 return;
             }
@@ -213,19 +216,19 @@ impl AdmissionState {
     /// Whether the background run `key` fits with all others. Paused runs still use their memory.
     fn fits_background(&self, key: QueueKey) -> bool {
         let share = usize::from(BACKGROUND_SHARE);
-        let of_background = self.running().filter(|(other, _)| other.0.is_background()).count();
+        let background_count = self.running().filter(|(other, _)| other.0.is_background()).count();
         let memory = |only_background: bool| -> u64 {
-            let others = self.jobs.iter().filter(|(other, holder)| {
+            let others = self.jobs.iter().filter(|(other, entry)| {
                 **other != key
-                    && !matches!(holder.state, State::Waiting(_))
+                    && !matches!(entry.state, State::Waiting(_))
                     && (!only_background || other.0.is_background())
             });
             others.map(|(_, holder)| holder.memory_bytes).fold(0, u64::saturating_add)
         };
         let required = self.jobs[&key].memory_bytes;
-        let fits = |used: u64, of: u64| used == 0 || used.saturating_add(required) <= of;
+        let fits = |used: u64, limit: u64| used == 0 || used.saturating_add(required) <= limit;
         self.running().count() < self.cores
-            && of_background < (self.cores / share).max(1)
+            && background_count < (self.cores / share).max(1)
             && fits(memory(false), self.memory_bytes)
             && fits(memory(true), self.memory_bytes / u64::from(BACKGROUND_SHARE))
     }
@@ -235,15 +238,15 @@ impl AdmissionState {
     ///
     /// The memory of paused runs does not count here, so that a viewer does not wait for it. All children
     /// together may thus exceed their share of the memory by at most the share of background runs.
-    fn pause_for(&mut self, key: QueueKey) -> bool {
+    fn pause_background_for(&mut self, key: QueueKey) -> bool {
         let required = self.jobs[&key].memory_bytes;
         let (mut cores, mut memory) = (0, 0_u64);
         let mut background = Vec::new();
-        for (other, holder) in self.running() {
+        for (other, entry) in self.running() {
             cores += 1;
-            memory = memory.saturating_add(holder.memory_bytes);
+            memory = memory.saturating_add(entry.memory_bytes);
             if other.0.is_background() {
-                background.push((other, holder.memory_bytes));
+                background.push((other, entry.memory_bytes));
             }
         }
         let fits = |cores: usize, memory: u64| {
@@ -263,9 +266,9 @@ impl AdmissionState {
     }
 
     fn pause(&mut self, key: QueueKey) {
-        if let Some(holder) = self.jobs.get_mut(&key) {
-            holder.state = State::Paused;
-            if let Some(control) = &holder.pause_control {
+        if let Some(entry) = self.jobs.get_mut(&key) {
+            entry.state = State::Paused;
+            if let Some(control) = &entry.pause_control {
                 control.pause();
             }
         }
@@ -273,12 +276,12 @@ impl AdmissionState {
 
     /// Starts or resumes `key`, which waited or was paused.
     fn start_or_resume(&mut self, key: QueueKey) {
-        let Some(holder) = self.jobs.get_mut(&key) else { return };
-        match std::mem::replace(&mut holder.state, State::Running) {
+        let Some(entry) = self.jobs.get_mut(&key) else { return };
+        match std::mem::replace(&mut entry.state, State::Running) {
             // A caller that left drops the permit and frees its capacity.
             State::Waiting(admit) => drop(admit.send(())),
             State::Paused | State::Running => {
-                if let Some(control) = &holder.pause_control {
+                if let Some(control) = &entry.pause_control {
                     control.resume();
                 }
             }

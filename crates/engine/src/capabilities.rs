@@ -25,8 +25,8 @@ impl Capabilities {
     pub(crate) fn load(file: &Path, program: &Path) -> Option<Self> {
         let stored = fs::read_to_string(file).ok()?;
         let parts: [&str; 5] = stored.split(SEPARATOR).collect::<Vec<_>>().try_into().ok()?;
-        let [of, version, encoders, filters, decoders] = parts.map(str::to_owned);
-        (of == identity(program).ok()?).then_some(Self { version, encoders, filters, decoders })
+        let [stored_identity, version, encoders, filters, decoders] = parts.map(str::to_owned);
+        (stored_identity == identity(program).ok()?).then_some(Self { version, encoders, filters, decoders })
     }
 
     /// Writes the cache file. Concurrent processes may do so: each renames a complete file of its own.
@@ -35,9 +35,9 @@ impl Capabilities {
         let parts =
             [identity(program)?.as_str(), version, encoders, filters, decoders].join(&SEPARATOR.to_string());
         let thread = std::thread::current().id();
-        let unfinished = file.with_extension(format!("{}-{thread:?}", std::process::id()));
-        fs::write(&unfinished, parts)?;
-        fs::rename(&unfinished, file)
+        let temporary = file.with_extension(format!("{}-{thread:?}", std::process::id()));
+        fs::write(&temporary, parts)?;
+        fs::rename(&temporary, file)
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Child {
     /// Runs with the process, except while that is paused.
     pub stopwatch: Arc<Stopwatch>,
     /// `None` once its status was returned.
-    ended: Option<oneshot::Receiver<io::Result<ExitStatus>>>,
+    status: Option<oneshot::Receiver<io::Result<ExitStatus>>>,
 }
 
 /// Our ends of the pipes.
@@ -45,18 +45,18 @@ pub(crate) struct Streams {
 }
 
 impl Child {
-    /// Starts the program of `cage` for `job`. The permit is returned when the process has ended.
-    pub(crate) async fn start(cage: &Sandbox, job: &Job, permit: Permit) -> io::Result<Self> {
-        let (started, start) = oneshot::channel();
+    /// Starts the program of `sandbox` for `job`. The permit is returned when the process has ended.
+    pub(crate) async fn start(sandbox: &Sandbox, job: &Job, permit: Permit) -> io::Result<Self> {
+        let (start_sender, start_receiver) = oneshot::channel();
         let (pauser, lifetime) = (oneshot::channel(), oneshot::channel());
         // Not on the thread of the child: returning a permit resumes another child by a signal, and a
         // confined thread must not signal processes that are not its own (Landlock, from 6.12 on).
         tokio::spawn(hold_permit(permit, pauser.1, lifetime.1));
-        let launch = Launch { cage: cage.clone(), job: job.clone() };
-        let live = move || supervise(launch, started, pauser.0, lifetime.0);
-        thread::Builder::new().name("kinora-engine".into()).spawn(live)?;
+        let launch = Launch { sandbox: sandbox.clone(), job: job.clone() };
+        let run_thread = move || supervise(launch, start_sender, pauser.0, lifetime.0);
+        thread::Builder::new().name("kinora-engine".into()).spawn(run_thread)?;
         // The thread reports back, or has panicked.
-        start.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
+        start_receiver.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
     }
 
     /// The process number, also that of its group. Meaningful only while the child runs.
@@ -71,12 +71,12 @@ impl Child {
 
     /// Waits until the child has been reaped and its group killed. Returns its status once; later calls
     /// return only an error that it has ended.
-    pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
-        let Some(ended) = &mut self.ended else {
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let Some(status_receiver) = &mut self.status else {
             return Err(io::Error::other("the child has ended before"));
         };
-        let status = ended.await;
-        self.ended = None;
+        let status = status_receiver.await;
+        self.status = None;
         status.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
     }
 }
@@ -125,19 +125,19 @@ struct GroupPauser {
 
 impl PauseControl for GroupPauser {
     fn pause(&self) {
-        self.stopwatch.stop();
+        self.stopwatch.pause();
         self.group.send(Signal::STOP);
     }
 
     fn resume(&self) {
         self.group.send(Signal::CONT);
-        self.stopwatch.release();
+        self.stopwatch.resume();
     }
 }
 
 /// Input of the thread that starts a child.
 struct Launch {
-    cage: Sandbox,
+    sandbox: Sandbox,
     job: Job,
 }
 
@@ -145,32 +145,36 @@ impl Launch {
     /// Confines this thread and starts the child on it.
     fn start(self) -> io::Result<std::process::Child> {
         let mut command = self.command();
-        confine_this_thread(&self.cage, &self.job.files, self.job.priority)?;
+        confine_this_thread(&self.sandbox, &self.job.files, self.job.priority)?;
         command.spawn()
     }
 
     fn command(&self) -> Command {
         #[expect(clippy::disallowed_methods, reason = "the one place that starts a process")]
-        let mut command = Command::new(&self.cage.program);
+        let mut command = Command::new(&self.sandbox.program);
         command.args(&self.job.arguments);
         command.env_clear().envs(ENVIRONMENT).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0);
-        exec::before_exec(&mut command, limits::prepare(&self.job.limits), self.cage.filter.clone());
+        exec::confine_before_exec(
+            &mut command,
+            limits::kernel_limits(&self.job.limits),
+            self.sandbox.filter.clone(),
+        );
         command
     }
 }
 
 /// Forks a confined child that tries denied system calls and ends before its program starts. Returns the
 /// first call that was allowed; `None` if the filter denied all.
-pub(crate) async fn try_calls(cage: &Sandbox, job: &Job) -> io::Result<Option<&'static str>> {
-    let launch = Launch { cage: cage.clone(), job: job.clone() };
+pub(crate) async fn run_call_probe(sandbox: &Sandbox, job: &Job) -> io::Result<Option<&'static str>> {
+    let launch = Launch { sandbox: sandbox.clone(), job: job.clone() };
     let (sender, receiver) = oneshot::channel();
     let fork = move || {
         let mut command = launch.command();
         exec::probe_calls(&mut command);
-        let Launch { cage, job } = launch;
-        let forked = confine_this_thread(&cage, &job.files, job.priority).and_then(|()| command.spawn());
+        let Launch { sandbox, job } = launch;
+        let forked = confine_this_thread(&sandbox, &job.files, job.priority).and_then(|()| command.spawn());
         let result = match forked {
             Err(error) => exec::first_allowed(error),
             Ok(mut started) => started
@@ -192,8 +196,8 @@ async fn hold_permit(
     lifetime: oneshot::Receiver<Infallible>,
 ) {
     // Without a pauser no process was started.
-    if let Ok(brake) = pauser.await {
-        permit.set_pause_control(Arc::new(brake));
+    if let Ok(control) = pauser.await {
+        permit.set_pause_control(Arc::new(control));
         let _ = lifetime.await;
     }
 }
@@ -201,7 +205,7 @@ async fn hold_permit(
 /// Runs a child from start to end, on its own thread.
 fn supervise(
     launch: Launch,
-    started: oneshot::Sender<io::Result<Child>>,
+    start_sender: oneshot::Sender<io::Result<Child>>,
     pauser: oneshot::Sender<GroupPauser>,
     lifetime: oneshot::Sender<Infallible>,
 ) {
@@ -209,7 +213,7 @@ fn supervise(
         Ok(process) => process,
         Err(error) => {
             // No caller waits any more. No process was started, so nothing is lost.
-            let _ = started.send(Err(error));
+            let _ = start_sender.send(Err(error));
             return;
         }
     };
@@ -218,12 +222,17 @@ fn supervise(
     // A task of the runtime holds the permit. If the runtime is gone, no job can need the permit.
     let _ = pauser.send(GroupPauser { group: Arc::clone(&group), stopwatch: Arc::clone(&stopwatch) });
     let streams = take_streams(&mut process);
-    let (end, ended) = oneshot::channel();
+    let (status_sender, status_receiver) = oneshot::channel();
     // A caller that left drops the child here, which kills it; it is still reaped below.
-    let _ = started.send(Ok(Child { group: Arc::clone(&group), streams, stopwatch, ended: Some(ended) }));
+    let _ = start_sender.send(Ok(Child {
+        group: Arc::clone(&group),
+        streams,
+        stopwatch,
+        status: Some(status_receiver),
+    }));
     let status = reap(&mut process, &group);
     drop(lifetime);
-    let _ = end.send(status);
+    let _ = status_sender.send(status);
 }
 
 fn take_streams(process: &mut std::process::Child) -> Option<Streams> {
@@ -258,8 +267,8 @@ mod tests {
         let pauser = GroupPauser { group, stopwatch: Arc::clone(&stopwatch) };
         let second = Duration::from_secs(1);
         pauser.pause();
-        assert!(tokio::time::timeout(10 * second, stopwatch.expired(second)).await.is_err());
+        assert!(tokio::time::timeout(10 * second, stopwatch.wait_expired(second)).await.is_err());
         pauser.resume();
-        assert!(tokio::time::timeout(2 * second, stopwatch.expired(second)).await.is_ok());
+        assert!(tokio::time::timeout(2 * second, stopwatch.wait_expired(second)).await.is_ok());
     }
 }

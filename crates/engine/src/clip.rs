@@ -9,7 +9,7 @@ use futures_util::Stream;
 use crate::encode::EncodeLimits;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, read_from_stdin};
+use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, push};
 use crate::priority::Priority;
 use crate::run::TimeoutKind;
@@ -91,14 +91,14 @@ fn check(spec: &ClipSpec) -> Result<(), EngineError> {
 }
 
 fn job(spec: &ClipSpec) -> Job {
-    let mut arguments = read_from_stdin(spec.container, THREADS);
+    let mut arguments = stdin_arguments(spec.container, THREADS);
     push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
     push(&mut arguments, ["-filter_complex", &graph(spec), "-map", "[clip]"]);
     push(&mut arguments, ["-an", "-sn", "-dn", "-map_metadata", "-1", "-fps_mode", "passthrough"]);
     push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact", "-c:v", spec.format.encoder()]);
     push(&mut arguments, spec.format.options().iter().copied());
     push(&mut arguments, ["-loop", "0", "-f", spec.format.muxer(), "pipe:1"]);
-    let mut limits = spec.limits.of_job();
+    let mut limits = spec.limits.to_job_limits();
     limits.output_max = limits.output_max.min(THUMBNAIL_OUTPUT_MAX);
     Job {
         kind: "clip",

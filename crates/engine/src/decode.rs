@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, read_from_stdin};
+use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, Limits, push};
 use crate::priority::Priority;
 use crate::thumbnail;
@@ -34,7 +34,7 @@ impl Engine {
     /// cannot be read at all, and those of every run.
     pub async fn probe_decode(&self, input: Bytes) -> Result<DecodeReport, EngineError> {
         let limits = Limits { output_max: LIST_MAX, ..thumbnail::limits(&input)? };
-        let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
+        let mut arguments = stdin_arguments(FeedContainer::of(&input), 1);
         push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn", "-fps_mode", "passthrough"]);
         // The smallest frame size, because only the times of frames are listed, not their content.
         push(&mut arguments, ["-vf", "scale=16:16,settb=1/1000000", "-enc_time_base", "1:1000000"]);
@@ -50,13 +50,13 @@ impl Engine {
             is_probe: true,
         };
         let list = self.run(job).await?;
-        Ok(read_list(&String::from_utf8_lossy(&list)))
+        Ok(parse_frame_list(&String::from_utf8_lossy(&list)))
     }
 }
 
 /// Parses the output of the framecrc muxer: `stream, dts, pts, duration, size, checksum`, after lines that
 /// begin with `#`.
-fn read_list(list: &str) -> DecodeReport {
+fn parse_frame_list(list: &str) -> DecodeReport {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
     let times = lines.filter_map(|line| line.split(',').nth(2)?.trim().parse::<i64>().ok());
     let (mut frames, mut last) = (0, None);
@@ -77,8 +77,8 @@ mod tests {
         let list = "#format: frame checksums\n#tb 0: 1/1000000\n0,          0,          0,    33333,      384, 0x1\n\
                     0,      33333,      66666,    33333,      384, 0x2\n0,      66666,      33333,    33333,      384, 0x3\n";
         let expected = DecodeReport { frames: 3, last_frame_at: Some(Duration::from_micros(66_666)) };
-        assert_eq!(read_list(list), expected);
-        assert_eq!(read_list("#only a head\n"), DecodeReport { frames: 0, last_frame_at: None });
-        assert_eq!(read_list("nonsense\n0,1\n"), DecodeReport { frames: 0, last_frame_at: None });
+        assert_eq!(parse_frame_list(list), expected);
+        assert_eq!(parse_frame_list("#only a head\n"), DecodeReport { frames: 0, last_frame_at: None });
+        assert_eq!(parse_frame_list("nonsense\n0,1\n"), DecodeReport { frames: 0, last_frame_at: None });
     }
 }

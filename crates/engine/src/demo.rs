@@ -9,7 +9,7 @@ use tokio::io::AsyncReadExt;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::job::{Files, Job, Limits, push, quiet};
+use crate::job::{Files, Job, Limits, push, quiet_arguments};
 use crate::priority::Priority;
 
 /// Longest clip in seconds.
@@ -97,7 +97,7 @@ fn job(seconds: u32, file: &NamedTempFile) -> Job {
 }
 
 fn arguments(seconds: u32, file: &NamedTempFile) -> Vec<OsString> {
-    let mut arguments = quiet();
+    let mut arguments = quiet_arguments();
     push(&mut arguments, ["-y", "-protocol_whitelist", "file", "-filter_complex_threads", THREADS]);
     push(&mut arguments, ["-filter_complex", &format!("{};{}", video_graph(seconds), audio_graph(seconds))]);
     push(&mut arguments, ["-map", "[picture]", "-map", "[sound]", "-t", &seconds.to_string()]);
@@ -111,9 +111,9 @@ fn arguments(seconds: u32, file: &NamedTempFile) -> Vec<OsString> {
     push(&mut arguments, ["-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709"]);
     push(&mut arguments, ["-c:a", "aac", "-b:a", "128k", "-ac", "2", "-ar", "48000"]);
     push(&mut arguments, ["-fflags", "+bitexact", "-movflags", "+faststart", "-f", "mp4"]);
-    let mut address = OsString::from("file:");
-    address.push(file.path());
-    arguments.push(address);
+    let mut url = OsString::from("file:");
+    url.push(file.path());
+    arguments.push(url);
     arguments
 }
 
@@ -154,7 +154,7 @@ fn video_graph(seconds: u32) -> String {
 /// The expression of the audio: the chord, swelling differently left and right, and a plucked note twice a
 /// second.
 fn audio_graph(seconds: u32) -> String {
-    let side = |phase: &str| {
+    let channel_expression = |phase: &str| {
         let chord = CHORD.map(|(strength, hertz, rate)| {
             format!("{strength}*sin(2*PI*{hertz}*t)*(0.6+0.4*sin(2*PI*{rate}*t+{phase}))")
         });
@@ -165,7 +165,7 @@ fn audio_graph(seconds: u32) -> String {
     let end = f64::from(seconds) - 0.5;
     format!(
         "aevalsrc=exprs='{}|{}':s=48000:d={seconds},afade=d=0.5,afade=t=out:st={end}:d=0.5[sound]",
-        side("0"),
-        side("1.6")
+        channel_expression("0"),
+        channel_expression("1.6")
     )
 }

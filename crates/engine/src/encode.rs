@@ -168,8 +168,8 @@ impl Engine {
         for filter in spec.filters() {
             self.require_filter(filter)?;
         }
-        let arguments = arguments::of(spec);
-        let limits = spec.limits.of_job();
+        let arguments = arguments::command_line(spec);
+        let limits = spec.limits.to_job_limits();
         let (input, files) = (Bytes::new(), Files::default());
         Ok(Job {
             kind: "encode_video",
@@ -184,7 +184,7 @@ impl Engine {
 }
 
 impl EncodeLimits {
-    pub(crate) fn of_job(self) -> Limits {
+    pub(crate) fn to_job_limits(self) -> Limits {
         let Self { deadline, cpu, memory_bytes, output_max } = self;
         Limits { deadline, cpu, memory_bytes, output_max, file_max: 0 }
     }
@@ -200,12 +200,12 @@ impl VideoEncode {
     }
 
     fn check(&self) -> Result<(), EngineError> {
-        let side = |side: u32| (2..=SIDE_MAX).contains(&side) && side.is_multiple_of(2);
+        let is_valid_side = |side: u32| (2..=SIDE_MAX).contains(&side) && side.is_multiple_of(2);
         let wrong = if !(1..=ENCODE_RUNGS_MAX).contains(&self.rungs.len()) {
             "the number of rungs"
-        } else if !self.rungs.iter().all(|rung| side(rung.width) && side(rung.height)) {
+        } else if !self.rungs.iter().all(|rung| is_valid_side(rung.width) && is_valid_side(rung.height)) {
             "the size of a rung"
-        } else if self.rungs.iter().any(|rung| rung.colour.is_some_and(|colour| !colour.is_known())) {
+        } else if self.rungs.iter().any(|rung| rung.colour.is_some_and(|colour| !colour.is_supported())) {
             "the colour of a rung"
         } else if !self.rungs.iter().all(|rung| rung.crf <= 51 && rung.bframes <= 16) {
             "the quality or the B-frames of a rung"

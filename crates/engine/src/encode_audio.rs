@@ -11,7 +11,7 @@ use futures_util::Stream;
 use crate::encode::EncodeLimits;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, read_from_stdin};
+use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, push};
 use crate::output_stream::OutputStream;
 use crate::priority::Priority;
@@ -28,11 +28,11 @@ pub const AUDIO_BITRATE_BPS: u32 = 128_000;
 
 /// Frames encoded on both sides of a piece and dropped by the caller: each frame overlaps its neighbours,
 /// and the encoder needs two to settle. With fewer there is a click at the cut; more change nothing.
-const LEAD_FRAMES: u64 = 2;
+const MARGIN_FRAMES: u64 = 2;
 
 /// Samples of the source decoded before the first needed one: a resampler and a decoder need them to settle,
 /// 80 ms for Opus (RFC 7845, 4.6).
-pub(crate) const WARM_UP_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
+pub(crate) const PREROLL_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
 
 /// Resampling of a piece begins on a grid of 40 ms. On the grid the source's and the encoded samples begin
 /// together at every usual rate (1/75 s is enough for the multiples of 8000 and 11 025 Hz), so every run has
@@ -113,7 +113,7 @@ impl Engine {
     fn audio_job(&self, spec: &AudioEncode) -> Result<Job, EngineError> {
         spec.span.check()?;
         self.require_encoder("aac")?;
-        let limits = spec.limits.of_job();
+        let limits = spec.limits.to_job_limits();
         let (input, files, arguments) = (Bytes::new(), Files::default(), arguments(spec));
         Ok(Job {
             kind: "encode_audio",
@@ -144,11 +144,11 @@ impl AudioSpan {
     }
 
     /// The range of samples for the encoder; without an end for all samples.
-    fn encoded(&self) -> (u64, Option<u64>) {
-        const LEAD: u64 = LEAD_FRAMES * AUDIO_FRAME_SAMPLES;
+    fn encoder_range(&self) -> (u64, Option<u64>) {
+        const MARGIN: u64 = MARGIN_FRAMES * AUDIO_FRAME_SAMPLES;
         match self {
             Self::Whole { start, .. } => (*start, None),
-            Self::Piece(samples) => (samples.start.saturating_sub(LEAD), Some(samples.end + LEAD)),
+            Self::Piece(samples) => (samples.start.saturating_sub(MARGIN), Some(samples.end + MARGIN)),
         }
     }
 
@@ -163,7 +163,7 @@ impl AudioSpan {
 
 /// The whole command line. The span has been checked.
 fn arguments(spec: &AudioEncode) -> Vec<OsString> {
-    let mut arguments = read_from_stdin(spec.container, 1);
+    let mut arguments = stdin_arguments(spec.container, 1);
     push(&mut arguments, ["-copyts", "-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-map_chapters", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]);
     push(&mut arguments, ["-af", &filters(&spec.span, spec.downmix), "-c:a", "aac", "-profile:a", "aac_low"]);
@@ -177,22 +177,22 @@ fn arguments(spec: &AudioEncode) -> Vec<OsString> {
 
 /// Drops samples long before the start, resamples from the common grid, and cuts to the exact sample.
 fn filters(span: &AudioSpan, downmix: Downmix) -> String {
-    let (start, end) = span.encoded();
-    let resample = resample_filters(start, if end.is_some() { WARM_UP_SAMPLES } else { 0 }, downmix);
+    let (start, end) = span.encoder_range();
+    let resample = resample_filters(start, if end.is_some() { PREROLL_SAMPLES } else { 0 }, downmix);
     match end {
         Some(end) => format!("{resample},apad,atrim=start_pts={start}:end_pts={end}"),
         None => format!("{resample},atrim=start_pts={start}"),
     }
 }
 
-/// The filters that output stereo samples at their positions, from a position of the grid at least `settle`
+/// The filters that output stereo samples at their positions, from a position of the grid at least `preroll`
 /// samples before `start`.
 ///
 /// Resamples twice, because the second one counts `first_pts` in samples of its input, whose rate the first
 /// one sets. There `async=1` fills gaps of more than `min_hard_comp` seconds with silence, drops overlaps,
 /// and counts samples otherwise.
-pub(crate) fn resample_filters(start: u64, settle: u64, downmix: Downmix) -> String {
-    let grid = start.saturating_sub(settle) / GRID_SAMPLES;
+pub(crate) fn resample_filters(start: u64, preroll: u64, downmix: Downmix) -> String {
+    let grid = start.saturating_sub(preroll) / GRID_SAMPLES;
     let (begin_us, begin) = (grid * GRID_US, grid * GRID_SAMPLES);
     let begin_s = format!("{}.{:06}", begin_us / 1_000_000, begin_us % 1_000_000);
     let first_two = match downmix {

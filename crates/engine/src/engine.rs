@@ -16,7 +16,7 @@ use crate::capabilities::Capabilities;
 use crate::confine::Sandbox;
 use crate::error::EngineError;
 use crate::input;
-use crate::job::{Files, Job, Limits, push, quiet};
+use crate::job::{Files, Job, Limits, push, quiet_arguments};
 use crate::priority::Priority;
 use crate::run::Runner;
 use crate::version::{self, Version};
@@ -74,18 +74,18 @@ impl Engine {
     /// run.
     pub async fn find(settings: Settings) -> Result<Self, EngineError> {
         let program = locate(settings.program)?;
-        let cage = Sandbox::new(program.clone(), settings.readable);
-        let mut runner = Runner::new(cage, Admission::new(settings.jobs_max));
+        let sandbox = Sandbox::new(program.clone(), settings.readable);
+        let mut runner = Runner::new(sandbox, Admission::new(settings.jobs_max));
         let capabilities = capabilities(&runner, settings.capabilities_cache.as_deref()).await?;
         let version = Version::parse(&capabilities.version).ok_or(EngineError::NotUsable(program))?;
         if !version.is_supported() {
             return Err(EngineError::TooOld(version.to_string()));
         }
-        let encoders = version::encoders(&capabilities.encoders).map(str::to_owned).collect();
-        let filters = version::filters(&capabilities.filters).map(str::to_owned).collect();
-        runner.decoders = input::decoders(version::decoders(&capabilities.decoders)).into();
+        let encoders = version::parse_encoders(&capabilities.encoders).map(str::to_owned).collect();
+        let filters = version::parse_filters(&capabilities.filters).map(str::to_owned).collect();
+        runner.decoders = input::allowed_decoders(version::parse_decoders(&capabilities.decoders)).into();
         if runner.decoders.is_empty() {
-            return Err(EngineError::NotUsable(runner.cage.program.clone()));
+            return Err(EngineError::NotUsable(runner.sandbox.program.clone()));
         }
         let quick_runner = Runner { admission: Admission::new(Some(NonZeroUsize::MIN)), ..runner.clone() };
         Ok(Self { inner: Arc::new(Inner { runner, quick_runner, version, encoders, filters }) })
@@ -98,7 +98,7 @@ impl Engine {
 
     /// Its absolute path, with symbolic links resolved.
     pub fn program(&self) -> &Path {
-        &self.inner.runner.cage.program
+        &self.inner.runner.sandbox.program
     }
 
     /// The names of the decoders that its runs may open, sorted, separated by commas.
@@ -139,7 +139,7 @@ impl Engine {
 
 /// Reads the capabilities from the cache file, or queries the program and writes that file.
 async fn capabilities(runner: &Runner, cache: Option<&Path>) -> Result<Capabilities, EngineError> {
-    let program = &runner.cage.program;
+    let program = &runner.sandbox.program;
     if let Some(cached) = cache.and_then(|file| Capabilities::load(file, program)) {
         return Ok(cached);
     }
@@ -162,7 +162,7 @@ async fn capabilities(runner: &Runner, cache: Option<&Path>) -> Result<Capabilit
 
 /// Queries the program for one kind of capability.
 async fn query(runner: &Runner, question: &'static str) -> Result<String, EngineError> {
-    let mut arguments = quiet();
+    let mut arguments = quiet_arguments();
     push(&mut arguments, [question]);
     let job = Job {
         kind: "ask",
@@ -175,7 +175,7 @@ async fn query(runner: &Runner, question: &'static str) -> Result<String, Engine
     };
     match runner.run(job).await {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
-        Err(EngineError::Failed { .. }) => Err(EngineError::NotUsable(runner.cage.program.clone())),
+        Err(EngineError::Failed { .. }) => Err(EngineError::NotUsable(runner.sandbox.program.clone())),
         Err(error) => Err(error),
     }
 }

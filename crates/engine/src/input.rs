@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::job::{push, quiet};
+use crate::job::{push, quiet_arguments};
 
 /// Container of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,14 +33,14 @@ impl FeedContainer {
 
 /// Placeholder on a command line for the decoders that a run may open; [`Runner`](crate::run::Runner)
 /// replaces it.
-pub(crate) const DECODERS: &str = "DECODERS";
+pub(crate) const DECODERS_PLACEHOLDER: &str = "DECODERS";
 
 /// External decoders that a run may open in addition to those of ffmpeg itself: those of AV1, Opus, Vorbis
 /// and JPEG 2000 in Debian's build. All others use hardware, or do the same as ffmpeg's own.
 const EXTERNAL_DECODERS: [&str; 5] = ["libdav1d", "libaom-av1", "libopus", "libvorbis", "libopenjpeg"];
 
 /// Suffixes of decoders that use hardware.
-const HARDWARE: [&str; 11] = [
+const HARDWARE_SUFFIXES: [&str; 11] = [
     "_rkmpp",
     "_nvmpi",
     "_oh",
@@ -55,30 +55,32 @@ const HARDWARE: [&str; 11] = [
 ];
 
 /// Decoders that no run may open, with the reason.
-const DENIED: [(&str, &str); 10] = [
+const DENIED_DECODERS: [(&str, &str); 10] = [
     ("wrapped_avframe", "takes a pointer of the process for its input"),
     ("ansi", "draws text, and nothing uploads it as a video"),
     ("bintext", "draws text"),
     ("xbin", "draws text"),
     ("idf", "draws text"),
-    ("pictor", "a picture, whose containers are not taken in"),
-    ("photocd", "a picture of up to 300 megapixels"),
+    ("pictor", "an image, whose containers are not supported"),
+    ("photocd", "an image of up to 300 megapixels"),
     ("g2m", "a session of a meeting, inflated without a bound"),
-    ("comfortnoise", "makes sound of nothing"),
-    ("wavesynth", "makes sound of nothing"),
+    ("comfortnoise", "generates audio without input"),
+    ("wavesynth", "generates audio without input"),
 ];
 
 /// The decoders that a run may open, from the list of `ffmpeg -decoders`, sorted, separated by commas: all
 /// of video and audio that are ffmpeg's own and not experimental, without the denied ones.
-pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let is_open = |(flags, name): &(&str, &str)| {
-        let is_other = name.starts_with("lib") && !EXTERNAL_DECODERS.contains(name);
-        let is_hardware = HARDWARE.iter().any(|end| name.ends_with(end));
-        let is_denied = DENIED.iter().any(|(denied, _)| denied == name);
-        let is_played = flags.starts_with('V') || flags.starts_with('A');
-        is_played && flags.as_bytes().get(3) == Some(&b'.') && !(is_other || is_hardware || is_denied)
+pub(crate) fn allowed_decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let is_allowed = |(flags, name): &(&str, &str)| {
+        let is_external = name.starts_with("lib") && !EXTERNAL_DECODERS.contains(name);
+        let is_hardware = HARDWARE_SUFFIXES.iter().any(|end| name.ends_with(end));
+        let is_denied = DENIED_DECODERS.iter().any(|(denied, _)| denied == name);
+        let is_video_or_audio = flags.starts_with('V') || flags.starts_with('A');
+        is_video_or_audio
+            && flags.as_bytes().get(3) == Some(&b'.')
+            && !(is_external || is_hardware || is_denied)
     };
-    let mut names: Vec<_> = listed.filter(is_open).map(|(_, name)| name).collect();
+    let mut names: Vec<_> = listed.filter(is_allowed).map(|(_, name)| name).collect();
     names.sort_unstable();
     names.join(",")
 }
@@ -92,68 +94,76 @@ pub const FRAME_PIXELS_MAX: u32 = 8192 * 4320;
 ///
 /// One thread: a thumbnail needs one frame. Frame threads would add latency and, with their stacks on a
 /// machine of many cores, more memory than a job has.
-pub(crate) fn read_mp4_from_stdin() -> Vec<OsString> {
-    read_from_stdin(FeedContainer::Mp4, 1)
+pub(crate) fn mp4_stdin_arguments() -> Vec<OsString> {
+    stdin_arguments(FeedContainer::Mp4, 1)
 }
 
 /// Start of a command line that reads one `container` from standard input, decoding on `threads` threads.
-pub(crate) fn read_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsString> {
-    read_from_stdin_with(container, threads, &[])
+pub(crate) fn stdin_arguments(container: FeedContainer, threads: u8) -> Vec<OsString> {
+    stdin_arguments_with(container, threads, &[])
 }
 
-/// As [`read_from_stdin`], with more `options` of the decoder.
-pub(crate) fn read_from_stdin_with(container: FeedContainer, threads: u8, options: &[&str]) -> Vec<OsString> {
-    read("pipe:0", container.demuxer(), threads, options)
+/// As [`stdin_arguments`], with more `options` of the decoder.
+pub(crate) fn stdin_arguments_with(container: FeedContainer, threads: u8, options: &[&str]) -> Vec<OsString> {
+    input_arguments("pipe:0", container.demuxer(), threads, options)
 }
 
-/// As [`read_from_stdin`], for damaged frames: decoders show all they can, and a high error rate does not
+/// As [`stdin_arguments`], for damaged frames: decoders show all they can, and a high error rate does not
 /// end the run.
-pub(crate) fn read_damaged_from_stdin(
+pub(crate) fn damaged_stdin_arguments(
     container: FeedContainer,
     threads: u8,
     options: &[&str],
 ) -> Vec<OsString> {
-    read("pipe:0", container.demuxer(), threads, &[&DAMAGED, options].concat())
+    input_arguments("pipe:0", container.demuxer(), threads, &[&TOLERATE_DAMAGE_OPTIONS, options].concat())
 }
 
 /// Makes decoders show frames they would drop, and ignore checksums and syntax. Without the rate ffmpeg
 /// fails at the end if two thirds are bad.
-const DAMAGED: [&str; 6] = ["-err_detect", "ignore_err", "-flags", "+output_corrupt", "-max_error_rate", "1"];
+const TOLERATE_DAMAGE_OPTIONS: [&str; 6] =
+    ["-err_detect", "ignore_err", "-flags", "+output_corrupt", "-max_error_rate", "1"];
 
-/// Start of a command line that reads `from`, which is `pipe:0` or `file:` and a path we chose, with more
+/// Start of a command line that reads `url`, which is `pipe:0` or `file:` and a path we chose, with more
 /// `options` of the demuxer.
 ///
 /// The demuxer is forced and the only one allowed, so a playlist or a script is never parsed as one. The
-/// only protocol allowed is that of `from`, so nothing inside the input can name an address, nor a file if
-/// `from` is a pipe. Data references to other files are off (`-enable_drefs` exists for the mov demuxer
+/// only protocol allowed is that of `url`, so nothing inside the input can name an address, nor a file if
+/// `url` is a pipe. Data references to other files are off (`-enable_drefs` exists for the mov demuxer
 /// alone).
-pub(crate) fn read(from: &str, demuxer: &str, threads: u8, options: &[&str]) -> Vec<OsString> {
-    let mut arguments = quiet();
+pub(crate) fn input_arguments(url: &str, demuxer: &str, threads: u8, options: &[&str]) -> Vec<OsString> {
+    let mut arguments = quiet_arguments();
     push(&mut arguments, ["-filter_threads", "1"]);
-    push_input(&mut arguments, from, demuxer, threads, options);
+    push_input(&mut arguments, url, demuxer, threads, options);
     arguments
 }
 
 /// Adds one more input of the same run, with the same restrictions.
 pub(crate) fn push_input(
     arguments: &mut Vec<OsString>,
-    from: &str,
+    url: &str,
     demuxer: &str,
     threads: u8,
     options: &[&str],
 ) {
     let (threads, pixels) = (threads.to_string(), FRAME_PIXELS_MAX.to_string());
-    let protocol = from.split_once(':').map_or(from, |(protocol, _)| protocol);
+    let protocol = url.split_once(':').map_or(url, |(protocol, _)| protocol);
     push(arguments, ["-threads", &threads, "-max_pixels", &pixels]);
     push(
         arguments,
-        ["-protocol_whitelist", protocol, "-format_whitelist", demuxer, "-codec_whitelist", DECODERS],
+        [
+            "-protocol_whitelist",
+            protocol,
+            "-format_whitelist",
+            demuxer,
+            "-codec_whitelist",
+            DECODERS_PLACEHOLDER,
+        ],
     );
     if demuxer == FeedContainer::Mp4.demuxer() {
         push(arguments, ["-enable_drefs", "0"]);
     }
     push(arguments, options.iter().copied());
-    push(arguments, ["-f", demuxer, "-i", from]);
+    push(arguments, ["-f", demuxer, "-i", url]);
 }
 
 #[cfg(test)]
@@ -173,6 +183,6 @@ mod tests {
             ("A..X.D", "sonic"),
             ("S.....", "srt"),
         ];
-        assert_eq!(decoders(listed.into_iter()), "gsm,h264,libdav1d");
+        assert_eq!(allowed_decoders(listed.into_iter()), "gsm,h264,libdav1d");
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Limits {
 const QUIET: [&str; 4] = ["-hide_banner", "-nostdin", "-loglevel", "error"];
 
 /// Start of a command line for a run without external input.
-pub(crate) fn quiet() -> Vec<OsString> {
+pub(crate) fn quiet_arguments() -> Vec<OsString> {
     QUIET.iter().map(OsString::from).collect()
 }
 

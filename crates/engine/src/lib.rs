@@ -50,7 +50,7 @@ pub use encode_audio::{
 pub use engine::{Engine, Settings};
 pub use error::EngineError;
 pub use input::{FRAME_PIXELS_MAX, FeedContainer};
-pub use mix::{MIX_PARTS_MAX, MIX_START, Mix, MixPart};
+pub use mix::{MIX_PARTS_MAX, MIX_START_OFFSET_SAMPLES, Mix, MixPart};
 pub use output_stream::OutputStream;
 pub use priority::Priority;
 pub use remux::{Remux, RemuxInput, RemuxOutput, RemuxTracks};

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Bytes we may use: the smallest limit of the control groups above us, at most the memory of the machine.
 ///
 /// `root` is `/`, or a test tree. `None` if neither can be read.
-pub(crate) fn available(root: &Path) -> Option<u64> {
+pub(crate) fn limit_bytes(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     groups.lines().filter_map(|line| group_limit(root, line)).chain(machine_total(root)).min()
 }
@@ -50,7 +50,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        assert_eq!(available(root.path()), expected, "{files:?}");
+        assert_eq!(limit_bytes(root.path()), expected, "{files:?}");
     }
 
     #[test]

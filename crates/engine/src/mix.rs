@@ -10,11 +10,11 @@ use futures_util::stream;
 
 use crate::encode::EncodeLimits;
 use crate::encode_audio::{
-    AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, Downmix, SAMPLES_MAX, WARM_UP_SAMPLES, resample_filters,
+    AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, Downmix, PREROLL_SAMPLES, SAMPLES_MAX, resample_filters,
 };
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, push_input, read};
+use crate::input::{FeedContainer, input_arguments, push_input};
 use crate::job::{Files, Job, push};
 use crate::output_stream::OutputStream;
 use crate::priority::Priority;
@@ -24,7 +24,7 @@ use crate::run::TimeoutKind;
 pub const MIX_PARTS_MAX: usize = 40;
 
 /// Start of the mix in its output, in samples: later than the encoder's priming, because `tfdt` is unsigned.
-pub const MIX_START: u64 = 10 * AUDIO_SAMPLE_RATE as u64;
+pub const MIX_START_OFFSET_SAMPLES: u64 = 10 * AUDIO_SAMPLE_RATE as u64;
 
 /// Duration of an output fragment.
 const FRAGMENT: Duration = Duration::from_secs(4);
@@ -47,7 +47,7 @@ pub struct MixPart {
     /// Number of samples that are heard. After the end of the file they are silent.
     pub len: u64,
     /// Start in the mix.
-    pub at: u64,
+    pub start_in_mix: u64,
     /// Duration of the fade from silence.
     pub fade_in: u64,
     /// Duration of the fade to silence before its end.
@@ -71,8 +71,8 @@ impl Engine {
     /// Adds the samples of all parts.
     ///
     /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet
-    /// of time [`MIX_START`] decodes to the first samples of the mix; the one before it is the encoder's
-    /// priming. The process can read the files of the parts and no other.
+    /// of time [`MIX_START_OFFSET_SAMPLES`] decodes to the first samples of the mix; the one before it is
+    /// the encoder's priming. The process can read the files of the parts and no other.
     ///
     /// Errors, as the last item: [`InvalidSpec`](EngineError::InvalidSpec),
     /// [`MissingFilter`](EngineError::MissingFilter), [`Failed`](EngineError::Failed) where a part does not
@@ -89,7 +89,7 @@ impl Engine {
             && (1..=MIX_PARTS_MAX).contains(&spec.parts.len())
             && spec.parts.iter().all(MixPart::is_valid);
         if !is_possible {
-            return Err(EngineError::InvalidSpec("the sounds to mix"));
+            return Err(EngineError::InvalidSpec("the audio samples to mix"));
         }
         self.require_encoder("aac")?;
         FILTERS.iter().try_for_each(|filter| self.require_filter(filter))?;
@@ -98,7 +98,7 @@ impl Engine {
             arguments: arguments(spec),
             input: Bytes::new(),
             files: Files { read: spec.parts.iter().map(|part| part.file.clone()).collect(), write: None },
-            limits: spec.limits.of_job(),
+            limits: spec.limits.to_job_limits(),
             priority: spec.priority,
             is_probe: false,
         })
@@ -107,9 +107,9 @@ impl Engine {
 
 impl MixPart {
     fn is_valid(&self) -> bool {
-        let is_named = self.file.is_absolute() && self.file.to_str().is_some();
-        let times = [self.start, self.len, self.at, self.fade_in, self.fade_out];
-        is_named && 0 < self.len && times.iter().all(|time| *time <= SAMPLES_MAX)
+        let is_path_valid = self.file.is_absolute() && self.file.to_str().is_some();
+        let times = [self.start, self.len, self.start_in_mix, self.fade_in, self.fade_out];
+        is_path_valid && 0 < self.len && times.iter().all(|time| *time <= SAMPLES_MAX)
     }
 }
 
@@ -117,11 +117,11 @@ impl MixPart {
 fn arguments(spec: &Mix) -> Vec<OsString> {
     let mut arguments = Vec::new();
     for part in &spec.parts {
-        let from = format!("file:{}", part.file.display());
+        let url = format!("file:{}", part.file.display());
         if arguments.is_empty() {
-            arguments = read(&from, part.container.demuxer(), 1, &[]);
+            arguments = input_arguments(&url, part.container.demuxer(), 1, &[]);
         } else {
-            push_input(&mut arguments, &from, part.container.demuxer(), 1, &[]);
+            push_input(&mut arguments, &url, part.container.demuxer(), 1, &[]);
         }
     }
     push(
@@ -143,8 +143,8 @@ fn graph(spec: &Mix) -> String {
         format!("anullsrc=r={AUDIO_SAMPLE_RATE}:cl=stereo,atrim=end_sample={}[silence]", spec.len);
     let mut mixed = String::from("[silence]");
     for (number, part) in spec.parts.iter().enumerate() {
-        let MixPart { start, len, at, fade_in, fade_out, .. } = *part;
-        let resample = resample_filters(start, WARM_UP_SAMPLES, part.downmix);
+        let MixPart { start, len, start_in_mix, fade_in, fade_out, .. } = *part;
+        let resample = resample_filters(start, PREROLL_SAMPLES, part.downmix);
         let end = start + len;
         let _ = write!(graph, ";[{number}:a:0]{resample},apad,atrim=start_pts={start}:end_pts={end}");
         graph += ",asetpts=PTS-STARTPTS";
@@ -155,8 +155,8 @@ fn graph(spec: &Mix) -> String {
             let fade_out = fade_out.min(len);
             let _ = write!(graph, ",afade=t=out:ss={}:ns={fade_out}", len - fade_out);
         }
-        if at > 0 {
-            let _ = write!(graph, ",adelay=delays={at}S:all=1");
+        if start_in_mix > 0 {
+            let _ = write!(graph, ",adelay=delays={start_in_mix}S:all=1");
         }
         let _ = write!(graph, "[part{number}]");
         let _ = write!(mixed, "[part{number}]");
@@ -164,7 +164,7 @@ fn graph(spec: &Mix) -> String {
     // Without `normalize=0` every part would be attenuated by the number of parts.
     let _ = write!(
         graph,
-        ";{mixed}amix=inputs={}:duration=first:dropout_transition=0:normalize=0,asetpts=PTS+{MIX_START}[mix]",
+        ";{mixed}amix=inputs={}:duration=first:dropout_transition=0:normalize=0,asetpts=PTS+{MIX_START_OFFSET_SAMPLES}[mix]",
         spec.parts.len() + 1
     );
     graph
@@ -181,7 +181,7 @@ mod tests {
             downmix: Downmix::Layout,
             start: 480_000,
             len: 96_000,
-            at: 0,
+            start_in_mix: 0,
             fade_in: 0,
             fade_out: 0,
         }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn mix_parts_are_trimmed_faded_and_delayed() {
-        let over = MixPart { at: 48_000, fade_in: 200_000, fade_out: 24_000, ..part() };
+        let over = MixPart { start_in_mix: 48_000, fade_in: 200_000, fade_out: 24_000, ..part() };
         assert_eq!(
             graph(&mix(vec![part(), over], 960_000)),
             "anullsrc=r=48000:cl=stereo,atrim=end_sample=960000[silence];\
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn invalid_mix_part_is_rejected() {
-        let possible = [part(), MixPart { at: SAMPLES_MAX, ..part() }];
+        let possible = [part(), MixPart { start_in_mix: SAMPLES_MAX, ..part() }];
         let impossible = [
             MixPart { len: 0, ..part() },
             MixPart { file: "a".into(), ..part() },

@@ -26,13 +26,13 @@ pub(crate) type OutputChunk = Result<Option<Bytes>, EngineError>;
 #[derive(Debug)]
 pub struct OutputStream {
     chunks: mpsc::Receiver<OutputChunk>,
-    run: Option<AbortHandle>,
+    abort_handle: Option<AbortHandle>,
     is_over: bool,
 }
 
 impl OutputStream {
-    pub(crate) fn new(chunks: mpsc::Receiver<OutputChunk>, run: AbortHandle) -> Self {
-        Self { chunks, run: Some(run), is_over: false }
+    pub(crate) fn new(chunks: mpsc::Receiver<OutputChunk>, abort_handle: AbortHandle) -> Self {
+        Self { chunks, abort_handle: Some(abort_handle), is_over: false }
     }
 
     /// A run that could not begin.
@@ -40,7 +40,7 @@ impl OutputStream {
         let (sender, chunks) = mpsc::channel(1);
         // There is capacity for one message, and the receiver exists.
         let _ = sender.try_send(Err(error));
-        Self { chunks, run: None, is_over: false }
+        Self { chunks, abort_handle: None, is_over: false }
     }
 
     /// The next chunk, the error, or `None` at the end. Cancel safe.
@@ -89,8 +89,8 @@ impl Stream for OutputStream {
 
 impl Drop for OutputStream {
     fn drop(&mut self) {
-        if let Some(run) = &self.run {
-            run.abort();
+        if let Some(abort_handle) = &self.abort_handle {
+            abort_handle.abort();
         }
     }
 }

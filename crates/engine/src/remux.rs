@@ -1,4 +1,4 @@
-//! Remuxes foreign containers into those that our own readers parse, without decoding.
+//! Remuxes containers that our own readers do not parse into those that they do, without decoding.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,7 +14,7 @@ use tracing::Instrument;
 use crate::encode::EncodeLimits;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::read;
+use crate::input::input_arguments;
 use crate::job::{Files, Job, Limits, push};
 use crate::output_stream::{CHUNKS_AHEAD, OutputChunk, OutputStream};
 use crate::priority::Priority;
@@ -232,11 +232,11 @@ impl Engine {
     fn start_remux(
         &self,
         spec: Remux,
-        from: &str,
+        url: &str,
         file: Option<PathBuf>,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
     ) -> OutputStream {
-        let mut arguments = copy(&spec, from);
+        let mut arguments = copy_arguments(&spec, url);
         if spec.output == RemuxOutput::Pcm {
             push(&mut arguments, ["-c:a", "pcm_f32le"]);
         }
@@ -245,13 +245,13 @@ impl Engine {
             arguments,
             input: Bytes::new(),
             files: Files { read: file.into_iter().collect(), write: None },
-            limits: spec.limits.of_job(),
+            limits: spec.limits.to_job_limits(),
             priority: spec.priority,
             is_probe: true,
         };
         match spec.output {
             RemuxOutput::Mp4 | RemuxOutput::Mp4FromAdts => {
-                push(&mut job.arguments, fragments(spec.output));
+                push(&mut job.arguments, fragment_options(spec.output));
                 self.runner().start(job, input, TimeoutKind::Idle)
             }
             RemuxOutput::UnpackedAvi => {
@@ -259,20 +259,20 @@ impl Engine {
                 self.runner().start(job, input, TimeoutKind::Idle)
             }
             RemuxOutput::Matroska | RemuxOutput::Pcm => match NamedTempFile::new_in(&spec.scratch) {
-                Ok(scratch) => self.remux_via_file(job, scratch, input),
+                Ok(temporary) => self.remux_via_file(job, temporary, input),
                 Err(error) => OutputStream::failed(EngineError::Spawn(error)),
             },
         }
     }
 
-    /// Makes `job` write Matroska into `scratch`, and then streams the file.
+    /// Makes `job` write Matroska into `temporary`, and then streams the file.
     fn remux_via_file(
         &self,
         mut job: Job,
-        scratch: NamedTempFile,
+        temporary: NamedTempFile,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
     ) -> OutputStream {
-        let path = scratch.path().to_string_lossy().into_owned();
+        let path = temporary.path().to_string_lossy().into_owned();
         // Its progress output prevents a timeout while it reads a file and moves no other byte.
         push(&mut job.arguments, ["-progress", "pipe:1", "-stats_period", "1", "-f", "matroska"]);
         push(&mut job.arguments, [&*format!("file:{path}")]);
@@ -285,7 +285,7 @@ impl Engine {
                 while let Some(progress) = run.chunk().await {
                     progress?;
                 }
-                stream_file(&scratch, &sender).await.map_err(EngineError::Spawn)
+                stream_file(&temporary, &sender).await.map_err(EngineError::Spawn)
             };
             let end = end.await;
             // A caller that left needs no result.
@@ -309,9 +309,9 @@ async fn stream_file(file: &NamedTempFile, sender: &mpsc::Sender<OutputChunk>) -
     }
 }
 
-/// The command line up to the output: copies the selected tracks of the source at `from`.
-fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
-    let mut arguments = read(from, spec.input.demuxer(), 1, &PROBE_OPTIONS);
+/// The command line up to the output: copies the selected tracks of the source at `url`.
+fn copy_arguments(spec: &Remux, url: &str) -> Vec<OsString> {
+    let mut arguments = input_arguments(url, spec.input.demuxer(), 1, &PROBE_OPTIONS);
     push(&mut arguments, spec.tracks.options().iter().map(String::as_str));
     push(&mut arguments, ["-dn", "-sn", "-c", "copy"]);
     if spec.input == RemuxInput::MpegVideo {
@@ -322,7 +322,7 @@ fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
     arguments
 }
 
-fn fragments(output: RemuxOutput) -> impl Iterator<Item = &'static str> {
+fn fragment_options(output: RemuxOutput) -> impl Iterator<Item = &'static str> {
     // With edit lists: without them every track would begin at zero, and its first packet would last for the
     // delay of the track. And from zero on, because `tfdt` is unsigned (ffmpeg 5.1.9).
     const FRAGMENTS: [&str; 11] = [

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, read_from_stdin};
+use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, Limits, push};
 use crate::priority::Priority;
 use crate::thumbnail::{Fit, FramePick, scale_filters};
@@ -46,12 +46,12 @@ impl Engine {
         let side = Some(side_max.clamp(1, RGB_FRAME_SIDE_MAX));
         let ppm =
             self.one_frame(input, at, |input, pick, limits| job(input, pick, side, priority, limits)).await?;
-        read(&ppm).ok_or(EngineError::NoFrame)
+        parse_ppm(&ppm).ok_or(EngineError::NoFrame)
     }
 }
 
 fn job(input: Bytes, pick: FramePick, side: Option<u32>, priority: Priority, limits: Limits) -> Job {
-    let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
+    let mut arguments = stdin_arguments(FeedContainer::of(&input), 1);
     push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn"]);
     let size = scale_filters(Fit::Within { width: side, height: side }, "");
     push(&mut arguments, ["-vf", &format!("{},{size},setsar=1,format=rgb24", pick.filters())]);
@@ -69,7 +69,7 @@ fn job(input: Bytes, pick: FramePick, side: Option<u32>, priority: Priority, lim
 }
 
 /// Parses `P6`, the width and the height, 255, and then the values, as ffmpeg's encoder writes them.
-fn read(ppm: &[u8]) -> Option<RgbFrame> {
+fn parse_ppm(ppm: &[u8]) -> Option<RgbFrame> {
     let mut parts = ppm.splitn(4, |byte| byte.is_ascii_whitespace());
     let (magic, width, height) = (parts.next()?, parts.next()?, parts.next()?);
     let rgb = parts.next()?.strip_prefix(b"255\n")?;
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn truncated_ppm_is_rejected() {
         let whole = RgbFrame { width: 2, height: 1, rgb: vec![1, 2, 3, 10, 32, 6] };
-        assert_eq!(read(b"P6\n2 1\n255\n\x01\x02\x03\n \x06"), Some(whole));
+        assert_eq!(parse_ppm(b"P6\n2 1\n255\n\x01\x02\x03\n \x06"), Some(whole));
         for broken in [
             &b""[..],
             b"P6\n2 1\n255\n12345",
@@ -97,7 +97,7 @@ mod tests {
             b"P6\n2 1\n65535\n123456",
             b"P6\n99999999999 99999999999\n255\n1",
         ] {
-            assert_eq!(read(broken), None, "{broken:?}");
+            assert_eq!(parse_ppm(broken), None, "{broken:?}");
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::admission::Admission;
 use crate::child::{Child, Streams};
 use crate::confine::Sandbox;
 use crate::error::EngineError;
-use crate::input::DECODERS;
+use crate::input::DECODERS_PLACEHOLDER;
 use crate::job::{Job, Limits};
 use crate::output_stream::{CHUNKS_AHEAD, OutputChunk, OutputStream};
 use crate::stdio;
@@ -29,7 +29,7 @@ use crate::stdio;
 /// Runs jobs of one program. Clones share its permits.
 #[derive(Debug, Clone)]
 pub(crate) struct Runner {
-    pub cage: Sandbox,
+    pub sandbox: Sandbox,
     pub admission: Admission,
     /// The decoders that runs may open, separated by commas.
     pub decoders: Arc<str>,
@@ -37,8 +37,8 @@ pub(crate) struct Runner {
 
 impl Runner {
     /// A runner whose runs may open no decoder, which is enough to query ffmpeg for its capabilities.
-    pub(crate) fn new(cage: Sandbox, admission: Admission) -> Self {
-        Self { cage, admission, decoders: "".into() }
+    pub(crate) fn new(sandbox: Sandbox, admission: Admission) -> Self {
+        Self { sandbox, admission, decoders: "".into() }
     }
 }
 
@@ -71,14 +71,14 @@ impl Runner {
         let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
         let runner = self.clone();
         let run = async move {
-            let end = runner.drive(job, feed, timeout_kind, &sender).await;
+            let end = runner.run_child(job, feed, timeout_kind, &sender).await;
             // A caller that left needs no result.
             let _ = sender.send(end.map(|()| None)).await;
         };
         OutputStream::new(chunks, tokio::spawn(run.in_current_span()).abort_handle())
     }
 
-    async fn drive(
+    async fn run_child(
         &self,
         mut job: Job,
         feed: impl Stream<Item = io::Result<Bytes>>,
@@ -86,23 +86,25 @@ impl Runner {
         sender: &mpsc::Sender<OutputChunk>,
     ) -> Result<(), EngineError> {
         job.limits.memory_bytes = job.limits.memory_bytes.min(self.admission.memory_max());
-        for argument in job.arguments.iter_mut().filter(|argument| *argument == DECODERS) {
+        for argument in job.arguments.iter_mut().filter(|argument| *argument == DECODERS_PLACEHOLDER) {
             *argument = OsString::from(&*self.decoders);
         }
         let permit = self.admission.acquire(job.priority, job.limits.memory_bytes).await?;
-        let mut child = Child::start(&self.cage, &job, permit).await.map_err(EngineError::Spawn)?;
+        let mut child = Child::start(&self.sandbox, &job, permit).await.map_err(EngineError::Spawn)?;
         let Job { kind, input, limits, is_probe, .. } = job;
         let (stopwatch, started) = (child.stopwatch.clone(), Instant::now());
-        let meter =
+        let timer =
             stdio::DeadlineTimer { stopwatch: stopwatch.clone(), renews: timeout_kind == TimeoutKind::Idle };
         let ended = tokio::select! {
-            ended = pump_pipes(&mut child, input, feed, &limits, &meter, sender) => ended,
-            () = stopwatch.expired(limits.deadline) => Err(EngineError::TimedOut(limits.deadline)),
+            ended = pump_pipes(&mut child, input, feed, &limits, &timer, sender) => ended,
+            () = stopwatch.wait_expired(limits.deadline) => Err(EngineError::TimedOut(limits.deadline)),
         };
         match ended {
-            Ok(ended) => ended.classify_end(&self.cage.program, kind, &limits, started.elapsed(), is_probe),
+            Ok(ended) => {
+                ended.classify_end(&self.sandbox.program, kind, &limits, started.elapsed(), is_probe)
+            }
             Err(error) => {
-                end(&mut child).await;
+                kill_and_reap(&mut child).await;
                 if let EngineError::TimedOut(deadline) = error {
                     let deadline_s = deadline.as_secs();
                     tracing::warn!(job.kind = kind, deadline_s, "the engine was too slow and was killed");
@@ -126,14 +128,14 @@ impl ProcessEnd {
         kind: &'static str,
         limits: &Limits,
         elapsed: Duration,
-        is_try: bool,
+        is_probe: bool,
     ) -> Result<(), EngineError> {
         let Self { status, stderr_tail } = self;
         if status.success() {
             return Ok(());
         }
         let (exit, signal) = (status.code(), status.signal());
-        if is_try {
+        if is_probe {
             tracing::debug!(
                 job.kind = kind,
                 engine.exit = exit,
@@ -166,7 +168,7 @@ impl ProcessEnd {
         if status.signal() == Some(Signal::XFSZ.as_raw()) {
             return Err(EngineError::OutputTooLarge { max_bytes: limits.file_max });
         }
-        if OUT_OF_MEMORY.iter().any(|words| stderr_tail.contains(words)) {
+        if OUT_OF_MEMORY_TEXTS.iter().any(|words| stderr_tail.contains(words)) {
             return Err(EngineError::MemoryExhausted { max_bytes: limits.memory_bytes });
         }
         if DISK_FULL_TEXTS.iter().any(|words| stderr_tail.contains(words)) {
@@ -195,7 +197,7 @@ const EXIT_BY_SIGNAL: i32 = 255;
 
 /// Messages when an allocation fails: the C library's text for ENOMEM, that for a thread without a stack
 /// (EAGAIN), x264's own, and that of the C++ library.
-const OUT_OF_MEMORY: [&str; 4] =
+const OUT_OF_MEMORY_TEXTS: [&str; 4] =
     ["Cannot allocate memory", "Resource temporarily unavailable", "malloc of size", "bad_alloc"];
 
 /// Feeds the child, passes on its output, waits for its end.
@@ -204,22 +206,22 @@ async fn pump_pipes(
     input: Bytes,
     feed: impl Stream<Item = io::Result<Bytes>>,
     limits: &Limits,
-    meter: &stdio::DeadlineTimer,
+    timer: &stdio::DeadlineTimer,
     sender: &mpsc::Sender<OutputChunk>,
 ) -> Result<ProcessEnd, EngineError> {
     let pipes =
         child.streams.take().ok_or_else(|| io::Error::other("a pipe is missing")).and_then(Pipes::new);
     let Pipes { stdin, stdout, stderr } = pipes.map_err(EngineError::Spawn)?;
 
-    let output = stdio::read_output(stdout, limits.output_max, meter, sender);
+    let output = stdio::read_output(stdout, limits.output_max, timer, sender);
     let read_stderr = async { stdio::stderr_tail(stderr).await.map_err(EngineError::Spawn) };
     let write_input = async {
         tokio::select! {
             // A process that ended needs no input, even if the feed never ends.
-            status = child.ended() => return status.map_err(EngineError::Spawn),
-            fed = stdio::feed(stdin, input, feed, meter) => fed?,
+            status = child.wait() => return status.map_err(EngineError::Spawn),
+            fed = stdio::write_stdin(stdin, input, feed, timer) => fed?,
         }
-        child.ended().await.map_err(EngineError::Spawn)
+        child.wait().await.map_err(EngineError::Spawn)
     };
     // Concurrently: an unread pipe blocks the process, and a process that has ended closes them all.
     let ((), stderr_tail, status) = tokio::try_join!(output, read_stderr, write_input)?;
@@ -227,10 +229,10 @@ async fn pump_pipes(
 }
 
 /// Kills the child and waits until it has been reaped.
-async fn end(child: &mut Child) {
+async fn kill_and_reap(child: &mut Child) {
     child.kill();
     // Its status has no information: we ended it.
-    let _ = child.ended().await;
+    let _ = child.wait().await;
 }
 
 /// The pipes of a child, as the runtime reads them.

@@ -8,7 +8,7 @@ use futures_util::Stream;
 use crate::encode::EncodeLimits;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, read_from_stdin};
+use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, push};
 use crate::priority::Priority;
 use crate::run::TimeoutKind;
@@ -61,12 +61,12 @@ impl Engine {
 
 fn check(spec: &SpriteSheetSpec) -> Result<(), EngineError> {
     let SpriteSheetSpec { tile, columns, rows, count, .. } = spec;
-    let side = |tile: u32, tiles: u32| {
+    let is_valid_side = |tile: u32, tiles: u32| {
         0 < tile
             && tile.is_multiple_of(2)
             && tiles.checked_mul(tile).is_some_and(|side| side <= IMAGE_SIDE_MAX)
     };
-    if !side(tile.width, *columns) || !side(tile.height, *rows) {
+    if !is_valid_side(tile.width, *columns) || !is_valid_side(tile.height, *rows) {
         return Err(EngineError::InvalidSpec("the size of a sheet"));
     }
     let fits = (1..=columns * rows).contains(count);
@@ -75,15 +75,15 @@ fn check(spec: &SpriteSheetSpec) -> Result<(), EngineError> {
 
 fn job(spec: &SpriteSheetSpec) -> Job {
     // A source may change its size: the graph, and with it the tiles so far, must not be reset.
-    let mut arguments = read_from_stdin(spec.container, 1);
-    let input = arguments.len() - 2;
-    arguments.splice(input..input, ["-reinit_filter", "0"].map(Into::into));
+    let mut arguments = stdin_arguments(spec.container, 1);
+    let input_position = arguments.len() - 2;
+    arguments.splice(input_position..input_position, ["-reinit_filter", "0"].map(Into::into));
     push(&mut arguments, ["-copyts", "-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-vf", &filters(spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
     push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact"]);
     // A tile is shown only briefly, so the quality is low.
     push(&mut arguments, ["-c:v", "mjpeg", "-q:v", "5", "-huffman", "optimal", "-f", "image2pipe", "pipe:1"]);
-    let mut limits = spec.limits.of_job();
+    let mut limits = spec.limits.to_job_limits();
     limits.output_max = limits.output_max.min(THUMBNAIL_OUTPUT_MAX);
     Job {
         kind: "sheet",
@@ -152,22 +152,22 @@ mod tests {
 
     #[test]
     fn invalid_sprite_sheet_grid_is_rejected() {
-        let is_refused = |spec: SpriteSheetSpec| matches!(check(&spec), Err(EngineError::InvalidSpec(_)));
-        assert!(!is_refused(spec()));
+        let is_rejected = |spec: SpriteSheetSpec| matches!(check(&spec), Err(EngineError::InvalidSpec(_)));
+        assert!(!is_rejected(spec()));
         let tile = |width, height| SpriteSheetSpec { tile: ImageSize { width, height }, ..spec() };
-        assert!(!is_refused(tile(2, 2)) && !is_refused(tile(408, 682)));
+        assert!(!is_rejected(tile(2, 2)) && !is_rejected(tile(408, 682)));
         for (width, height) in
             [(0, 90), (160, 0), (161, 90), (160, 91), (410, 90), (160, 684), (u32::MAX - 1, 2)]
         {
-            assert!(is_refused(tile(width, height)), "{width}x{height}");
+            assert!(is_rejected(tile(width, height)), "{width}x{height}");
         }
         assert!(
-            is_refused(SpriteSheetSpec { count: 0, ..spec() })
-                && is_refused(SpriteSheetSpec { count: 61, ..spec() })
+            is_rejected(SpriteSheetSpec { count: 0, ..spec() })
+                && is_rejected(SpriteSheetSpec { count: 61, ..spec() })
         );
         assert!(
-            is_refused(SpriteSheetSpec { columns: 0, ..spec() })
-                && is_refused(SpriteSheetSpec { rows: u32::MAX, ..spec() })
+            is_rejected(SpriteSheetSpec { columns: 0, ..spec() })
+                && is_rejected(SpriteSheetSpec { rows: u32::MAX, ..spec() })
         );
     }
 }

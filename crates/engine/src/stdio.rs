@@ -41,11 +41,11 @@ impl DeadlineTimer {
 ///
 /// A process that stops reading is no error here: its exit code counts. Errors: [`EngineError::Input`] with
 /// the one of `feed`.
-pub(crate) async fn feed(
+pub(crate) async fn write_stdin(
     mut pipe: impl AsyncWrite + Unpin,
     input: Bytes,
     feed: impl Stream<Item = io::Result<Bytes>>,
-    meter: &DeadlineTimer,
+    timer: &DeadlineTimer,
 ) -> Result<(), EngineError> {
     let mut feed = pin!(feed);
     let mut next = Some(Ok(input));
@@ -55,13 +55,13 @@ pub(crate) async fn feed(
             match pipe.write_buf(&mut chunk).await {
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 Err(error) => return Err(EngineError::Spawn(error)),
-                Ok(_) => meter.note_progress(),
+                Ok(_) => timer.note_progress(),
             }
         }
         next = match feed.next().now_or_never() {
             Some(next) => next,
             None => {
-                let _hold = meter.stopwatch.hold();
+                let _pause = timer.stopwatch.pause_guard();
                 feed.next().await
             }
         };
@@ -75,7 +75,7 @@ pub(crate) async fn feed(
 pub(crate) async fn read_output(
     mut pipe: impl AsyncRead + Unpin,
     max: u64,
-    meter: &DeadlineTimer,
+    timer: &DeadlineTimer,
     sender: &mpsc::Sender<OutputChunk>,
 ) -> Result<(), EngineError> {
     let mut size_bytes = 0_u64;
@@ -90,10 +90,10 @@ pub(crate) async fn read_output(
         if max < size_bytes {
             return Err(EngineError::OutputTooLarge { max_bytes: max });
         }
-        meter.note_progress();
+        timer.note_progress();
         let is_sent = match sender.try_send(Ok(Some(bytes.split().freeze()))) {
             Err(TrySendError::Full(chunk)) => {
-                let _hold = meter.stopwatch.hold();
+                let _pause = timer.stopwatch.pause_guard();
                 sender.send(chunk).await.is_ok()
             }
             other => other.is_ok(),
@@ -124,14 +124,14 @@ mod tests {
 
     use super::*;
 
-    fn meter() -> DeadlineTimer {
+    fn new_timer() -> DeadlineTimer {
         DeadlineTimer { stopwatch: Stopwatch::start(), renews: false }
     }
 
     /// The bytes and the result of an output that may have `max` bytes.
     async fn read_all(pipe: impl AsyncRead + Unpin, max: u64) -> (Vec<u8>, Result<(), EngineError>) {
         let (sender, mut chunks) = mpsc::channel(1);
-        let forward = async move { read_output(pipe, max, &meter(), &sender).await };
+        let forward = async move { read_output(pipe, max, &new_timer(), &sender).await };
         let listen = async {
             let mut all = Vec::new();
             while let Some(Ok(Some(bytes))) = chunks.recv().await {
@@ -161,10 +161,10 @@ mod tests {
             tokio::time::sleep(hour).await;
             Ok(Bytes::from_static(bytes))
         };
-        let measured = meter();
+        let timer = new_timer();
         let mut pipe = Vec::new();
         let chunks = futures_util::stream::iter([&b"b"[..], b"c"]).then(slow);
-        feed(&mut pipe, Bytes::from_static(b"a"), chunks, &measured).await.unwrap();
+        write_stdin(&mut pipe, Bytes::from_static(b"a"), chunks, &timer).await.unwrap();
         assert_eq!(pipe, b"abc");
 
         let (sender, mut output_chunks) = mpsc::channel(1);
@@ -174,18 +174,20 @@ mod tests {
         };
         let output = tokio::io::repeat(7).take(8 * READ_BYTES as u64);
         let forward = async {
-            read_output(output, u64::MAX, &measured, &sender).await.unwrap();
+            read_output(output, u64::MAX, &timer, &sender).await.unwrap();
             drop(sender);
         };
         tokio::join!(forward, listen);
-        let spent = tokio::time::timeout(Duration::from_secs(1), measured.stopwatch.expired(hour));
+        let spent = tokio::time::timeout(Duration::from_secs(1), timer.stopwatch.wait_expired(hour));
         assert!(spent.await.is_err());
     }
 
     #[tokio::test]
     async fn source_error_is_input_error() {
         let chunks = [Ok(Bytes::from_static(b"a")), Err(io::Error::other("the source is gone"))];
-        let end = feed(tokio::io::sink(), Bytes::new(), futures_util::stream::iter(chunks), &meter()).await;
+        let end =
+            write_stdin(tokio::io::sink(), Bytes::new(), futures_util::stream::iter(chunks), &new_timer())
+                .await;
         assert!(matches!(end, Err(EngineError::Input(cause)) if cause.to_string() == "the source is gone"));
     }
 
@@ -206,6 +208,6 @@ mod tests {
         let (ours, theirs) = tokio::io::duplex(4);
         drop(theirs);
         let endless = futures_util::stream::repeat_with(|| Ok(Bytes::from_static(b"more")));
-        feed(ours, Bytes::from_static(b"more than fits"), endless, &meter()).await.unwrap();
+        write_stdin(ours, Bytes::from_static(b"more than fits"), endless, &new_timer()).await.unwrap();
     }
 }

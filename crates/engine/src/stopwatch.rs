@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-/// Runs while no hold pauses it. Any number of holds may exist at once.
+/// Runs while it is not paused. Any number of pauses may overlap.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     state: Mutex<State>,
-    /// Wakes the task that waits in [`expired`](Self::expired).
-    released: Notify,
+    /// Wakes the task that waits in [`wait_expired`](Self::wait_expired).
+    resumed: Notify,
 }
 
 #[derive(Debug)]
@@ -20,51 +20,51 @@ struct State {
     spent: Duration,
     /// Start of the current measurement. Meaningless while paused.
     since: Instant,
-    holds: u32,
+    pauses: u32,
 }
 
 impl State {
     fn spent(&self) -> Duration {
-        if self.holds == 0 { self.spent.saturating_add(self.since.elapsed()) } else { self.spent }
+        if self.pauses == 0 { self.spent.saturating_add(self.since.elapsed()) } else { self.spent }
     }
 }
 
-/// A hold, during which no time passes. Dropping it resumes the stopwatch.
+/// Pauses a stopwatch. Dropping it ends this pause.
 #[derive(Debug)]
-pub(crate) struct Hold(Arc<Stopwatch>);
+pub(crate) struct PauseGuard(Arc<Stopwatch>);
 
-impl Drop for Hold {
+impl Drop for PauseGuard {
     fn drop(&mut self) {
-        self.0.release();
+        self.0.resume();
     }
 }
 
 impl Stopwatch {
     pub(crate) fn start() -> Arc<Self> {
-        let state = State { spent: Duration::ZERO, since: Instant::now(), holds: 0 };
-        Arc::new(Self { state: Mutex::new(state), released: Notify::new() })
+        let state = State { spent: Duration::ZERO, since: Instant::now(), pauses: 0 };
+        Arc::new(Self { state: Mutex::new(state), resumed: Notify::new() })
     }
 
-    /// Pauses it until the returned hold is dropped.
-    pub(crate) fn hold(self: &Arc<Self>) -> Hold {
-        self.stop();
-        Hold(Arc::clone(self))
+    /// Pauses it until the returned guard is dropped.
+    pub(crate) fn pause_guard(self: &Arc<Self>) -> PauseGuard {
+        self.pause();
+        PauseGuard(Arc::clone(self))
     }
 
-    /// Pauses it until one more [`release`](Self::release).
-    pub(crate) fn stop(&self) {
+    /// Pauses it until one more [`resume`](Self::resume).
+    pub(crate) fn pause(&self) {
         let mut state = self.lock();
         state.spent = state.spent();
-        state.holds += 1;
+        state.pauses += 1;
     }
 
-    /// Reverts one [`stop`](Self::stop).
-    pub(crate) fn release(&self) {
+    /// Ends one pause that began with [`pause`](Self::pause).
+    pub(crate) fn resume(&self) {
         let mut state = self.lock();
-        state.holds -= 1;
-        if state.holds == 0 {
+        state.pauses -= 1;
+        if state.pauses == 0 {
             state.since = Instant::now();
-            self.released.notify_one();
+            self.resumed.notify_one();
         }
     }
 
@@ -76,17 +76,17 @@ impl Stopwatch {
     }
 
     /// Waits until `limit` has been spent. Only one task may wait.
-    pub(crate) async fn expired(&self, limit: Duration) {
+    pub(crate) async fn wait_expired(&self, limit: Duration) {
         loop {
-            let (left, is_held) = {
+            let (left, is_paused) = {
                 let state = self.lock();
-                (limit.saturating_sub(state.spent()), 0 < state.holds)
+                (limit.saturating_sub(state.spent()), 0 < state.pauses)
             };
-            match (left.is_zero(), is_held) {
+            match (left.is_zero(), is_paused) {
                 (true, _) => return,
                 // If it was paused or restarted meanwhile, more time is left afterwards.
                 (false, false) => sleep(left).await,
-                (false, true) => self.released.notified().await,
+                (false, true) => self.resumed.notified().await,
             }
         }
     }
@@ -105,14 +105,14 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     async fn is_expired(stopwatch: &Stopwatch, limit: Duration) -> bool {
-        tokio::time::timeout(Duration::ZERO, stopwatch.expired(limit)).await.is_ok()
+        tokio::time::timeout(Duration::ZERO, stopwatch.wait_expired(limit)).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn time_is_paused_until_every_hold_is_dropped() {
         let stopwatch = Stopwatch::start();
         advance(SECOND).await;
-        let (first, second) = (stopwatch.hold(), stopwatch.hold());
+        let (first, second) = (stopwatch.pause_guard(), stopwatch.pause_guard());
         advance(100 * SECOND).await;
         drop(first);
         advance(100 * SECOND).await;
@@ -141,10 +141,10 @@ mod tests {
         let began = Instant::now();
         let waiting = tokio::spawn({
             let watch = Arc::clone(&stopwatch);
-            async move { watch.expired(3 * SECOND).await }
+            async move { watch.wait_expired(3 * SECOND).await }
         });
         sleep(2 * SECOND).await;
-        let hold = stopwatch.hold();
+        let hold = stopwatch.pause_guard();
         sleep(10 * SECOND).await;
         assert!(!waiting.is_finished());
         drop(hold);

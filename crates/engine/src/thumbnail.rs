@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, read_from_stdin};
+use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, Limits, push};
 use crate::priority::Priority;
 
@@ -137,8 +137,8 @@ impl Engine {
         }
         // No frame is shown at that time: the last frame is used. Only decoding shows where it begins.
         let last = self.probe_decode(input.clone()).await?.last_frame_at.ok_or(EngineError::NoFrame)?;
-        let picture = self.run(job(input, FramePick::BeginsAt(last), limits)).await?;
-        if picture.is_empty() { Err(EngineError::NoFrame) } else { Ok(picture) }
+        let last_image = self.run(job(input, FramePick::BeginsAt(last), limits)).await?;
+        if last_image.is_empty() { Err(EngineError::NoFrame) } else { Ok(last_image) }
     }
 }
 
@@ -160,11 +160,11 @@ pub(crate) fn limits(input: &Bytes) -> Result<Limits, EngineError> {
 }
 
 fn job(input: Bytes, pick: FramePick, spec: ThumbnailSpec, limits: Limits) -> Job {
-    let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
+    let mut arguments = stdin_arguments(FeedContainer::of(&input), 1);
     push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-vf", &filters(pick, spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
     push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact", "-c:v", spec.format.encoder()]);
-    push(&mut arguments, spec.format.quality().iter().copied());
+    push(&mut arguments, spec.format.quality_options().iter().copied());
     push(&mut arguments, ["-f", "image2pipe", "pipe:1"]);
     Job {
         kind: "picture",
@@ -179,11 +179,11 @@ fn job(input: Bytes, pick: FramePick, spec: ThumbnailSpec, limits: Limits) -> Jo
 
 /// The filters: select a frame, scale it, convert it to the colours of its format. ffmpeg rotates it before.
 fn filters(pick: FramePick, spec: ThumbnailSpec) -> String {
-    let colours = spec.format.colours();
+    let colours = spec.format.pixel_format_filter();
     format!(
         "{},{},setsar=1,{colours}",
         pick.filters(),
-        scale_filters(spec.fit, colours_of_scale(spec.format))
+        scale_filters(spec.fit, scale_colour_options(spec.format))
     )
 }
 
@@ -268,7 +268,7 @@ impl ImageSize {
 }
 
 /// JFIF and WebP have one matrix, that of BT.601; JFIF uses the full range of values.
-fn colours_of_scale(format: ImageFormat) -> &'static str {
+fn scale_colour_options(format: ImageFormat) -> &'static str {
     match format {
         ImageFormat::Jpg => ":out_color_matrix=bt601:out_range=pc",
         ImageFormat::Png => "",
@@ -285,7 +285,7 @@ impl ImageFormat {
         }
     }
 
-    fn colours(self) -> &'static str {
+    fn pixel_format_filter(self) -> &'static str {
         match self {
             Self::Jpg => "format=yuvj420p",
             Self::Png => "format=rgb24",
@@ -294,7 +294,7 @@ impl ImageFormat {
     }
 
     /// Compared by eye on photographs and drawings: no visible blocks, a tenth of a megabyte at 720p.
-    fn quality(self) -> &'static [&'static str] {
+    fn quality_options(self) -> &'static [&'static str] {
         match self {
             Self::Jpg => &["-q:v", "3", "-huffman", "optimal"],
             Self::Png => &["-pred", "mixed"],
@@ -313,9 +313,9 @@ mod tests {
         let large = limits(&Bytes::from(vec![0; 4 << 20])).unwrap();
         assert_eq!((small.cpu, large.cpu), (Duration::from_secs(10), Duration::from_secs(18)));
         assert_eq!((small.deadline, large.deadline), (Duration::from_secs(60), Duration::from_secs(108)));
-        let refused = limits(&Bytes::from(vec![0; (THUMBNAIL_INPUT_MAX + 1) as usize])).unwrap_err();
+        let rejected = limits(&Bytes::from(vec![0; (THUMBNAIL_INPUT_MAX + 1) as usize])).unwrap_err();
         assert!(matches!(
-            refused,
+            rejected,
             EngineError::InputTooLarge { size_bytes: 67_108_865, max_bytes: 67_108_864 }
         ));
     }

@@ -44,7 +44,7 @@ impl fmt::Display for Version {
 }
 
 /// Names of the encoders in the output of `ffmpeg -encoders`.
-pub(crate) fn encoders(output: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn parse_encoders(output: &str) -> impl Iterator<Item = &str> {
     // " V..... libx264              H.264 / AVC ...", below a legend that ends in " ------".
     output
         .lines()
@@ -54,7 +54,7 @@ pub(crate) fn encoders(output: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Flags and names of the decoders in the output of `ffmpeg -decoders`, which looks like that of `-encoders`.
-pub(crate) fn decoders(output: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn parse_decoders(output: &str) -> impl Iterator<Item = (&str, &str)> {
     let listed = output.lines().skip_while(|line| line.trim() != "------").skip(1);
     listed.filter_map(|line| {
         let mut fields = line.split_whitespace();
@@ -63,7 +63,7 @@ pub(crate) fn decoders(output: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Names of the filters in the output of `ffmpeg -filters`.
-pub(crate) fn filters(output: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn parse_filters(output: &str) -> impl Iterator<Item = &str> {
     // " TSC scale             V->V       Scale the input video size ...", below a legend of lines such as
     // "  T.. = Timeline".
     let fields = output.lines().map(|line| line.split_whitespace());
@@ -116,21 +116,21 @@ mod tests {
     #[test]
     fn encoders_are_listed_below_the_legend() {
         let output = "Encoders:\n V..... = Video\n A..... = Audio\n ------\n V....D libx264   H.264\n A....D aac  AAC\n\n";
-        assert_eq!(encoders(output).collect::<Vec<_>>(), ["libx264", "aac"]);
-        assert_eq!(encoders("no such list").count(), 0);
+        assert_eq!(parse_encoders(output).collect::<Vec<_>>(), ["libx264", "aac"]);
+        assert_eq!(parse_encoders("no such list").count(), 0);
     }
 
     #[test]
     fn decoders_are_listed_with_their_flags() {
         let output = "Decoders:\n V..... = Video\n ------\n VFS..D h264   H.264\n A..X.D sonic  Sonic\n\n";
-        assert_eq!(decoders(output).collect::<Vec<_>>(), [("VFS..D", "h264"), ("A..X.D", "sonic")]);
+        assert_eq!(parse_decoders(output).collect::<Vec<_>>(), [("VFS..D", "h264"), ("A..X.D", "sonic")]);
     }
 
     #[test]
     fn filter_list_is_parsed_without_its_legend() {
         let output = "Filters:\n  T.. = Timeline support\n  | = Source or sink filter\n ... acopy             A->A       Copy\n \
                       .SC zscale            V->V       Apply\n ..C amix              N->A       Mix\n";
-        assert_eq!(filters(output).collect::<Vec<_>>(), ["acopy", "zscale", "amix"]);
-        assert_eq!(filters("no such list").count(), 0);
+        assert_eq!(parse_filters(output).collect::<Vec<_>>(), ["acopy", "zscale", "amix"]);
+        assert_eq!(parse_filters("no such list").count(), 0);
     }
 }

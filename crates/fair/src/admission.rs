@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, oneshot};
 
-use crate::{Due, FairSlots, Share};
+use crate::{DueClaimant, FairSlots, Share};
 
 /// A fixed number of slots. Tasks wait in a queue; [`FairSlots`] chooses the next claimant. Clones share
 /// state.
@@ -25,11 +25,11 @@ struct Shared<K: Copy + Eq + Hash> {
 #[derive(Debug)]
 struct State<K: Copy + Eq + Hash> {
     slots: FairSlots<K>,
-    waiting: VecDeque<Waiting<K>>,
+    waiting: VecDeque<QueuedRequest<K>>,
 }
 
 #[derive(Debug)]
-struct Waiting<K> {
+struct QueuedRequest<K> {
     claimant: K,
     admit: oneshot::Sender<()>,
 }
@@ -67,33 +67,33 @@ impl<K: Copy + Eq + Hash> Admission<K> {
     /// Waits for a slot. Cancel safe.
     pub async fn acquire(&self, claimant: K) -> Permit<K> {
         let (admit, admitted) = oneshot::channel();
-        self.0.lock().waiting.push_back(Waiting { claimant, admit });
-        let wait = Wait { shared: Arc::clone(&self.0), claimant, admitted };
+        self.0.lock().waiting.push_back(QueuedRequest { claimant, admit });
+        let wait = WaitGuard { shared: Arc::clone(&self.0), claimant, admitted };
         self.0.wake_waiting();
-        wait.admitted().await
+        wait.wait_admitted().await
     }
 
     /// Returns a slot if this claimant can have one now.
     pub fn try_acquire(&self, claimant: K) -> Option<Permit<K>> {
-        let due = Due { claimant, rank: u8::MAX };
+        let due = DueClaimant { claimant, rank: u8::MAX };
         let mut state = self.0.lock();
         if state.admit(&[due]).is_empty() {
             return None;
         }
-        state.slots.take(claimant);
+        state.slots.grant(claimant);
         Some(Permit { shared: Arc::clone(&self.0), claimant })
     }
 
     /// Shares the free slots between waiting tasks and the claimants in `due`. A waiting task is admitted
     /// before other work of its claimant. Returns the slots left for `due`; [`Admission::force_acquire`]
     /// takes them.
-    pub fn admit(&self, due: &[Due<K>]) -> Vec<Share<K>> {
+    pub fn admit(&self, due: &[DueClaimant<K>]) -> Vec<Share<K>> {
         self.0.lock().admit(due)
     }
 
     /// Takes a slot, even if none is free.
     pub fn force_acquire(&self, claimant: K) -> Permit<K> {
-        self.0.lock().slots.take(claimant);
+        self.0.lock().slots.grant(claimant);
         Permit { shared: Arc::clone(&self.0), claimant }
     }
 
@@ -124,12 +124,12 @@ impl<K: Copy + Eq + Hash> Shared<K> {
 }
 
 impl<K: Copy + Eq + Hash> State<K> {
-    fn admit(&mut self, due: &[Due<K>]) -> Vec<Share<K>> {
+    fn admit(&mut self, due: &[DueClaimant<K>]) -> Vec<Share<K>> {
         self.waiting.retain(|waiting| !waiting.admit.is_closed());
         let mut all_due = due.to_vec();
         for waiting in &self.waiting {
             if !all_due.iter().any(|other| other.claimant == waiting.claimant) {
-                all_due.push(Due { claimant: waiting.claimant, rank: 0 });
+                all_due.push(DueClaimant { claimant: waiting.claimant, rank: 0 });
             }
         }
         self.slots.remove_idle(&all_due);
@@ -144,7 +144,7 @@ impl<K: Copy + Eq + Hash> State<K> {
             // A cancelled task takes no slot.
             if waiting.admit.send(()).is_ok() {
                 share.slots -= 1;
-                self.slots.take(waiting.claimant);
+                self.slots.grant(waiting.claimant);
             }
         }
         self.waiting = still_waiting;
@@ -155,20 +155,20 @@ impl<K: Copy + Eq + Hash> State<K> {
 }
 
 /// A task in the queue. Dropping it releases a slot that was granted in the meantime.
-struct Wait<K: Copy + Eq + Hash> {
+struct WaitGuard<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
     claimant: K,
     admitted: oneshot::Receiver<()>,
 }
 
-impl<K: Copy + Eq + Hash> Wait<K> {
-    async fn admitted(mut self) -> Permit<K> {
+impl<K: Copy + Eq + Hash> WaitGuard<K> {
+    async fn wait_admitted(mut self) -> Permit<K> {
         (&mut self.admitted).await.expect("those who wait are admitted or leave");
         Permit { shared: Arc::clone(&self.shared), claimant: self.claimant }
     }
 }
 
-impl<K: Copy + Eq + Hash> Drop for Wait<K> {
+impl<K: Copy + Eq + Hash> Drop for WaitGuard<K> {
     fn drop(&mut self) {
         self.admitted.close();
         if self.admitted.try_recv().is_ok() {
@@ -190,8 +190,8 @@ mod tests {
 
     use super::*;
 
-    fn due(claimant: u8) -> Due<u8> {
-        Due { claimant, rank: 1 }
+    fn due(claimant: u8) -> DueClaimant<u8> {
+        DueClaimant { claimant, rank: 1 }
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
         let admission = Admission::with_manual_grants(5);
         let permits: Vec<_> = (0..3).map(|_| admission.force_acquire(1)).collect();
         let mut back = Box::pin(admission.acquire(1));
-        assert!((&mut back).now_or_never().is_none(), "nobody has given places out");
+        assert!((&mut back).now_or_never().is_none(), "no permit was released");
         assert_eq!(admission.admit(&[due(2)]), [Share { claimant: 2, slots: 2 }]);
         let _others = [admission.force_acquire(2), admission.force_acquire(2)];
         assert!((&mut back).now_or_never().is_none());

@@ -26,11 +26,11 @@ struct Shared<K> {
 struct State<K> {
     free: u64,
     in_use: HashMap<K, u64>,
-    waiting: VecDeque<Waiting<K>>,
+    waiting: VecDeque<QueuedRequest<K>>,
 }
 
 #[derive(Debug)]
-struct Waiting<K> {
+struct QueuedRequest<K> {
     claimant: K,
     units: u64,
     /// Later requests that were granted before this one, for which too few units were free.
@@ -71,9 +71,9 @@ impl<K: Copy + Eq + Hash> Budget<K> {
     pub async fn acquire(&self, claimant: K, units: u64) -> UnitsPermit<K> {
         let units = units.min(self.0.capacity);
         let (grant, granted) = oneshot::channel();
-        self.0.lock().waiting.push_back(Waiting { claimant, units, overtaken_by: 0, grant });
+        self.0.lock().waiting.push_back(QueuedRequest { claimant, units, overtaken_by: 0, grant });
         self.0.grant();
-        let mut wait = Wait { shared: Arc::clone(&self.0), claimant, units, granted };
+        let mut wait = WaitGuard { shared: Arc::clone(&self.0), claimant, units, granted };
         (&mut wait.granted).await.expect("those who wait are granted or leave");
         UnitsPermit { shared: Arc::clone(&self.0), claimant, units }
     }
@@ -115,24 +115,27 @@ impl<K: Copy + Eq + Hash> Shared<K> {
 
 impl<K: Copy + Eq + Hash> State<K> {
     /// The next request to grant: the first one of the claimant that holds the fewest units. Requests above
-    /// `most` per claimant are skipped, unless the claimant holds nothing.
-    fn next(&self, most: u64) -> Option<usize> {
+    /// `max_per_claimant` are skipped, unless the claimant holds nothing.
+    fn next(&self, max_per_claimant: u64) -> Option<usize> {
         let mut seen = HashSet::new();
         let first = self.waiting.iter().enumerate().filter(|(_, waiting)| seen.insert(waiting.claimant));
         let in_use_by = |claimant: &K| self.in_use.get(claimant).copied().unwrap_or_default();
         let mut candidates: Vec<_> = first
             .map(|(n, waiting)| (in_use_by(&waiting.claimant), n, waiting.units))
-            .filter(|(in_use, _, units)| *in_use == 0 || in_use + units <= most)
+            .filter(|(in_use, _, units)| *in_use == 0 || in_use + units <= max_per_claimant)
             .collect();
         candidates.sort_unstable();
-        let is_passed = |(held, _, units): &&(u64, usize, u64)| *held == 0 && *units > self.free;
-        let blocked = candidates.iter().any(|candidate| is_passed(&candidate));
-        let has_waited = |turn: &&(u64, usize, u64)| self.waiting[turn.1].overtaken_by >= OVERTAKEN_MAX;
-        if candidates.iter().filter(is_passed).any(|turn| has_waited(&turn)) {
+        let does_not_fit = |(held, _, units): &&(u64, usize, u64)| *held == 0 && *units > self.free;
+        let blocks_holders = candidates.iter().any(|candidate| does_not_fit(&candidate));
+        let is_overtaken_too_often =
+            |turn: &&(u64, usize, u64)| self.waiting[turn.1].overtaken_by >= OVERTAKEN_MAX;
+        if candidates.iter().filter(does_not_fit).any(|turn| is_overtaken_too_often(&turn)) {
             return None;
         }
-        let next =
-            candidates.iter().find(|turn| !is_passed(turn)).filter(|(held, ..)| !blocked || *held == 0)?;
+        let next = candidates
+            .iter()
+            .find(|turn| !does_not_fit(turn))
+            .filter(|(held, ..)| !blocks_holders || *held == 0)?;
         (next.2 <= self.free).then_some(next.1)
     }
 
@@ -146,14 +149,14 @@ impl<K: Copy + Eq + Hash> State<K> {
 }
 
 /// A waiting request. Dropping it releases units that were granted in the meantime.
-struct Wait<K: Copy + Eq + Hash> {
+struct WaitGuard<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
     claimant: K,
     units: u64,
     granted: oneshot::Receiver<()>,
 }
 
-impl<K: Copy + Eq + Hash> Drop for Wait<K> {
+impl<K: Copy + Eq + Hash> Drop for WaitGuard<K> {
     fn drop(&mut self) {
         self.granted.close();
         if self.granted.try_recv().is_ok() {

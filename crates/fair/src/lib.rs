@@ -10,4 +10,4 @@ mod slots;
 
 pub use admission::{Admission, Permit};
 pub use budget::{Budget, UnitsPermit};
-pub use slots::{Due, FairSlots, Share};
+pub use slots::{DueClaimant, FairSlots, Share};

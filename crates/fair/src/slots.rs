@@ -11,7 +11,7 @@ const RESERVES_FROM: usize = 4;
 
 /// A claimant with work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due<K> {
+pub struct DueClaimant<K> {
     /// The claimant.
     pub claimant: K,
     /// Breaks ties between claimants that hold equally many slots: the lowest rank is first.
@@ -56,17 +56,20 @@ impl<K: Copy + Eq + Hash> FairSlots<K> {
 
     /// Distributes the free slots one at a time: to the claimant that holds the fewest, then by rank, then
     /// by the time it was last served. `due` has each claimant once. Call again if a claimant used fewer.
-    pub fn distribute(&self, due: &[Due<K>]) -> Vec<Share<K>> {
-        let most = self.max_per_claimant();
+    pub fn distribute(&self, due: &[DueClaimant<K>]) -> Vec<Share<K>> {
+        let max_per_claimant = self.max_per_claimant();
         let mut shares: Vec<_> = due.iter().map(|due| Share { claimant: due.claimant, slots: 0 }).collect();
         let mut waiting: BinaryHeap<_> =
             due.iter().enumerate().map(|(n, due)| Reverse(self.sort_key(due, n))).collect();
         let mut grants = self.grants;
         for _ in 0..self.free() {
-            let Some(Reverse(mut next)) = waiting.pop().filter(|next| next.0.in_use < most) else { break };
+            let Some(Reverse(mut next)) = waiting.pop().filter(|next| next.0.in_use < max_per_claimant)
+            else {
+                break;
+            };
             grants = grants.saturating_add(1);
             (next.in_use, next.last_grant) = (next.in_use + 1, grants);
-            shares[next.n].slots += 1;
+            shares[next.index].slots += 1;
             waiting.push(Reverse(next));
         }
         shares.retain(|share| share.slots > 0);
@@ -74,7 +77,7 @@ impl<K: Copy + Eq + Hash> FairSlots<K> {
     }
 
     /// Gives the claimant a slot, even if none is free.
-    pub fn take(&mut self, claimant: K) {
+    pub fn grant(&mut self, claimant: K) {
         self.grants = self.grants.saturating_add(1);
         *self.in_use.entry(claimant).or_default() += 1;
         self.last_grant.insert(claimant, self.grants);
@@ -91,7 +94,7 @@ impl<K: Copy + Eq + Hash> FairSlots<K> {
     }
 
     /// Removes claimants that hold no slot and wait for none.
-    pub fn remove_idle(&mut self, due: &[Due<K>]) {
+    pub fn remove_idle(&mut self, due: &[DueClaimant<K>]) {
         let in_use = &self.in_use;
         let is_due = |claimant: &K| due.iter().any(|due| due.claimant == *claimant);
         self.last_grant.retain(|claimant, _| in_use.contains_key(claimant) || is_due(claimant));
@@ -102,10 +105,10 @@ impl<K: Copy + Eq + Hash> FairSlots<K> {
         if self.capacity < RESERVES_FROM { self.capacity } else { self.capacity - 1 }
     }
 
-    fn sort_key(&self, due: &Due<K>, n: usize) -> SortKey {
+    fn sort_key(&self, due: &DueClaimant<K>, index: usize) -> SortKey {
         let in_use = self.in_use.get(&due.claimant).copied().unwrap_or_default();
         let last_grant = self.last_grant.get(&due.claimant).copied().unwrap_or_default();
-        SortKey { in_use, rank: due.rank, last_grant, n }
+        SortKey { in_use, rank: due.rank, last_grant, index }
     }
 }
 
@@ -116,26 +119,26 @@ struct SortKey {
     rank: u8,
     last_grant: u64,
     /// Index into `due`.
-    n: usize,
+    index: usize,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn due(claimant: u8) -> Due<u8> {
-        Due { claimant, rank: 1 }
+    fn due(claimant: u8) -> DueClaimant<u8> {
+        DueClaimant { claimant, rank: 1 }
     }
 
     /// The slots of each claimant.
-    fn shares(slots: &FairSlots<u8>, due: &[Due<u8>]) -> Vec<(u8, usize)> {
+    fn shares(slots: &FairSlots<u8>, due: &[DueClaimant<u8>]) -> Vec<(u8, usize)> {
         slots.distribute(due).into_iter().map(|share| (share.claimant, share.slots)).collect()
     }
 
     /// Takes all distributed slots.
-    fn take_all(slots: &mut FairSlots<u8>, due: &[Due<u8>]) {
+    fn take_all(slots: &mut FairSlots<u8>, due: &[DueClaimant<u8>]) {
         for share in slots.distribute(due) {
-            (0..share.slots).for_each(|_| slots.take(share.claimant));
+            (0..share.slots).for_each(|_| slots.grant(share.claimant));
         }
     }
 
@@ -157,7 +160,7 @@ mod tests {
         let mut slots = FairSlots::new(16);
         take_all(&mut slots, &[due(1)]);
         assert_eq!(shares(&slots, &[due(1), due(2)]), [(2, 1)]);
-        slots.take(2);
+        slots.grant(2);
         assert_eq!(shares(&slots, &[due(1), due(2)]), []);
     }
 
@@ -165,12 +168,12 @@ mod tests {
     fn claimant_with_fewest_slots_gets_the_free_slot() {
         let mut slots = FairSlots::new(8);
         take_all(&mut slots, &[due(1)]);
-        slots.take(2);
+        slots.grant(2);
         // Seven to one: the second one gets three of the next four, until both hold four.
         for _ in 0..3 {
             slots.release(1);
             assert_eq!(shares(&slots, &[due(1), due(2)]), [(2, 1)]);
-            slots.take(2);
+            slots.grant(2);
         }
         assert_eq!((slots.in_use[&1], slots.in_use[&2]), (4, 4));
         assert_eq!(slots.free(), 0);
@@ -184,13 +187,13 @@ mod tests {
 
     #[test]
     fn lowest_rank_breaks_ties() {
-        let last = Due { rank: 2, ..due(1) };
-        let first = Due { rank: 0, ..due(2) };
+        let last = DueClaimant { rank: 2, ..due(1) };
+        let first = DueClaimant { rank: 0, ..due(2) };
         let mut slots = FairSlots::new(1);
         assert_eq!(shares(&slots, &[last, first]), [(2, 1)]);
         // Not when it holds more.
         slots = FairSlots::new(3);
-        slots.take(2);
+        slots.grant(2);
         assert_eq!(shares(&slots, &[last, first]), [(1, 1), (2, 1)]);
     }
 
@@ -202,7 +205,7 @@ mod tests {
         for _ in 0..6 {
             let next = slots.distribute(&waiting)[0].claimant;
             granted.push(next);
-            slots.take(next);
+            slots.grant(next);
             slots.release(next);
             slots.remove_idle(&waiting);
         }
@@ -213,7 +216,7 @@ mod tests {
     #[test]
     fn idle_claimants_are_removed() {
         let mut slots = FairSlots::new(4);
-        (1..=3).for_each(|n| slots.take(n));
+        (1..=3).for_each(|n| slots.grant(n));
         (1..=2).for_each(|n| slots.release(n));
         slots.remove_idle(&[due(1)]);
         let mut claimants: Vec<_> = slots.last_grant.keys().copied().collect();

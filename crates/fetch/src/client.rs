@@ -21,7 +21,7 @@ const HEADERS_MAX: usize = 100;
 pub(crate) fn build(
     network: &Network,
     connect: Duration,
-    tune: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    configure: impl FnOnce(ClientBuilder) -> ClientBuilder,
 ) -> Result<Client, ClientBuildError> {
     let builder = Client::builder()
         .dns_resolver(network.clone())
@@ -32,7 +32,7 @@ pub(crate) fn build(
         .http1_only()
         .http1_max_headers(HEADERS_MAX)
         .connect_timeout(connect);
-    tune(builder).build().map_err(|error| ClientBuildError(error.into()))
+    configure(builder).build().map_err(|error| ClientBuildError(error.into()))
 }
 
 /// An error before the response, or while it was read.
@@ -45,13 +45,13 @@ pub(crate) enum TransportError {
 
 /// Classifies an error of a request without a response.
 pub(crate) fn transport_error(error: reqwest::Error) -> TransportError {
-    if let Some(LookupError::Forbidden(forbidden)) = find::<LookupError>(&error) {
+    if let Some(LookupError::Forbidden(forbidden)) = find_cause::<LookupError>(&error) {
         return TransportError::Forbidden(*forbidden);
     }
     if error.is_connect() && error.is_timeout() {
         return TransportError::ConnectTimeout;
     }
-    let why = if find::<LookupError>(&error).is_some() {
+    let why = if find_cause::<LookupError>(&error).is_some() {
         Unreachable::Name
     } else if !error.is_connect() {
         Unreachable::Broken
@@ -72,9 +72,9 @@ pub(crate) fn is_closed(error: &reqwest::Error) -> bool {
         matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
     };
     !error.is_connect()
-        && (find::<hyper::Error>(error)
+        && (find_cause::<hyper::Error>(error)
             .is_some_and(|error| error.is_incomplete_message() || error.is_closed())
-            || find::<io::Error>(error).is_some_and(|error| is_end(error.kind())))
+            || find_cause::<io::Error>(error).is_some_and(|error| is_end(error.kind())))
 }
 
 /// The error for a connection that broke while a body was read.
@@ -99,7 +99,7 @@ fn is_tls(error: &reqwest::Error) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::InvalidData)
 }
 
-fn find<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
+fn find_cause<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 

@@ -28,7 +28,7 @@ pub enum FetchError {
     },
     /// Another status without success.
     #[error("the source server responded with status {status}")]
-    Refused {
+    UnexpectedStatus {
         /// The status.
         status: u16,
         /// `Retry-After`, as sent: callers cap it.
@@ -111,7 +111,7 @@ impl FetchError {
             Self::Timeout(_) => FailureCode::SourceTimeout,
             Self::TooLarge { .. } => FailureCode::SourceTooLarge,
             Self::Url(_)
-            | Self::Refused { .. }
+            | Self::UnexpectedStatus { .. }
             | Self::Unreachable { .. }
             | Self::Redirects
             | Self::Encoded
@@ -134,7 +134,7 @@ impl FetchError {
             | Self::TooLarge { .. }
             | Self::Redirects
             | Self::Encoded => true,
-            Self::Refused { .. }
+            Self::UnexpectedStatus { .. }
             | Self::Unreachable { .. }
             | Self::Timeout(TimeoutPhase::Connect | TimeoutPhase::Headers | TimeoutPhase::Stalled)
             | Self::Changed => false,
@@ -144,7 +144,7 @@ impl FetchError {
     /// The delay before the next attempt that the server requested.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Refused { retry_after, .. } => *retry_after,
+            Self::UnexpectedStatus { retry_after, .. } => *retry_after,
             _ => None,
         }
     }

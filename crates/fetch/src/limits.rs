@@ -6,16 +6,16 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Timeout for a connection, TLS included.
-    pub connect: Duration,
+    pub connect_timeout: Duration,
     /// Timeout from the start of a request to the end of the response headers, for each redirect separately.
-    pub headers: Duration,
+    pub headers_timeout: Duration,
     /// Window in which an attempt must receive [`stall_bytes`](Self::stall_bytes), or it is aborted. Only
     /// the wait for the network counts, not the time in the sink.
-    pub stall: Duration,
-    /// See [`stall`](Self::stall).
+    pub stall_window: Duration,
+    /// See [`stall_window`](Self::stall_window).
     pub stall_bytes: u64,
     /// Timeout of the whole download with all its attempts.
-    pub total: Duration,
+    pub total_timeout: Duration,
     /// Largest source, in bytes.
     pub bytes_max: u64,
     /// Most redirects in one attempt.
@@ -29,11 +29,11 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(10),
-            headers: Duration::from_secs(30),
-            stall: Duration::from_secs(60),
+            connect_timeout: Duration::from_secs(10),
+            headers_timeout: Duration::from_secs(30),
+            stall_window: Duration::from_secs(60),
             stall_bytes: 64 << 10,
-            total: Duration::from_secs(24 * 60 * 60),
+            total_timeout: Duration::from_secs(24 * 60 * 60),
             bytes_max: 1 << 40,
             // C-41. Five exceed the need of any storage service.
             redirects_max: 5,
@@ -50,23 +50,23 @@ impl Default for Limits {
 #[derive(Debug, Clone)]
 pub struct PostLimits {
     /// Timeout for a connection, TLS included.
-    pub connect: Duration,
+    pub connect_timeout: Duration,
     /// Timeout of the whole post.
-    pub total: Duration,
+    pub total_timeout: Duration,
     /// Idle connections per host that are reused. More may be open at once.
     pub idle_per_host: usize,
     /// Timeout of an idle connection.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
 }
 
 impl Default for PostLimits {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(10),
-            total: Duration::from_secs(15),
+            connect_timeout: Duration::from_secs(10),
+            total_timeout: Duration::from_secs(15),
             idle_per_host: 16,
             // Below the 60 s after which common servers close, so that few posts meet a closing connection.
-            idle: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(30),
         }
     }
 }

@@ -51,7 +51,7 @@ impl Resolve for SystemResolver {
             let permit = lookups.acquire_owned().await.map_err(io::Error::other)?;
             let lookup = tokio::task::spawn_blocking(move || {
                 let found = (host, 0).to_socket_addrs();
-                drop(permit); // here, not above: when the system is done, not when the caller is
+                drop(permit); // after the lookup has ended, which a cancelled caller does not stop
                 found
             });
             Ok(lookup.await.map_err(io::Error::other)??.map(|address| address.ip()).collect())
@@ -113,15 +113,15 @@ impl reqwest::dns::Resolve for Network {
 /// A name with public and private addresses stays usable through its public ones. The others are never
 /// connected to, so rejecting the whole name would add no protection.
 fn allowed_addresses(guard: &Guard, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, LookupError> {
-    let mut refusal = None;
+    let mut last_forbidden = None;
     let mut reachable = Vec::new();
     for ip in found.into_iter().take(ADDRESSES_MAX) {
         match guard.check(ip) {
             Ok(()) => reachable.push(ip),
-            Err(forbidden) => refusal = Some(forbidden),
+            Err(forbidden) => last_forbidden = Some(forbidden),
         }
     }
-    match refusal {
+    match last_forbidden {
         Some(forbidden) if reachable.is_empty() => Err(forbidden.into()),
         None if reachable.is_empty() => Err(LookupError::Empty),
         _ => Ok(reachable),

@@ -96,11 +96,14 @@ pub enum PostError {
 impl WebhookClient {
     /// A client that connects through `network`.
     pub fn new(network: &Network, limits: PostLimits) -> Result<Self, ClientBuildError> {
-        let client = client::build(network, limits.connect, |builder| {
+        let client = client::build(network, limits.connect_timeout, |builder| {
             let builder = builder.pool_max_idle_per_host(limits.idle_per_host);
-            builder.pool_idle_timeout(limits.idle).connector_layer(MapRequestLayer::new(note_connection))
+            builder
+                .pool_idle_timeout(limits.idle_timeout)
+                .connector_layer(MapRequestLayer::new(record_new_connection))
         })?;
-        let unpooled = client::build(network, limits.connect, |builder| builder.pool_max_idle_per_host(0))?;
+        let unpooled =
+            client::build(network, limits.connect_timeout, |builder| builder.pool_max_idle_per_host(0))?;
         Ok(Self { client, unpooled, guard: network.guard.clone(), limits })
     }
 
@@ -115,7 +118,7 @@ impl WebhookClient {
     /// is harmless: receivers deduplicate by event id.
     pub async fn post(&self, url: &Url, headers: HeaderMap, body: Bytes) -> Result<PostResponse, PostError> {
         self.guard.check_url(url)?;
-        let deadline = Instant::now() + self.limits.total;
+        let deadline = Instant::now() + self.limits.total_timeout;
         let answer = timeout_at(deadline, self.send(url, headers, body)).await;
         let mut response = answer.map_err(|_| PostError::Timeout)?.map_err(client::transport_error)?;
         let mut received = Vec::new();
@@ -143,7 +146,7 @@ impl WebhookClient {
 
 /// Records that the request of this task waits for a new connection. The client polls its connector in the
 /// task of the request.
-fn note_connection<T>(target: T) -> T {
+fn record_new_connection<T>(target: T) -> T {
     let _ = CONNECTED.try_with(|connected| connected.set(true));
     target
 }
@@ -171,12 +174,12 @@ async fn read_body(response: &mut Response, stored: &mut Vec<u8>) {
 }
 
 fn stored_headers(headers: &HeaderMap) -> Vec<(&'static str, String)> {
-    let keep = |name: &'static str| {
+    let stored_value = |name: &'static str| {
         let value = headers.get(HeaderName::from_static(name))?.as_bytes();
         let value = &value[..value.len().min(HEADER_VALUE_STORED_MAX)];
         Some((name, String::from_utf8_lossy(value).into_owned()))
     };
-    HEADERS_STORED.into_iter().filter_map(keep).collect()
+    HEADERS_STORED.into_iter().filter_map(stored_value).collect()
 }
 
 fn unreachable_text(why: Unreachable) -> &'static str {

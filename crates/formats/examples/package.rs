@@ -78,7 +78,7 @@ fn segment(head: &SegmentHead, source: &mut File) -> Result<Vec<u8>, Box<dyn Err
         let mut bytes = vec![0; usize::try_from(read.range.len)?];
         source.seek(SeekFrom::Start(read.range.offset))?;
         source.read_exact(&mut bytes)?;
-        for keep in read.pieces {
+        for keep in read.needed_ranges {
             segment.extend_from_slice(&bytes[usize::try_from(keep.start)?..usize::try_from(keep.end)?]);
         }
     }

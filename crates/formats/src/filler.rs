@@ -3,8 +3,10 @@
 //! Both use the grid of encoded audio. The first frame and the number of frames name a segment, and
 //! determine its bytes.
 
-use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment, plan::silent_stereo};
-use kinora_isobmff::write::{FLAGS_SYNC, IDENTITY, InitKind, InitTrack, TrunEntry, write_head, write_init};
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment, plan::silent_stereo_aac_packet};
+use kinora_isobmff::write::{
+    FLAGS_SYNC, IDENTITY_MATRIX, InitKind, InitTrack, TrunEntry, write_head, write_init,
+};
 
 use crate::encode::{avc_sample_entry, encoded_sample_entry, frames_segment};
 
@@ -52,7 +54,11 @@ impl Filler {
             Self::Black => {
                 let (width, height) = BLACK_SIZE;
                 let size = (u32::from(width), u32::from(height));
-                (avc_sample_entry(BLACK_SIZE, &avcc(), None), InitKind::Video { matrix: &IDENTITY, size }, 0)
+                (
+                    avc_sample_entry(BLACK_SIZE, &avcc(), None),
+                    InitKind::Video { matrix: &IDENTITY_MATRIX, size },
+                    0,
+                )
             }
             Self::Silence => (encoded_sample_entry(), InitKind::Audio, i64::from(ENCODED_AUDIO_FRAME)),
         };
@@ -76,7 +82,7 @@ impl Filler {
             Self::Silence => {
                 // A filler at the start of its source begins with the priming that the edit list removes.
                 let priming = u32::from(first == 0);
-                let packets = vec![silent_stereo(); (count + priming) as usize];
+                let packets = vec![silent_stereo_aac_packet(); (count + priming) as usize];
                 frames_segment(first, i64::from(first) - i64::from(priming), &packets)
             }
         })
@@ -111,10 +117,10 @@ fn black(first: u32, count: u32) -> Vec<u8> {
         .collect();
     let mut bytes = Vec::new();
     let mut entries = Vec::with_capacity(slices.len());
-    for (duration, picture) in slices {
-        let size = u32::try_from(picture.len()).expect("some hundred bytes");
+    for (duration, slice) in slices {
+        let size = u32::try_from(slice.len()).expect("some hundred bytes");
         bytes.extend_from_slice(&size.to_be_bytes());
-        bytes.extend_from_slice(picture);
+        bytes.extend_from_slice(slice);
         entries.push(TrunEntry { duration, size: size + 4, flags: FLAGS_SYNC, composition_offset: 0 });
     }
     let decode_time = u64::from(first) * u64::from(ENCODED_AUDIO_FRAME);

@@ -4,7 +4,7 @@ use kinora_index::{
     Container, Index, SampleObject,
     checkpoint::{self, CheckpointError, byte_string},
 };
-use kinora_isobmff::{BoxSpool, PushError, ReadError, read::Playable, walk::BoxWalker};
+use kinora_isobmff::{BoxSpill, PushError, ReadError, read::Playable, walk::BoxWalker};
 use kinora_matroska::Reader;
 use serde::{Deserialize, Serialize};
 use sha2::{
@@ -13,7 +13,7 @@ use sha2::{
 };
 
 use crate::{
-    remux_source::{Observer, RemuxFacts},
+    remux_source::{RemuxFacts, RemuxFactsParser},
     sniff::{Family, HEAD_LEN, sniff},
 };
 
@@ -24,17 +24,17 @@ use crate::{
 /// tables, and skips all other bytes. If a `moov` comes first, tables and plan are available before the last
 /// byte. The result does not depend on how the bytes are cut.
 ///
-/// A large `moov` or `moof` may be spooled outside while it arrives: see [`Scanner::push_spooled`].
+/// A large `moov` or `moof` may be spilled outside while it arrives: see [`Scanner::push_spilled`].
 #[derive(Debug)]
 pub struct Scanner {
     len: u64,
     hash: Sha256,
     expected_len: Option<u64>,
     state: Result<State, ReadError>,
-    /// Length and hash of the bytes before the body that is being spooled: a checkpoint covers only these.
-    before_spooled: Option<(u64, Sha256)>,
-    /// The large box that is arriving, if the caller does not spool it.
-    own: Vec<u8>,
+    /// Length and hash of the bytes before the body that is being spilled: a checkpoint covers only these.
+    before_spill: Option<(u64, Sha256)>,
+    /// The large box that is arriving, if the caller does not spill it.
+    large_box: Vec<u8>,
 }
 
 /// The result of a scan.
@@ -53,7 +53,7 @@ pub enum Scanned {
         sha256: [u8; 32],
         /// The unsupported feature, if our own reader rejected the source: a sentence, reported if a remux
         /// also fails. `None` without a reader.
-        refusal: Option<String>,
+        rejection: Option<String>,
         /// Information that a remuxed copy loses.
         facts: RemuxFacts,
     },
@@ -73,20 +73,20 @@ enum State {
 #[derive(Debug, Serialize, Deserialize)]
 struct RemuxSource {
     container: Container,
-    refusal: Option<String>,
-    observer: Observer,
+    rejection: Option<String>,
+    facts_parser: RemuxFactsParser,
 }
 
 impl RemuxSource {
-    /// A source that our reader rejected after it took the first bytes.
-    fn refused(container: Container, refusal: Option<String>) -> Box<Self> {
-        Box::new(Self { container, refusal, observer: Observer::Ignored })
+    /// A source that our reader rejected after it had read the first bytes.
+    fn rejected(container: Container, rejection: Option<String>) -> Box<Self> {
+        Box::new(Self { container, rejection, facts_parser: RemuxFactsParser::Ignored })
     }
 }
 
 impl State {
-    /// Detects the source from its first bytes, and takes them. Errors: `NotMedia` and `Unsupported`.
-    fn of(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
+    /// Detects the format of a source from its first bytes. Errors: `NotMedia` and `Unsupported`.
+    fn detect(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
         let kind = sniff(head);
         Ok(match kind.family() {
             Family::NotMedia => {
@@ -107,26 +107,26 @@ impl State {
             }
             Family::Media(container) => State::NeedsRemux(Box::new(RemuxSource {
                 container,
-                refusal: None,
-                observer: Observer::new(container),
+                rejection: None,
+                facts_parser: RemuxFactsParser::new(container),
             })),
         })
     }
 
-    /// Takes the next bytes, after the first ones, but none after a large box that is due. Returns how many
-    /// it took.
-    fn push(&mut self, bytes: &[u8], aside: &mut dyn BoxSpool) -> Result<usize, PushError> {
+    /// Adds bytes after the first ones, but none after a large box that must be read first. Returns how many
+    /// it added.
+    fn push(&mut self, bytes: &[u8], spill: &mut dyn BoxSpill) -> Result<usize, PushError> {
         match self {
             State::Head(_) => {}
-            State::NeedsRemux(passing) => passing.observer.push(bytes),
-            State::Boxes(walk) => match walk.push(bytes, aside) {
+            State::NeedsRemux(remux_source) => remux_source.facts_parser.push(bytes),
+            State::Boxes(walk) => match walk.push(bytes, spill) {
                 // All further bytes are skipped.
-                Err(PushError::Read(ReadError::NeedsRemux(refusal))) => self.refuse(refusal),
+                Err(PushError::Read(ReadError::NeedsRemux(rejection))) => self.reject(rejection),
                 result => return result,
             },
             State::Matroska(container, reader) => {
                 if !reader.push(bytes)? {
-                    *self = State::NeedsRemux(RemuxSource::refused(*container, None));
+                    *self = State::NeedsRemux(RemuxSource::rejected(*container, None));
                 }
             }
         }
@@ -134,28 +134,28 @@ impl State {
     }
 
     /// Skips the rest of a source that our reader does not support.
-    fn refuse(&mut self, refusal: String) {
+    fn reject(&mut self, rejection: String) {
         if let State::Boxes(walk) = self {
-            *self = State::NeedsRemux(RemuxSource::refused(walk.container(), Some(refusal)));
+            *self = State::NeedsRemux(RemuxSource::rejected(walk.container(), Some(rejection)));
         }
     }
 
-    /// The length of the large box that is due, in bytes.
-    fn spooled_len(&self) -> Option<u64> {
-        if let State::Boxes(walk) = self { walk.due() } else { None }
+    /// The length in bytes of the large box that must be read next.
+    fn spilled_len(&self) -> Option<u64> {
+        if let State::Boxes(walk) = self { walk.spilled_len() } else { None }
     }
 
-    /// Start position of the body that is being spooled.
-    fn aside_from(&self) -> Option<u64> {
-        if let State::Boxes(walk) = self { walk.spool_start() } else { None }
+    /// Start position of the body that is being spilled.
+    fn spill_start(&self) -> Option<u64> {
+        if let State::Boxes(walk) = self { walk.spill_start() } else { None }
     }
 
-    /// Reads the large box that is due.
-    fn read_spooled(&mut self, body: &[u8]) -> Result<(), ReadError> {
+    /// Reads the large box that arrived last.
+    fn read_spilled(&mut self, body: &[u8]) -> Result<(), ReadError> {
         let State::Boxes(walk) = self else { return Ok(()) };
-        match walk.read_due(body) {
-            Err(ReadError::NeedsRemux(refusal)) => {
-                self.refuse(refusal);
+        match walk.read_spilled(body) {
+            Err(ReadError::NeedsRemux(rejection)) => {
+                self.reject(rejection);
                 Ok(())
             }
             result => result,
@@ -173,7 +173,7 @@ impl State {
             State::Head(head) => head.len() < HEAD_LEN && head.len() as u64 == len,
             State::Boxes(walk) => walk.is_valid(len),
             State::Matroska(_, reader) => reader.is_valid(len),
-            State::NeedsRemux(passing) => passing.observer.is_valid(len),
+            State::NeedsRemux(remux_source) => remux_source.facts_parser.is_valid(len),
         }
     }
 
@@ -181,27 +181,28 @@ impl State {
     fn finish(self, len: u64) -> Result<(Container, Result<Playable, Box<RemuxSource>>), ReadError> {
         match self {
             State::Head(head) => {
-                let (mut state, mut aside) = (State::of(&head, Some(len))?, Vec::new());
-                state.push(&head, &mut aside).map_err(PushError::into_read)?;
+                let (mut state, mut spill) = (State::detect(&head, Some(len))?, Vec::new());
+                state.push(&head, &mut spill).map_err(PushError::into_read)?;
                 state.end()?;
-                state.read_spooled(&aside)?;
+                state.read_spilled(&spill)?;
                 state.finish(len)
             }
-            State::NeedsRemux(passing) => {
-                Ok((passing.observer.container().unwrap_or(passing.container), Err(passing)))
-            }
+            State::NeedsRemux(remux_source) => Ok((
+                remux_source.facts_parser.container().unwrap_or(remux_source.container),
+                Err(remux_source),
+            )),
             State::Boxes(walk) => {
                 let container = walk.container();
-                match walk.finish().and_then(|movie| movie.within(len)) {
-                    Err(ReadError::NeedsRemux(refusal)) => {
-                        Ok((container, Err(RemuxSource::refused(container, Some(refusal)))))
+                match walk.finish().and_then(|movie| movie.into_playable(len)) {
+                    Err(ReadError::NeedsRemux(rejection)) => {
+                        Ok((container, Err(RemuxSource::rejected(container, Some(rejection)))))
                     }
                     playable => Ok((container, Ok(playable?))),
                 }
             }
             State::Matroska(container, reader) => {
                 let playable = reader.finish(len)?;
-                Ok((container, playable.ok_or_else(|| RemuxSource::refused(container, None))))
+                Ok((container, playable.ok_or_else(|| RemuxSource::rejected(container, None))))
             }
         }
     }
@@ -212,39 +213,46 @@ impl Scanner {
     /// and never changes the result.
     pub fn new(expected_len: Option<u64>) -> Self {
         let state = Ok(State::Head(Vec::new()));
-        Scanner { len: 0, hash: Sha256::new(), expected_len, state, before_spooled: None, own: Vec::new() }
+        Scanner {
+            len: 0,
+            hash: Sha256::new(),
+            expected_len,
+            state,
+            before_spill: None,
+            large_box: Vec::new(),
+        }
     }
 
-    /// Takes the next bytes, and buffers a large box in memory while it arrives.
+    /// Adds the next bytes, and buffers a large box in memory while it arrives.
     ///
     /// An error is final and comes early, so that a download can stop. Every later call returns the same
     /// error.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
-        let mut own = std::mem::take(&mut self.own);
+        let mut large_box = std::mem::take(&mut self.large_box);
         loop {
-            let consumed = self.push_spooled(bytes, &mut own).map_err(PushError::into_read)?;
+            let consumed = self.push_spilled(bytes, &mut large_box).map_err(PushError::into_read)?;
             bytes = &bytes[consumed..];
-            if self.spooled_len().is_some() {
-                self.read_spooled(&std::mem::take(&mut own))?;
+            if self.spilled_len().is_some() {
+                self.read_spilled(&std::mem::take(&mut large_box))?;
             }
             if bytes.is_empty() {
-                self.own = own;
+                self.large_box = large_box;
                 return Ok(());
             }
         }
     }
 
-    /// Takes the next bytes, and spools a `moov` or `moof` of more than 64 KiB to `aside` while it arrives.
-    /// Takes no bytes after such a box: the caller must first pass its body of [`Scanner::spooled_len`]
-    /// bytes to [`Scanner::read_spooled`]. Returns how many bytes it took.
+    /// Adds the next bytes, and writes a `moov` or `moof` of more than 64 KiB to `spill` while it arrives.
+    /// Adds no bytes after such a box: the caller must first pass its body of [`Scanner::spilled_len`] bytes
+    /// to [`Scanner::read_spilled`]. Returns how many bytes it added.
     ///
-    /// Errors: as [`Scanner::push`]; [`PushError::Spool`] if the spool failed, after which the scanner is
+    /// Errors: as [`Scanner::push`]; [`PushError::Spill`] if the spool failed, after which the scanner is
     /// unusable.
-    pub fn push_spooled(&mut self, bytes: &[u8], aside: &mut dyn BoxSpool) -> Result<usize, PushError> {
+    pub fn push_spilled(&mut self, bytes: &[u8], spill: &mut dyn BoxSpill) -> Result<usize, PushError> {
         let state = self.state.as_mut().map_err(|error| error.clone())?;
         // The head is already counted, but a body may begin in it.
         let head = if let State::Head(head) = state { head.clone() } else { Vec::new() };
-        let result = take(state, self.expected_len, bytes, aside);
+        let result = push_bytes(state, self.expected_len, bytes, spill);
         if let Err(PushError::Read(error)) = &result {
             self.state = Err(error.clone());
         }
@@ -253,42 +261,43 @@ impl Scanner {
         Ok(consumed)
     }
 
-    /// Counts bytes that were taken. If a spooled body begins in them or in the `head`, stores the length
+    /// Counts bytes that were added. If a spilled body begins in them or in the `head`, stores the length
     /// and hash before it.
     fn count(&mut self, head: &[u8], bytes: &[u8]) {
-        let aside_from = self.state.as_ref().ok().and_then(State::aside_from);
-        let is_known = self.before_spooled.as_ref().map(|(at, _)| *at) == aside_from;
+        let aside_from = self.state.as_ref().ok().and_then(State::spill_start);
+        let is_known = self.before_spill.as_ref().map(|(at, _)| *at) == aside_from;
         if let Some(at) = aside_from.filter(|at| !is_known && *at < self.len) {
-            let in_front = &head[..usize::try_from(at).unwrap_or(usize::MAX).min(head.len())];
-            self.before_spooled = Some((at, Sha256::new_with_prefix(in_front)));
+            let bytes_before = &head[..usize::try_from(at).unwrap_or(usize::MAX).min(head.len())];
+            self.before_spill = Some((at, Sha256::new_with_prefix(bytes_before)));
             self.hash.update(bytes);
             self.len += bytes.len() as u64;
             return;
         }
         // A body begins after its header, which ends in these bytes.
-        let in_front = aside_from.filter(|_| !is_known).map_or(0, |at| at.saturating_sub(self.len));
-        let (front, rest) = bytes.split_at(usize::try_from(in_front).unwrap_or(usize::MAX).min(bytes.len()));
+        let len_before = aside_from.filter(|_| !is_known).map_or(0, |at| at.saturating_sub(self.len));
+        let (front, rest) =
+            bytes.split_at(usize::try_from(len_before).unwrap_or(usize::MAX).min(bytes.len()));
         self.hash.update(front);
         self.len += front.len() as u64;
         if !is_known {
-            self.before_spooled = aside_from.map(|_| (self.len, self.hash.clone()));
+            self.before_spill = aside_from.map(|_| (self.len, self.hash.clone()));
         }
         self.hash.update(rest);
         self.len += rest.len() as u64;
     }
 
-    /// The length of the body of the large box that was spooled completely, in bytes.
-    pub fn spooled_len(&self) -> Option<u64> {
-        self.state.as_ref().ok().and_then(State::spooled_len)
+    /// The length of the body of the large box that was spilled completely, in bytes.
+    pub fn spilled_len(&self) -> Option<u64> {
+        self.state.as_ref().ok().and_then(State::spilled_len)
     }
 
-    /// Reads the box that is due; `body` is the spooled body.
+    /// Reads the large box that arrived last; `body` is the spilled body.
     ///
     /// Errors: as [`Scanner::push`].
-    pub fn read_spooled(&mut self, body: &[u8]) -> Result<(), ReadError> {
+    pub fn read_spilled(&mut self, body: &[u8]) -> Result<(), ReadError> {
         let state = self.state.as_mut().map_err(|error| error.clone())?;
-        let result = state.read_spooled(body);
-        self.before_spooled = None;
+        let result = state.read_spilled(body);
+        self.before_spill = None;
         if let Err(error) = &result {
             self.state = Err(error.clone());
         }
@@ -307,15 +316,15 @@ impl Scanner {
         if let Ok(State::Boxes(walk)) = &mut self.state { walk.restore_movie(bytes) } else { Ok(()) }
     }
 
-    /// Ends the input: completes a large box that lasts to the end of the file. If it was spooled, the caller
-    /// must now pass it to [`Scanner::read_spooled`].
+    /// Ends the input: completes a large box that lasts to the end of the file. If it was spilled, the caller
+    /// must now pass it to [`Scanner::read_spilled`].
     ///
     /// Errors: as [`Scanner::push`].
     pub fn end(&mut self) -> Result<(), ReadError> {
         self.state.as_mut().map_err(|error| error.clone())?.end()
     }
 
-    /// Bytes taken so far.
+    /// Number of bytes added so far.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -351,22 +360,23 @@ impl Scanner {
     /// Matroska. It grows with the bytes so far. Writing takes about 1 ms per MB. Reading takes 7 ms,
     /// because it decodes every sample once.
     ///
-    /// While a large box is being spooled, the checkpoint is that of the scanner before its body: see
+    /// While a large box is being spilled, the checkpoint is that of the scanner before its body: see
     /// [`Scanner::checkpoint_len`].
     pub fn to_checkpoint(&mut self) -> Vec<u8> {
-        let stepped = if let Ok(State::Boxes(walk)) = &mut self.state { walk.rewind() } else { None };
+        let rewound = if let Ok(State::Boxes(walk)) = &mut self.state { walk.rewind() } else { None };
         let (len, hash) =
-            self.before_spooled.as_ref().map_or((self.len, &self.hash), |(len, hash)| (*len, hash));
-        let sealed = checkpoint::encode(&(len, &hash.serialize()[..], self.expected_len, &self.state));
-        if let (Ok(State::Boxes(walk)), Some(stepped)) = (&mut self.state, stepped) {
+            self.before_spill.as_ref().map_or((self.len, &self.hash), |(len, hash)| (*len, hash));
+        let checkpoint_bytes =
+            checkpoint::encode(&(len, &hash.serialize()[..], self.expected_len, &self.state));
+        if let (Ok(State::Boxes(walk)), Some(stepped)) = (&mut self.state, rewound) {
             walk.undo_rewind(stepped);
         }
-        sealed
+        checkpoint_bytes
     }
 
     /// The number of bytes of the source that the result of [`Scanner::to_checkpoint`] covers now.
     pub fn checkpoint_len(&self) -> u64 {
-        self.before_spooled.as_ref().map_or(self.len, |(len, _)| *len)
+        self.before_spill.as_ref().map_or(self.len, |(len, _)| *len)
     }
 
     /// Reads the output of [`Scanner::to_checkpoint`] of this version. Bytes of any other origin are
@@ -377,7 +387,7 @@ impl Scanner {
             checkpoint::decode(bytes)?;
         let is_valid = state.as_ref().map_or(true, |state| state.is_valid(len));
         let hash = hash_after(len, hash).filter(|_| is_valid).ok_or(CheckpointError::Damaged)?;
-        Ok(Scanner { len, hash, expected_len, state, before_spooled: None, own: Vec::new() })
+        Ok(Scanner { len, hash, expected_len, state, before_spill: None, large_box: Vec::new() })
     }
 
     /// Ends the source and builds its index: checks that the samples are inside it.
@@ -385,22 +395,22 @@ impl Scanner {
     /// Errors: as [`ReadError`] says; `Truncated` also if the file was cut before its `moov`.
     pub fn finish(mut self) -> Result<Scanned, ReadError> {
         self.end()?;
-        if self.spooled_len().is_some() {
-            let own = std::mem::take(&mut self.own);
-            self.read_spooled(&own)?;
+        if self.spilled_len().is_some() {
+            let large_box = std::mem::take(&mut self.large_box);
+            self.read_spilled(&large_box)?;
         }
         let (container, playable) = self.state?.finish(self.len)?;
         let (len, sha256) = (self.len, self.hash.finalize().into());
         let Playable { tracks, plan, is_truncated, left_out } = match playable {
             Ok(playable) => playable,
-            Err(passing) => {
-                let RemuxSource { refusal, observer, .. } = *passing;
+            Err(remux_source) => {
+                let RemuxSource { rejection, facts_parser, .. } = *remux_source;
                 return Ok(Scanned::NeedsRemux {
                     container,
                     len,
                     sha256,
-                    refusal,
-                    facts: observer.finish(len),
+                    rejection,
+                    facts: facts_parser.finish(len),
                 });
             }
         };
@@ -425,7 +435,7 @@ impl Scanned {
     pub fn into_index(self) -> Result<Index, ReadError> {
         match self {
             Scanned::Index(index) => Ok(index),
-            Scanned::NeedsRemux { refusal: Some(refusal), .. } => Err(ReadError::NeedsRemux(refusal)),
+            Scanned::NeedsRemux { rejection: Some(rejection), .. } => Err(ReadError::NeedsRemux(rejection)),
             Scanned::NeedsRemux { container, .. } => Err(ReadError::Unsupported(format!(
                 "the source is a file of the kind {}; only MP4, QuickTime, Matroska and WebM files are supported so far",
                 container.name()
@@ -445,21 +455,21 @@ fn hash_after(len: u64, state: &[u8]) -> Option<Sha256> {
     const WORDS_LEN: usize = 32;
     const BLOCK_LEN: u64 = 64;
     let (blocks, rest) = state.get(WORDS_LEN..)?.split_first_chunk::<8>()?;
-    let begun = u64::from(*rest.first()?);
-    if LEN_MAX < len || (u64::from_le_bytes(*blocks), begun) != (len / BLOCK_LEN, len % BLOCK_LEN) {
+    let buffered = u64::from(*rest.first()?);
+    if LEN_MAX < len || (u64::from_le_bytes(*blocks), buffered) != (len / BLOCK_LEN, len % BLOCK_LEN) {
         return None;
     }
     Sha256::deserialize(&SerializedState::<Sha256>::try_from(state).ok()?).ok()
 }
 
-/// Takes the first bytes, then the next ones.
-fn take(
+/// Collects the first bytes and detects the format from them, then passes all bytes on to the reader.
+fn push_bytes(
     state: &mut State,
     expected_len: Option<u64>,
     bytes: &[u8],
-    aside: &mut dyn BoxSpool,
+    spill: &mut dyn BoxSpill,
 ) -> Result<usize, PushError> {
-    let State::Head(head) = state else { return state.push(bytes, aside) };
+    let State::Head(head) = state else { return state.push(bytes, spill) };
     let missing = HEAD_LEN - head.len();
     let (start, rest) = bytes.split_at(missing.min(bytes.len()));
     head.extend_from_slice(start);
@@ -467,16 +477,16 @@ fn take(
         return Ok(bytes.len());
     }
     let head = std::mem::take(head);
-    *state = State::of(&head, expected_len)?;
+    *state = State::detect(&head, expected_len)?;
     // No large box ends in these few bytes.
-    let consumed = state.push(&head, aside)?;
+    let consumed = state.push(&head, spill)?;
     debug_assert_eq!(consumed, head.len());
-    Ok(start.len() + state.push(rest, aside)?)
+    Ok(start.len() + state.push(rest, spill)?)
 }
 
 impl Scanner {
     /// Whether the source is in a container that is not read here, as far as detected.
-    pub fn is_foreign(&self) -> bool {
+    pub fn needs_remux(&self) -> bool {
         matches!(&self.state, Ok(State::NeedsRemux(_)))
     }
 }

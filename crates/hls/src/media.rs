@@ -43,7 +43,7 @@ const SEGMENT_TEXT_LEN: usize = 96;
 /// Capacity for the line of a key.
 const KEY_TEXT_LEN: usize = 96;
 const IFRAMES_ONLY: &str = "#EXT-X-I-FRAMES-ONLY\n";
-const MICROSECONDS: i128 = 1_000_000;
+const MICROSECONDS_PER_SECOND: i128 = 1_000_000;
 
 impl MediaPlaylist<'_> {
     /// The text of the playlist. `segment_uri` appends the address of a segment, numbered from 0.
@@ -104,10 +104,12 @@ impl MediaPlaylist<'_> {
             let _ = writeln!(text, "#EXT-X-MAP:URI=\"{uri}\"");
         };
         write_map(&mut text, self.init_uri);
-        let mut breaks = self.discontinuities.iter().peekable();
+        let mut discontinuities = self.discontinuities.iter().peekable();
         let mut uri = String::new();
         for (number, segment) in (0..).zip(self.segments) {
-            while let Some(Discontinuity { init_uri, .. }) = breaks.next_if(|next| next.segment <= number) {
+            while let Some(Discontinuity { init_uri, .. }) =
+                discontinuities.next_if(|next| next.segment <= number)
+            {
                 text.push_str("#EXT-X-DISCONTINUITY\n");
                 if let Some(uri) = init_uri {
                     write_map(&mut text, uri);
@@ -142,7 +144,7 @@ impl MediaPlaylist<'_> {
 /// A time in microseconds, rounded to the nearest.
 pub(crate) fn microseconds(ticks: i64, timescale: u32) -> i128 {
     let timescale = i128::from(timescale.max(1));
-    (i128::from(ticks) * MICROSECONDS * 2 + timescale).div_euclid(2 * timescale)
+    (i128::from(ticks) * MICROSECONDS_PER_SECOND * 2 + timescale).div_euclid(2 * timescale)
 }
 
 #[cfg(test)]

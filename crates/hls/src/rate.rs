@@ -48,7 +48,7 @@ impl CopyBandwidths {
     }
 }
 
-/// Whether a copied track plays everywhere.
+/// Whether the codec is AAC, which every player supports.
 pub(crate) fn is_aac(audio: &AudioTrack) -> bool {
     audio.codec.starts_with("mp4a.")
 }
@@ -90,7 +90,7 @@ impl Bandwidth {
     }
 
     /// Rates of two renditions that play together.
-    pub fn with(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self {
             peak: self.peak.saturating_add(other.peak),
             average: self.average.saturating_add(other.average),

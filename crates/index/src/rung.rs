@@ -7,8 +7,8 @@ use crate::{codec::colour::Colour, index::VideoTrack};
 /// Largest decoded frame in pixels; larger videos have no rungs. The largest size of the formats of HEVC
 /// level 6.2.
 pub const DECODED_PIXELS_MAX: u64 = 8192 * 4320;
-/// Hundredths of the nominal size up to which a video gets the name. C-32.
-const NAME_HUNDREDTHS: u64 = 102;
+/// Size, in percent of the nominal size, up to which a video gets the name. C-32.
+const NAME_SIZE_PERCENT_MAX: u64 = 102;
 
 /// The name of a rung: the p-number of its video, rounded up to the next name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +109,7 @@ impl FrameSize {
 
     /// Whether the p-number of the source is at most `lines`, with the tolerance of names.
     pub fn is_within(&self, lines: u32) -> bool {
-        self.sixteenths * 100 <= u64::from(lines) * 16 * NAME_HUNDREDTHS
+        self.sixteenths * 100 <= u64::from(lines) * 16 * NAME_SIZE_PERCENT_MAX
     }
 
     /// The smallest name that the video fits in; `None` if it is larger than every name.

@@ -26,9 +26,10 @@ const LAYOUT: u32 = 7;
 /// One whole source with its own audio, all tracks played.
 const LAYOUT_PLAIN: u32 = 4;
 /// The same with replaced audio.
-const LAYOUT_OTHER_AUDIO: u32 = 5;
-/// One whole source, with a list of tracks that are not played.
-const LAYOUT_WHOLE: u32 = 6;
+const LAYOUT_REPLACED_AUDIO: u32 = 5;
+/// The newest layout for one whole source: with replaced audio or not, and a list of tracks that are not
+/// played.
+const LAYOUT_SINGLE_SOURCE: u32 = 6;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
@@ -36,9 +37,9 @@ const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
 const VIDEO: u8 = 0;
 const AUDIO: u8 = 1;
 /// Kinds of object.
-const OF_SOURCE: u8 = 0;
-const OF_REMUXED: u8 = 1;
-const OF_AUDIO: u8 = 2;
+const OBJECT_SOURCE: u8 = 0;
+const OBJECT_REMUXED: u8 = 1;
+const OBJECT_AUDIO: u8 = 2;
 /// Kinds of sample entry.
 const ISO: u8 = 0;
 const MATROSKA: u8 = 1;
@@ -68,7 +69,7 @@ pub struct IndexId([u8; 8]);
 impl IndexId {
     /// The id of an index with these stored bytes.
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        IndexId(first_of_sha256(bytes))
+        IndexId(sha256_prefix(bytes))
     }
 }
 
@@ -84,12 +85,12 @@ impl Index {
         let layout = match (SingleSourceObjects::of(self), &*self.left_out) {
             (None, _) => LAYOUT,
             (Some(SingleSourceObjects { audio: None, .. }), []) => LAYOUT_PLAIN,
-            (Some(_), []) => LAYOUT_OTHER_AUDIO,
-            _ => LAYOUT_WHOLE,
+            (Some(_), []) => LAYOUT_REPLACED_AUDIO,
+            _ => LAYOUT_SINGLE_SOURCE,
         };
         let mut body = Writer::default();
         write_index(self, layout, &mut body);
-        let checksum = first_of_sha256(&body.bytes);
+        let checksum = sha256_prefix(&body.bytes);
         [MAGIC, &layout.to_le_bytes()[..], &checksum, &body.bytes].concat()
     }
 
@@ -101,7 +102,7 @@ impl Index {
             return Err(IndexError::UnknownLayout(layout));
         }
         let (checksum, body) = rest.split_first_chunk::<CHECKSUM_LEN>().ok_or(IndexError::Damaged)?;
-        if *checksum != first_of_sha256(body) {
+        if *checksum != sha256_prefix(body) {
             return Err(IndexError::Damaged);
         }
         let mut reader = Reader::new(body);
@@ -110,7 +111,7 @@ impl Index {
 
     /// Whether a stored index that begins with these bytes (at least 12) has a layout of an unreleased
     /// version. It must be built again from its source.
-    pub fn is_unreleased(head: &[u8]) -> bool {
+    pub fn has_unreleased_layout(head: &[u8]) -> bool {
         layout(head).is_some_and(|(layout, _)| layout < LAYOUT_PLAIN)
     }
 
@@ -126,7 +127,7 @@ fn layout(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_le_bytes(*layout), rest))
 }
 
-fn first_of_sha256(bytes: &[u8]) -> [u8; CHECKSUM_LEN] {
+fn sha256_prefix(bytes: &[u8]) -> [u8; CHECKSUM_LEN] {
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     std::array::from_fn(|n| digest[n])
 }
@@ -135,7 +136,7 @@ fn write_index(index: &Index, layout: u32, writer: &mut Writer) {
     writer.varint(index.source_len);
     writer.bytes.extend_from_slice(&index.source_sha256);
     writer.u8(index.container.byte());
-    match SingleSourceObjects::of(index).filter(|_| layout <= LAYOUT_WHOLE) {
+    match SingleSourceObjects::of(index).filter(|_| layout <= LAYOUT_SINGLE_SOURCE) {
         Some(objects) => objects.write(layout, writer),
         None => {
             write_objects(&index.objects, writer);
@@ -143,7 +144,7 @@ fn write_index(index: &Index, layout: u32, writer: &mut Writer) {
         }
     }
     writer.u8(index.is_truncated.into());
-    if layout > LAYOUT_OTHER_AUDIO {
+    if layout > LAYOUT_REPLACED_AUDIO {
         write_left_out(&index.left_out, writer);
     }
     writer.varint(index.tracks.len() as u64);
@@ -165,13 +166,13 @@ fn read_index(reader: &mut Reader<'_>, layout: u32) -> Option<Index> {
     let source_len = reader.varint()?;
     let source_sha256 = reader.array()?;
     let container = Container::from_byte(reader.u8()?)?;
-    let (objects, parts) = if layout > LAYOUT_WHOLE {
+    let (objects, parts) = if layout > LAYOUT_SINGLE_SOURCE {
         (read_objects(reader)?, read_parts(reader)?)
     } else {
         (SingleSourceObjects::read(reader, layout, source_len)?.all(), Vec::new())
     };
     let is_truncated = read_bool(reader)?;
-    let left_out = if layout > LAYOUT_OTHER_AUDIO { read_left_out(reader)? } else { Vec::new() };
+    let left_out = if layout > LAYOUT_REPLACED_AUDIO { read_left_out(reader)? } else { Vec::new() };
     let count = reader.varint().filter(|&count| count <= TRACKS_MAX as u64)?;
     let tracks = (0..count).map(|_| read_track(reader, layout, &objects)).collect::<Option<Vec<_>>>()?;
     let audio_tracks = tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
@@ -205,7 +206,7 @@ fn read_left_out(reader: &mut Reader<'_>) -> Option<Vec<SkippedTrack>> {
 #[derive(Debug, Clone, Copy)]
 struct SingleSourceObjects {
     /// The object with the video, and with the source's own audio.
-    own: SampleObject,
+    main_object: SampleObject,
     /// The object with the audio that replaces it.
     audio: Option<SampleObject>,
 }
@@ -213,15 +214,15 @@ struct SingleSourceObjects {
 impl SingleSourceObjects {
     /// `None` if the samples are in other objects, or there is more than one configuration.
     fn of(index: &Index) -> Option<Self> {
-        let (own, audio) = match index.objects[..] {
+        let (main_object, audio) = match index.objects[..] {
             [own] => (own, None),
-            [own, sound @ SampleObject { source: None, kind: SampleObjectKind::Audio { .. }, .. }] => {
-                (own, Some(sound))
+            [own, audio_object @ SampleObject { source: None, kind: SampleObjectKind::Audio { .. }, .. }] => {
+                (own, Some(audio_object))
             }
             _ => return None,
         };
-        let is_own = match own.kind {
-            SampleObjectKind::Source => own.len == index.source_len,
+        let is_own = match main_object.kind {
+            SampleObjectKind::Source => main_object.len == index.source_len,
             SampleObjectKind::Remuxed(_) => true,
             SampleObjectKind::Audio { .. } => false,
         };
@@ -229,24 +230,24 @@ impl SingleSourceObjects {
             let object = u8::from(audio.is_some() && matches!(track.media, TrackMedia::Audio(_)));
             track.configurations.is_empty() && track.samples.is_in_object(object)
         };
-        let is_whole = is_own && own.source.is_none() && index.parts.is_empty();
-        (is_whole && index.tracks.iter().all(is_plain)).then_some(Self { own, audio })
+        let is_whole = is_own && main_object.source.is_none() && index.parts.is_empty();
+        (is_whole && index.tracks.iter().all(is_plain)).then_some(Self { main_object, audio })
     }
 
     fn all(self) -> Vec<SampleObject> {
-        std::iter::once(self.own).chain(self.audio).collect()
+        std::iter::once(self.main_object).chain(self.audio).collect()
     }
 
     fn write(self, layout: u32, writer: &mut Writer) {
-        match self.own.kind {
+        match self.main_object.kind {
             SampleObjectKind::Remuxed(container) => {
                 writer.u8(1);
                 writer.u8(container.byte());
-                writer.varint(self.own.len);
+                writer.varint(self.main_object.len);
             }
             _ => writer.u8(0),
         }
-        if layout > LAYOUT_OTHER_AUDIO {
+        if layout > LAYOUT_REPLACED_AUDIO {
             writer.u8(self.audio.is_some().into());
         }
         if let Some(SampleObject { kind: SampleObjectKind::Audio { sha256 }, len, .. }) = self.audio {
@@ -256,20 +257,23 @@ impl SingleSourceObjects {
     }
 
     fn read(reader: &mut Reader<'_>, layout: u32, source_len: u64) -> Option<Self> {
-        let own = if read_bool(reader)? {
+        let main_object = if read_bool(reader)? {
             let container = Container::from_byte(reader.u8()?)?;
             SampleObject::remuxed(container, reader.varint()?)
         } else {
             SampleObject::source(source_len)
         };
-        let has_sound = match layout {
+        let has_audio_object = match layout {
             ..=LAYOUT_PLAIN => false,
-            LAYOUT_OTHER_AUDIO => true,
+            LAYOUT_REPLACED_AUDIO => true,
             _ => read_bool(reader)?,
         };
-        let audio =
-            if has_sound { Some(SampleObject::audio(reader.varint()?, reader.array()?)) } else { None };
-        Some(Self { own, audio })
+        let audio = if has_audio_object {
+            Some(SampleObject::audio(reader.varint()?, reader.array()?))
+        } else {
+            None
+        };
+        Some(Self { main_object, audio })
     }
 }
 
@@ -279,13 +283,13 @@ fn write_objects(objects: &[SampleObject], writer: &mut Writer) {
         writer.u8(source.is_some().into());
         writer.bytes.extend_from_slice(source.as_ref().map_or(&[], <[u8; 16]>::as_slice));
         match kind {
-            SampleObjectKind::Source => writer.u8(OF_SOURCE),
+            SampleObjectKind::Source => writer.u8(OBJECT_SOURCE),
             SampleObjectKind::Remuxed(container) => {
-                writer.u8(OF_REMUXED);
+                writer.u8(OBJECT_REMUXED);
                 writer.u8(container.byte());
             }
             SampleObjectKind::Audio { sha256 } => {
-                writer.u8(OF_AUDIO);
+                writer.u8(OBJECT_AUDIO);
                 writer.bytes.extend_from_slice(sha256);
             }
         }
@@ -298,9 +302,9 @@ fn read_objects(reader: &mut Reader<'_>) -> Option<Vec<SampleObject>> {
     let read = |_| {
         let source = if read_bool(reader)? { Some(reader.array()?) } else { None };
         let kind = match reader.u8()? {
-            OF_SOURCE => SampleObjectKind::Source,
-            OF_REMUXED => SampleObjectKind::Remuxed(Container::from_byte(reader.u8()?)?),
-            OF_AUDIO => SampleObjectKind::Audio { sha256: reader.array()? },
+            OBJECT_SOURCE => SampleObjectKind::Source,
+            OBJECT_REMUXED => SampleObjectKind::Remuxed(Container::from_byte(reader.u8()?)?),
+            OBJECT_AUDIO => SampleObjectKind::Audio { sha256: reader.array()? },
             _ => return None,
         };
         Some(SampleObject { source, kind, len: reader.varint()? })
@@ -334,7 +338,7 @@ fn write_track(track: &Track, layout: u32, writer: &mut Writer) {
     write_media(&track.media, writer);
     track.samples.write(writer);
     write_edit_points(&track.edit_points, layout, writer);
-    if layout > LAYOUT_WHOLE {
+    if layout > LAYOUT_SINGLE_SOURCE {
         track.samples.write_objects(writer);
         writer.varint(track.configurations.len() as u64);
         track.configurations.iter().for_each(|media| write_media(media, writer));
@@ -373,16 +377,17 @@ fn read_track(reader: &mut Reader<'_>, layout: u32, objects: &[SampleObject]) ->
     let label = read_label(reader)?;
     let media = read_media(reader)?;
     let lens: Vec<u64> = objects.iter().map(|object| object.len).collect();
-    let is_of_parts = layout > LAYOUT_WHOLE;
+    let has_sample_objects = layout > LAYOUT_SINGLE_SOURCE;
     // For one whole source, audio is in the last object, and video in the first.
-    let lies = if matches!(media, TrackMedia::Audio(_)) { lens.len().checked_sub(1)? } else { 0 };
-    let samples = SampleTable::read(reader, if is_of_parts { u64::MAX } else { *lens.get(lies)? })?;
+    let object_index = if matches!(media, TrackMedia::Audio(_)) { lens.len().checked_sub(1)? } else { 0 };
+    let samples =
+        SampleTable::read(reader, if has_sample_objects { u64::MAX } else { *lens.get(object_index)? })?;
     let edit_points = read_edit_points(reader, layout, samples.len())?;
-    let (samples, configurations) = if is_of_parts {
+    let (samples, configurations) = if has_sample_objects {
         let samples = samples.read_objects(reader, &lens)?;
         (samples, read_configurations(reader, &media)?)
     } else {
-        (samples.in_object(u8::try_from(lies).ok()?), Vec::new())
+        (samples.in_object(u8::try_from(object_index).ok()?), Vec::new())
     };
     if edit_points.iter().any(|point| configurations.len() < usize::from(point.configuration)) {
         return None;
@@ -417,7 +422,7 @@ fn write_edit_points(edit_points: &[EditPoint], layout: u32, writer: &mut Writer
     for &point in edit_points {
         writer.varint(point.sample.wrapping_sub(before.sample).into());
         writer.signed(point.pts.wrapping_sub(before.pts));
-        if layout > LAYOUT_WHOLE {
+        if layout > LAYOUT_SINGLE_SOURCE {
             writer.u8(point.configuration);
         }
         before = point;
@@ -433,7 +438,7 @@ fn read_edit_points(reader: &mut Reader<'_>, layout: u32, samples: u32) -> Optio
         let point = EditPoint {
             sample: before.sample.checked_add(distance).filter(|&sample| sample < samples)?,
             pts: before.pts.wrapping_add(reader.signed()?),
-            configuration: if layout > LAYOUT_WHOLE { reader.u8()? } else { 0 },
+            configuration: if layout > LAYOUT_SINGLE_SOURCE { reader.u8()? } else { 0 },
         };
         if !edit_points.is_empty() && point.pts <= before.pts {
             return None;
@@ -587,11 +592,11 @@ fn read_segments(reader: &mut Reader<'_>) -> Option<Vec<Segment>> {
     let mut segments = Vec::new();
     for _ in 0..count {
         let first = offset_by(sample, reader.signed()?)?;
-        let behind = offset_by(first, reader.signed()?)?;
+        let samples_end = offset_by(first, reader.signed()?)?;
         let start = time.wrapping_add(reader.signed()?);
         let end = start.wrapping_add(reader.signed()?);
-        segments.push(Segment { samples: first..behind, start, end });
-        (sample, time) = (behind, end);
+        segments.push(Segment { samples: first..samples_end, start, end });
+        (sample, time) = (samples_end, end);
     }
     Some(segments)
 }

@@ -6,8 +6,8 @@ use crate::plan::{factor, packets, presented_at};
 /// From the common timeline to the media times of the output track: `time * factor + media_time`.
 ///
 /// The edit list subtracts `media_time` again. For video it is in the composition offsets (the constant D),
-/// so that a segment's `tfdt` is its start. Audio has no composition offsets, so it is in `tfdt`. It is as
-/// long as the packets before 0 (the encoder's priming), because a `tfdt` cannot be negative.
+/// so that a segment's `tfdt` is its start. Audio has no composition offsets, so `media_time` is in `tfdt`:
+/// the duration of the packets before 0 (the encoder's priming), because a `tfdt` cannot be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeline {
     /// Output ticks per second.

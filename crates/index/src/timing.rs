@@ -79,25 +79,25 @@ pub fn restamp(
     order.sort_by_key(|index| presentation[*index]);
     let times = fit_into_span(order.iter().map(|index| presentation[*index]), count, span);
 
-    let mut shown = vec![0; times.len()];
+    let mut output_pts = vec![0; times.len()];
     for (rank, index) in order.iter().enumerate() {
-        shown[*index] = times[rank];
+        output_pts[*index] = times[rank];
     }
-    let decoded = decode_times(&times, &shown, composition_shift);
-    let missing = decoded.first().map_or(0, |first| span.start.saturating_sub(*first));
+    let output_dts = decode_times(&times, &output_pts, composition_shift);
+    let missing = output_dts.first().map_or(0, |first| span.start.saturating_sub(*first));
     if missing > 0 {
         let needed = composition_shift.saturating_add(missing);
         return Err(TimingError::ShiftTooSmall { given: composition_shift, needed });
     }
-    let ends = decoded.iter().skip(1).copied().chain([span.end]);
-    let stamp = |((dts, next), shown): ((i64, i64), i64)| {
+    let ends = output_dts.iter().skip(1).copied().chain([span.end]);
+    let stamp = |((dts, next), pts): ((i64, i64), i64)| {
         Ok(SampleTimes {
             dts,
             duration: narrow(next.saturating_sub(dts))?,
-            composition_offset: narrow(shown.saturating_sub(dts).saturating_add(composition_shift))?,
+            composition_offset: narrow(pts.saturating_sub(dts).saturating_add(composition_shift))?,
         })
     };
-    decoded.iter().copied().zip(ends).zip(shown.iter().copied()).map(stamp).collect()
+    output_dts.iter().copied().zip(ends).zip(output_pts.iter().copied()).map(stamp).collect()
 }
 
 /// Decode times in decode order: the presentation times in increasing order, but none later than its sample
@@ -105,14 +105,14 @@ pub fn restamp(
 ///
 /// Only a reordering across a pause, with a shift shorter than the pause, makes some earlier. They stay
 /// strictly increasing. The first one precedes the span's start where the shift is too small even for that.
-fn decode_times(times: &[i64], shown: &[i64], composition_shift: i64) -> Vec<i64> {
+fn decode_times(times: &[i64], output_pts: &[i64], composition_shift: i64) -> Vec<i64> {
     let mut latest = i64::MAX;
-    let mut decoded = times.to_vec();
-    for (decoded, shown) in decoded.iter_mut().zip(shown).rev() {
-        latest = latest.saturating_sub(1).min(shown.saturating_add(composition_shift));
-        *decoded = (*decoded).min(latest);
+    let mut output_dts = times.to_vec();
+    for (dts, pts) in output_dts.iter_mut().zip(output_pts).rev() {
+        latest = latest.saturating_sub(1).min(pts.saturating_add(composition_shift));
+        *dts = (*dts).min(latest);
     }
-    decoded
+    output_dts
 }
 
 /// Presentation times in increasing order made strictly increasing, the first at the span's start, all
@@ -120,13 +120,13 @@ fn decode_times(times: &[i64], shown: &[i64], composition_shift: i64) -> Vec<i64
 ///
 /// The span has at least `count` ticks.
 fn fit_into_span(times: impl Iterator<Item = i64>, count: i64, span: Span) -> Vec<i64> {
-    let mut free = span.start;
+    let mut earliest = span.start;
     let mut latest = span.end - count;
     times
         .enumerate()
         .map(|(rank, time)| {
-            let time = if rank == 0 { span.start } else { time.clamp(free, latest) };
-            free = time + 1;
+            let time = if rank == 0 { span.start } else { time.clamp(earliest, latest) };
+            earliest = time + 1;
             latest += 1;
             time
         })

@@ -15,7 +15,7 @@ use crate::{Intake, IntakeError, SPACE_CHECK_EVERY_BYTES, has_disk_space};
 
 /// Interval at which the row gets the progress of a request, which renews the upload.
 pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(5);
-/// The same for the first time, which creates the media: a client may wait for its event.
+/// Interval until the first renewal, which creates the media: a client may wait for its event.
 const FIRST_RENEW_AFTER: Duration = Duration::from_millis(500);
 
 /// How the body of a request ended.
@@ -47,15 +47,15 @@ pub(crate) enum BufferedBody {
 
 /// The expected rest of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedBody {
     /// Bytes at its start that are stored already.
     pub(crate) skip: u64,
     /// Its length, if the request states it.
     pub(crate) body_len: Option<u64>,
 }
 
-impl Expected {
-    /// The new bytes of a piece, or how the body ends with it: then none of the piece is taken.
+impl ExpectedBody {
+    /// The new bytes of a piece, or how the body ends with it: then no byte of the piece is stored.
     ///
     /// `total` counts the bytes of the body including this piece, `received` those of the file before it.
     fn new_bytes(
@@ -108,8 +108,8 @@ impl ReceivedBody {
 
 /// The next step of a request.
 enum BodyStep {
-    /// Takes these bytes.
-    Take(Bytes),
+    /// Receives these bytes.
+    Receive(Bytes),
     /// Passes on the batch, because its deadline has passed.
     Flush,
     /// Renews the upload.
@@ -119,19 +119,19 @@ enum BodyStep {
 }
 
 impl Intake {
-    /// Takes the body until it ends or no more bytes are accepted.
-    pub(crate) async fn take_body<B, E>(
+    /// Reads the body until it ends or no more bytes are accepted.
+    pub(crate) async fn read_body<B, E>(
         &self,
         session: &mut Session,
         body: &mut StallGuarded<B>,
-        mut expected: Expected,
+        mut expected: ExpectedBody,
         interrupted: &CancellationToken,
     ) -> Result<BodyEnd, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let mut renew_at = Instant::now() + first_renewal(&session.upload.state);
+        let mut renew_at = Instant::now() + first_renewal_delay(&session.upload.state);
         let mut space_checked_at = session.received_len();
         loop {
             match next(session.upload.id, body, session.flush_at(), renew_at, interrupted).await {
@@ -144,8 +144,13 @@ impl Intake {
                     renew_at = Instant::now() + RENEW_EVERY;
                     continue;
                 }
-                BodyStep::Take(piece) => {
-                    match expected.new_bytes(piece, body.total(), &session.upload, session.received_len()) {
+                BodyStep::Receive(piece) => {
+                    match expected.new_bytes(
+                        piece,
+                        body.received_bytes(),
+                        &session.upload,
+                        session.received_len(),
+                    ) {
                         Err(ended) => return Ok(ended),
                         Ok(new) if new.is_empty() => continue,
                         Ok(new) => session.accept(new),
@@ -172,7 +177,7 @@ impl Intake {
     }
 
     /// Buffers a body in memory until it has ended. Only a complete one is checked against its checksum.
-    pub(crate) async fn buffer<B, E>(
+    pub(crate) async fn buffer_body<B, E>(
         &self,
         session: &Session,
         mut body: StallGuarded<B>,
@@ -202,12 +207,12 @@ impl Intake {
                 Err(Stalled) => return Ok(BufferedBody::Ended(BodyEnd::Stalled)),
                 Ok(Some(Err(_))) => return Ok(BufferedBody::Ended(BodyEnd::Incomplete)),
                 Ok(Some(Ok(bytes))) => {
-                    if body.total() > CHECKED_BYTES_MAX {
+                    if body.received_bytes() > CHECKED_BYTES_MAX {
                         return Err(IntakeError::ChecksumTooLong { max: CHECKED_BYTES_MAX });
                     }
                     buffered.extend_from_slice(&bytes);
                 }
-                Ok(None) if body_len.is_some_and(|body_len| body_len != body.total()) => {
+                Ok(None) if body_len.is_some_and(|body_len| body_len != body.received_bytes()) => {
                     return Ok(BufferedBody::Ended(BodyEnd::Incomplete));
                 }
                 Ok(None) => return Ok(BufferedBody::All(buffered.freeze())),
@@ -216,11 +221,11 @@ impl Intake {
     }
 }
 
-/// Waits for the first of these: an interruption, the deadline `due` of the batch, the renewal, or the body.
+/// Waits for the first of these: an interruption, the time `flush_at`, the renewal, or the body.
 async fn next<B, E>(
     upload: MediaId,
     body: &mut StallGuarded<B>,
-    due: Option<Instant>,
+    flush_at: Option<Instant>,
     renew_at: Instant,
     interrupted: &CancellationToken,
 ) -> BodyStep
@@ -231,14 +236,14 @@ where
     let piece = tokio::select! {
         biased;
         () = interrupted.cancelled() => return BodyStep::End(BodyEnd::Interrupted),
-        () = sleep_until(due.unwrap_or(renew_at)), if due.is_some() => return BodyStep::Flush,
+        () = sleep_until(flush_at.unwrap_or(renew_at)), if flush_at.is_some() => return BodyStep::Flush,
         () = sleep_until(renew_at) => return BodyStep::Renew,
         piece = body.next() => piece,
     };
     match piece {
         Err(Stalled) => BodyStep::End(BodyEnd::Stalled),
         Ok(None) => BodyStep::End(BodyEnd::Complete),
-        Ok(Some(Ok(bytes))) => BodyStep::Take(bytes),
+        Ok(Some(Ok(bytes))) => BodyStep::Receive(bytes),
         Ok(Some(Err(error))) => {
             tracing::debug!(error = %error, upload.id = %upload, "the body of an upload ended early");
             BodyStep::End(BodyEnd::Incomplete)
@@ -247,7 +252,7 @@ where
 }
 
 /// Delay from the start of a request until it renews its upload for the first time.
-fn first_renewal(state: &UploadState) -> Duration {
+fn first_renewal_delay(state: &UploadState) -> Duration {
     if matches!(state, UploadState::Waiting) { FIRST_RENEW_AFTER } else { RENEW_EVERY }
 }
 
@@ -258,7 +263,7 @@ mod tests {
 
     /// Pieces of one body, each with its accepted bytes, until the body ends.
     #[track_caller]
-    fn check(upload: &Upload, expected: Expected, pieces: &[(&'static str, Result<&str, BodyEnd>)]) {
+    fn check(upload: &Upload, expected: ExpectedBody, pieces: &[(&'static str, Result<&str, BodyEnd>)]) {
         let (mut rest, mut total, mut received) = (expected.clone(), 0, upload.offset());
         for (piece, answer) in pieces {
             total += piece.len() as u64;
@@ -269,8 +274,8 @@ mod tests {
         }
     }
 
-    fn expected(skip: u64, body_len: Option<u64>) -> Expected {
-        Expected { skip, body_len }
+    fn expected(skip: u64, body_len: Option<u64>) -> ExpectedBody {
+        ExpectedBody { skip, body_len }
     }
 
     #[test]
@@ -337,7 +342,7 @@ mod tests {
 
     #[test]
     fn first_request_renews_sooner() {
-        assert_eq!(first_renewal(&waiting().state), Duration::from_millis(500));
-        assert_eq!(first_renewal(&uploading(1, 1).state), Duration::from_secs(5));
+        assert_eq!(first_renewal_delay(&waiting().state), Duration::from_millis(500));
+        assert_eq!(first_renewal_delay(&uploading(1, 1).state), Duration::from_secs(5));
     }
 }

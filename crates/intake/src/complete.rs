@@ -13,8 +13,8 @@ use kinora_store::{JobKind, NewJob, Tx, UploadLease};
 use crate::receive::{ActiveRequest, with_renewal};
 use crate::session::{ScanState, Session};
 use crate::{
-    Intake, IntakeError, RequiredEncodes, ScanError, ScanPermit, ScanResult, UploadProgress, failure_of,
-    of_index,
+    Intake, IntakeError, RequiredEncodes, ScanError, ScanPermit, ScanResult, UploadProgress, facts_of_index,
+    failure_of,
 };
 
 /// The scan result of a whole file.
@@ -29,10 +29,13 @@ enum FileOutcome {
 
 impl Intake {
     /// Completes an upload whose file is fully received. Continues if the caller goes away.
-    pub(crate) async fn complete(&self, receiving: ActiveRequest) -> Result<UploadProgress, IntakeError> {
+    pub(crate) async fn complete(
+        &self,
+        active_request: ActiveRequest,
+    ) -> Result<UploadProgress, IntakeError> {
         let intake = self.clone();
         let completing = tokio::spawn(async move {
-            let mut receiving = receiving;
+            let mut receiving = active_request;
             // Taken out: no later request continues this session, even on failure.
             let session = receiving.guard.session.take().expect("it was opened before");
             let completed = intake.complete_session(session).await;
@@ -53,22 +56,22 @@ impl Intake {
         let options = &self.0.options;
         let length = session.growing.written();
         // The scan waits for a memory permit, with many large files for minutes.
-        let read = with_renewal(&self.0, session.lease, self.read_whole(&mut session)).await??;
+        let outcome = with_renewal(&self.0, session.lease, self.finish_scan(&mut session)).await??;
         let (lease, source) = (session.lease, session.upload.source);
         let intake = self.clone();
-        let upload = match read {
+        let upload = match outcome {
             FileOutcome::Rejected(error) => {
                 return Err(self.fail_completed(&session, failure_of(&error)).await?);
             }
             FileOutcome::Playable(index, permit) => {
                 let max = session.upload.settings.max_resolution;
-                let facts = of_index(&index, max, options.clock.now(), &*options.random);
-                let missing = RequiredEncodes::of(&index, max);
+                let facts = facts_of_index(&index, max, options.clock.now(), &*options.random);
+                let required_encodes = RequiredEncodes::of(&index, max);
                 let put = options
                     .blob
                     .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from(index.to_bytes()));
                 drop(index); // its tables may be large
-                if permit.holds_slot() {
+                if permit.has_large_permit() {
                     // The rest of the file may wait for memory, whose owners may wait for this permit.
                     put.await?;
                     drop(permit);
@@ -83,7 +86,7 @@ impl Intake {
                     .store
                     .write(async move |tx| {
                         mark_complete(tx, &intake, lease, length).await?;
-                        complete_media(tx, lease.upload, facts.clone(), missing, now).await
+                        complete_media(tx, lease.upload, facts.clone(), required_encodes, now).await
                     })
                     .await?
             }
@@ -99,7 +102,7 @@ impl Intake {
                     .write(async move |tx| {
                         let upload = mark_complete(tx, &intake, lease, length).await?;
                         let job = JobKind::IngestUpload { media: upload.id };
-                        tx.enqueue(NewJob::soon(job, upload.workspace, now)).await?;
+                        tx.enqueue(NewJob::due_now(job, upload.workspace, now)).await?;
                         Ok::<_, kinora_store::Error>(upload)
                     })
                     .await?
@@ -109,17 +112,17 @@ impl Intake {
     }
 
     /// The scan result of the whole file, as far as it was scanned while it arrived.
-    async fn read_whole(&self, session: &mut Session) -> Result<FileOutcome, IntakeError> {
-        session.end_checkpoints().await;
-        let ScanState::Active(scan) = std::mem::replace(&mut session.scan, ScanState::NotRead) else {
+    async fn finish_scan(&self, session: &mut Session) -> Result<FileOutcome, IntakeError> {
+        session.cancel_waiting_checkpoints().await;
+        let ScanState::Active(scan) = std::mem::replace(&mut session.scan, ScanState::NotScanned) else {
             return Ok(FileOutcome::NeedsJob(None));
         };
         // A job downloads replacing audio.
-        if session.upload.settings.audio_edit.is_some() || scan.is_foreign().await == Ok(true) {
+        if session.upload.settings.audio_edit.is_some() || scan.needs_remux().await == Ok(true) {
             // The checkpoint gives the scan state to the job.
             session.scan = ScanState::Active(scan);
             session.write_last_checkpoint(&self.0).await;
-            session.finish_checkpoints().await;
+            session.wait_for_checkpoints().await;
             return Ok(FileOutcome::NeedsJob(None));
         }
         let ScanResult { scanned, permit } = match scan.finish().await {
@@ -130,8 +133,8 @@ impl Intake {
         Ok(match scanned {
             Scanned::NeedsRemux { .. } => FileOutcome::NeedsJob(None),
             Scanned::Index(index) => {
-                let missing = RequiredEncodes::of(&index, session.upload.settings.max_resolution);
-                if missing.is_empty() {
+                let required_encodes = RequiredEncodes::of(&index, session.upload.settings.max_resolution);
+                if required_encodes.is_empty() {
                     FileOutcome::Playable(Box::new(index), permit)
                 } else {
                     FileOutcome::NeedsJob(Some((Box::new(index), permit)))
@@ -141,14 +144,17 @@ impl Intake {
     }
 
     /// Fails an upload for the error of its scanner. Returns the error for the client.
-    pub(crate) async fn fail_as_read(&self, session: &mut Session) -> Result<IntakeError, IntakeError> {
-        let failure = match std::mem::replace(&mut session.scan, ScanState::NotRead) {
+    pub(crate) async fn fail_with_scan_error(
+        &self,
+        session: &mut Session,
+    ) -> Result<IntakeError, IntakeError> {
+        let failure = match std::mem::replace(&mut session.scan, ScanState::NotScanned) {
             ScanState::Active(scan) => match scan.finish().await {
                 Err(ScanError::Read(error)) => failure_of(&error),
                 Err(error) => return Err(error.into()),
                 Ok(_) => return Err(IntakeError::Internal("the scanner gave up without a reason".into())),
             },
-            ScanState::NotRead => Failure::new(FailureCode::NotMedia, "the file is no media"),
+            ScanState::NotScanned => Failure::new(FailureCode::NotMedia, "the file is no media"),
         };
         self.fail(session, failure).await
     }
@@ -171,13 +177,13 @@ impl Intake {
         Ok(IntakeError::Rejected(reported))
     }
 
-    /// An upload whose stored bytes are gone cannot continue, and no other code would end it.
+    /// Fails an upload whose stored bytes are gone: it cannot continue, and no other code would end it.
     pub(crate) async fn fail_if_lost<T>(
         &self,
         id: MediaId,
-        ended: Result<T, IntakeError>,
+        result: Result<T, IntakeError>,
     ) -> Result<T, IntakeError> {
-        let Err(IntakeError::BytesLost) = ended else { return ended };
+        let Err(IntakeError::BytesLost) = result else { return result };
         tracing::error!(upload.id = %id, "the stored bytes of an upload are missing in the object store");
         let sentence = "the stored bytes of the file are missing on the server; create another upload";
         let failure = Failure::new(FailureCode::Internal, sentence);
@@ -195,7 +201,8 @@ impl Intake {
         Err(IntakeError::Rejected(reported))
     }
 
-    /// The same for a fully received file.
+    /// Fails an upload whose file is fully received, after the event for that. Returns the error for the
+    /// client.
     async fn fail_completed(&self, session: &Session, failure: Failure) -> Result<IntakeError, IntakeError> {
         let (lease, now, reported) = (session.lease, self.0.options.clock.now(), failure.clone());
         let (offset, intake) = (session.growing.written(), self.clone());
@@ -205,7 +212,7 @@ impl Intake {
             .write(async move |tx| {
                 let upload = find_or_create_media(tx, &intake, lease, offset).await?;
                 if let Some(media) = tx.media_by_id(upload.id).await? {
-                    tx.push_event(&media.uploaded(now)).await?;
+                    tx.push_event(&media.upload_completed_event(now)).await?;
                 }
                 tx.fail_upload(upload, failure.clone(), now).await
             })
@@ -247,7 +254,7 @@ async fn mark_complete(
     let upload = upload.complete(length, now).map_err(|_| kinora_store::Error::LeaseLost)?;
     tx.save_upload(&upload).await?;
     let media = tx.media_by_id(upload.id).await?.ok_or(kinora_store::Error::LeaseLost)?;
-    tx.push_event(&media.uploaded(now)).await?;
+    tx.push_event(&media.upload_completed_event(now)).await?;
     tx.cancel_job(JobKind::CheckUpload { media: upload.id }).await?;
     Ok(upload)
 }
@@ -260,7 +267,7 @@ pub async fn complete_media(
     tx: &mut Tx,
     id: MediaId,
     facts: MediaFacts,
-    missing: RequiredEncodes,
+    required_encodes: RequiredEncodes,
     now: Timestamp,
 ) -> Result<Upload, kinora_store::Error> {
     use kinora_store::Error::LeaseLost;
@@ -273,11 +280,11 @@ pub async fn complete_media(
     let (media, ready) = media.finish_upload(source, facts, now).map_err(|_| LeaseLost)?;
     tx.save_ready(&media, &ready, now).await?;
     // Encoding already proved that it decodes.
-    if !missing.video {
-        tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, media.workspace, now)).await?;
+    if !required_encodes.video {
+        tx.enqueue(NewJob::due_now(JobKind::ProbeDecode { media: id, source }, media.workspace, now)).await?;
     }
-    if missing.has_encoded_audio {
-        tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, media.workspace, now)).await?;
+    if required_encodes.has_encoded_audio {
+        tx.enqueue(NewJob::due_now(JobKind::EncodeAudio { media: id, source }, media.workspace, now)).await?;
     }
     tx.discard_upload(&upload, now).await?;
     Ok(upload)
@@ -285,7 +292,7 @@ pub async fn complete_media(
 
 /// Fails the media of a completed upload and discards its file. Does nothing if it is ready or failed
 /// already.
-pub async fn give_up(
+pub async fn fail_uploaded_media(
     tx: &mut Tx,
     id: MediaId,
     failure: Failure,

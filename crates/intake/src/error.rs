@@ -119,7 +119,7 @@ impl From<kinora_blob::Error> for IntakeError {
             Blob::Full => Self::DiskFull { offset: 0 },
             Blob::LockedElsewhere(_) => Self::Busy,
             Blob::Gone(_) => Self::BytesLost,
-            // The ledger returned one of our errors.
+            // The multipart log returned one of our errors.
             Blob::MultipartLog(cause) => match cause.downcast::<kinora_store::Error>() {
                 Ok(error) => (*error).into(),
                 Err(other) => Self::Internal(other),
@@ -133,7 +133,7 @@ impl From<kinora_blob::Error> for IntakeError {
 }
 
 impl IntakeError {
-    /// The same with a known offset.
+    /// The error with a known offset.
     #[must_use]
     pub(crate) fn with_offset(self, at: u64) -> Self {
         match self {

@@ -14,7 +14,7 @@ const UNDETERMINED: &str = "und";
 const UNDETERMINED_NAME: &str = "Undetermined";
 
 /// The facts of a source, limited to the resolution `max`; tracks get new ids.
-pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Random) -> MediaFacts {
+pub fn facts_of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Random) -> MediaFacts {
     let source = index.facts();
     let track =
         |kind, not_copied, is_encoded| Track { id: TrackId::new(now, random), kind, not_copied, is_encoded };
@@ -33,18 +33,21 @@ pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Ran
         .as_ref()
         .is_some_and(|video| Resolution::of_size(video.display_width, video.display_height) <= max);
     let renditions = audio_renditions(index, copies_video);
-    let audio = names.zip(index.audio_tracks()).zip(renditions).map(|((audio, (of, found)), rendition)| {
-        let kind = TrackKind::Audio {
-            language_code: audio.language.unwrap_or_else(|| UNDETERMINED.to_owned()),
-            language_name: audio.name,
-        };
-        let is_withheld = !rendition.is_copied && rendition.is_encoded;
-        track(
-            kind,
-            reason_of(&of.media).or_else(|| is_withheld.then(|| limited_codec_reason(found))),
-            rendition.is_encoded,
-        )
-    });
+    let audio = names.zip(index.audio_tracks()).zip(renditions).map(
+        |((audio, (source_track, audio_track)), rendition)| {
+            let kind = TrackKind::Audio {
+                language_code: audio.language.unwrap_or_else(|| UNDETERMINED.to_owned()),
+                language_name: audio.name,
+            };
+            let is_encoded_only = !rendition.is_copied && rendition.is_encoded;
+            track(
+                kind,
+                reason_of(&source_track.media)
+                    .or_else(|| is_encoded_only.then(|| limited_codec_reason(audio_track))),
+                rendition.is_encoded,
+            )
+        },
+    );
     let display_size = source.video.as_ref().map(|video| (video.display_width, video.display_height));
     MediaFacts {
         container: Some(source.container.name().to_owned()),
@@ -56,7 +59,7 @@ pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Ran
         is_truncated: source.is_truncated,
         left_out: source.left_out.into_iter().map(left_out).collect(),
         does_not_decode: false,
-        broken: Vec::new(),
+        broken_renditions: Vec::new(),
     }
 }
 

@@ -38,7 +38,7 @@ pub struct IntakeOptions {
     /// Minimum rate of bodies.
     pub stall_limit: StallLimit,
     /// Limits and orders the scans of large sources.
-    pub scans: ScanLimits,
+    pub scan_limits: ScanLimits,
 }
 
 pub(crate) struct Inner {

@@ -20,8 +20,8 @@ mod facts;
 #[cfg(test)]
 mod fixture;
 mod intake;
-mod ledger;
 mod maintenance;
+mod multipart_log;
 mod receive;
 mod required_encodes;
 mod scan;
@@ -31,12 +31,12 @@ mod upload_lock;
 
 pub use append::{Append, UploadProgress};
 pub use checksum::{CHECKED_BYTES_MAX, Checksum};
-pub use complete::{complete_media, give_up};
+pub use complete::{complete_media, fail_uploaded_media};
 pub use disk_space::{RESERVED_BYTES, SPACE_CHECK_EVERY_BYTES, has_disk_space, is_disk_full};
 pub use error::{IntakeError, failure_of};
-pub use facts::of_index;
+pub use facts::facts_of_index;
 pub use intake::{Intake, IntakeOptions};
 pub use maintenance::MaintenanceOutcome;
 pub use required_encodes::RequiredEncodes;
-pub use scan::{Checkpoint, Scan, ScanError, ScanLimits, ScanPermit, ScanRejected, ScanResult, SpilledIndex};
+pub use scan::{Checkpoint, Scan, ScanEnded, ScanError, ScanLimits, ScanPermit, ScanResult, SpilledIndex};
 pub use stall::StallLimit;

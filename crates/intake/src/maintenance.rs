@@ -38,7 +38,7 @@ impl Intake {
         let progress = match self.fail_if_lost(id, found).await {
             // The file was complete and is not a media file, or the upload is gone.
             Err(IntakeError::Rejected(_) | IntakeError::NotFound) => return Ok(MaintenanceOutcome::Settled),
-            standing => standing?,
+            result => result?,
         };
         Ok(next_maintenance(progress.expires_at(), now))
     }
@@ -62,13 +62,13 @@ fn maintenance_due(upload: &Upload, now: Timestamp, is_receiving: impl FnOnce() 
         return MaintenanceDue::Now;
     }
     let active_at = match upload.state {
-        UploadState::Uploading { kept_at, .. } => kept_at,
+        UploadState::Uploading { stored_at: kept_at, .. } => kept_at,
         // Also while a body is buffered for its checksum.
         _ => upload.updated_at,
     };
     let maintenance_at = active_at.plus_seconds(MAINTENANCE_AFTER_S);
     if maintenance_at > now || is_receiving() {
-        MaintenanceDue::Again(not_before_min(maintenance_at, now))
+        MaintenanceDue::Again(at_least_a_second_later(maintenance_at, now))
     } else {
         MaintenanceDue::Now
     }
@@ -77,7 +77,7 @@ fn maintenance_due(upload: &Upload, now: Timestamp, is_receiving: impl FnOnce() 
 /// The next check of an upload that was just checked and ends at `deadline` unless it is settled.
 fn next_maintenance(deadline: Option<Timestamp>, now: Timestamp) -> MaintenanceOutcome {
     deadline.map_or(MaintenanceOutcome::Settled, |deadline| {
-        MaintenanceOutcome::Again(not_before_min(deadline, now))
+        MaintenanceOutcome::Again(at_least_a_second_later(deadline, now))
     })
 }
 
@@ -87,8 +87,8 @@ pub(crate) fn first_maintenance_at(upload: &Upload, now: Timestamp) -> Timestamp
     upload.deadline().map_or(maintenance_at, |deadline| deadline.min(maintenance_at))
 }
 
-/// Never at once: a process that receives it needs some time.
-fn not_before_min(at: Timestamp, now: Timestamp) -> Timestamp {
+/// This time, but at least a second from now: a process that receives the upload needs some time.
+fn at_least_a_second_later(at: Timestamp, now: Timestamp) -> Timestamp {
     at.max(now.plus_seconds(1))
 }
 

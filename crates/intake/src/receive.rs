@@ -11,7 +11,7 @@ use kinora_store::{UploadCancelled, UploadLease};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::body::{BodyEnd, BufferedBody, Expected, RENEW_EVERY, ReceivedBody};
+use crate::body::{BodyEnd, BufferedBody, ExpectedBody, RENEW_EVERY, ReceivedBody};
 use crate::intake::Inner;
 use crate::session::{FLUSH_TIMEOUT, FlushOutcome, Opened, Session};
 use crate::stall::StallGuarded;
@@ -33,7 +33,7 @@ pub(crate) enum Requester {
     Job,
 }
 
-/// A request that has entered, with the upload open.
+/// A request that has the lock of its upload, and its session while the upload is open.
 pub(crate) struct ActiveRequest {
     pub(crate) guard: UploadGuard,
 }
@@ -52,13 +52,13 @@ impl Intake {
         id: MediaId,
         requester: Requester,
     ) -> Result<UploadProgress, IntakeError> {
-        let mut receiving = self.lock_upload(id).await?;
-        match self.open(&mut receiving, id, requester).await? {
+        let mut active_request = self.lock_upload(id).await?;
+        match self.open(&mut active_request, id, requester).await? {
             OpenOutcome::Settled(upload) => {
-                receiving.guard.release();
+                active_request.guard.release();
                 Ok(UploadProgress { offset: upload.offset(), upload: *upload })
             }
-            OpenOutcome::Open => self.finish_or_progress(receiving).await,
+            OpenOutcome::Open => self.finish_or_progress(active_request).await,
         }
     }
 
@@ -114,25 +114,25 @@ impl Intake {
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let mut receiving = self.lock_upload(id).await?;
-        if let OpenOutcome::Settled(upload) = self.open(&mut receiving, id, Requester::Client).await? {
-            receiving.guard.release();
+        let mut active_request = self.lock_upload(id).await?;
+        if let OpenOutcome::Settled(upload) = self.open(&mut active_request, id, Requester::Client).await? {
+            active_request.guard.release();
             return progress_of_settled(*upload, append.may_overlap);
         }
-        match self.receive_locked(&mut receiving, append).await {
-            Ok(()) => self.finish_or_progress(receiving).await,
+        match self.receive_locked(&mut active_request, append).await {
+            Ok(()) => self.finish_or_progress(active_request).await,
             Err(error) => {
-                let offset = receiving.offset();
+                let offset = active_request.offset();
                 if is_session_lost(&error) {
-                    *receiving.guard.session = None;
+                    *active_request.guard.session = None;
                 }
-                self.cache_session(receiving);
+                self.cache_session(active_request);
                 Err(error.with_offset(offset))
             }
         }
     }
 
-    /// Interrupts the request that receives the upload, and enters in its place.
+    /// Interrupts the request that receives the upload, and gets the lock after it.
     pub(crate) async fn lock_upload(&self, id: MediaId) -> Result<ActiveRequest, IntakeError> {
         match self.0.upload_locks.acquire(id).await {
             Ok(guard) => Ok(ActiveRequest { guard }),
@@ -144,11 +144,11 @@ impl Intake {
     /// Opens the upload, unless it is settled or times out now.
     pub(crate) async fn open(
         &self,
-        receiving: &mut ActiveRequest,
+        active_request: &mut ActiveRequest,
         id: MediaId,
         requester: Requester,
     ) -> Result<OpenOutcome, IntakeError> {
-        let cached = receiving.guard.session.take();
+        let cached = active_request.guard.session.take();
         let session = match Session::open(&self.0, id, cached, requester).await? {
             Opened::Settled(upload) => return Ok(OpenOutcome::Settled(upload)),
             Opened::Open(session) => session,
@@ -157,7 +157,7 @@ impl Intake {
         if is_timed_out(&session.upload, session.growing.synced(), now) {
             let lease = session.lease;
             drop(session);
-            let late = self
+            let timed_out = self
                 .0
                 .options
                 .store
@@ -166,36 +166,39 @@ impl Intake {
                     tx.time_out_upload(upload, now).await
                 })
                 .await?;
-            return Ok(OpenOutcome::Settled(Box::new(late)));
+            return Ok(OpenOutcome::Settled(Box::new(timed_out)));
         }
-        *receiving.guard.session = Some(*session);
+        *active_request.guard.session = Some(*session);
         Ok(OpenOutcome::Open)
     }
 
     /// Returns the state of an open upload; completes a fully received one first.
-    async fn finish_or_progress(&self, mut receiving: ActiveRequest) -> Result<UploadProgress, IntakeError> {
-        let session = receiving.session();
+    async fn finish_or_progress(
+        &self,
+        mut active_request: ActiveRequest,
+    ) -> Result<UploadProgress, IntakeError> {
+        let session = active_request.session();
         // The written bytes are stored, except those of a complete file, which is finished next.
         let offset = session.growing.written();
         if is_complete(&session.upload, offset) {
-            return self.complete(receiving).await;
+            return self.complete(active_request).await;
         }
         let upload = session.upload.clone();
-        self.cache_session(receiving);
+        self.cache_session(active_request);
         Ok(UploadProgress { upload, offset })
     }
 
     async fn receive_locked<B, E>(
         &self,
-        receiving: &mut ActiveRequest,
+        active_request: &mut ActiveRequest,
         append: Append<B>,
     ) -> Result<(), IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let interrupted = receiving.guard.interrupted.clone();
-        let session = receiving.session();
+        let interrupted = active_request.guard.interrupted.clone();
+        let session = active_request.session();
         let offset = session.growing.synced();
         let accepted = append.check_offset(&session.upload, offset)?;
         if let Some(length) = accepted.length {
@@ -211,7 +214,7 @@ impl Intake {
         let is_last = append.is_last;
         let ended = match append.checksum {
             None => self.receive_pieces(session, append, accepted.skip, &interrupted).await?,
-            Some(checksum) => self.receive_checked(session, append, checksum, &interrupted).await?,
+            Some(checksum) => self.receive_with_checksum(session, append, checksum, &interrupted).await?,
         };
         let ended = self.persist_received(session, ended, is_last, &interrupted).await?;
         self.apply_outcome(session, ended, is_last).await
@@ -232,16 +235,16 @@ impl Intake {
         let Append { start, is_last, body_len, .. } = append;
         let offset = session.growing.synced();
         let mut body = StallGuarded::new(append.body, self.0.options.stall_limit);
-        let ended = self.take_body(session, &mut body, Expected { skip, body_len }, interrupted).await?;
+        let ended = self.read_body(session, &mut body, ExpectedBody { skip, body_len }, interrupted).await?;
         if ended != BodyEnd::Complete {
             return Ok(ended);
         }
-        let received = ReceivedBody { start, len: body.total(), announced: body_len, is_last };
+        let received = ReceivedBody { start, len: body.received_bytes(), announced: body_len, is_last };
         Ok(received.body_end(offset)?)
     }
 
     /// Receives a body that is only written if its checksum matches.
-    async fn receive_checked<B, E>(
+    async fn receive_with_checksum<B, E>(
         &self,
         session: &mut Session,
         append: Append<B>,
@@ -261,7 +264,7 @@ impl Intake {
             }
         };
         let body = StallGuarded::new(append.body, self.0.options.stall_limit);
-        let bytes = match self.buffer(session, body, append.body_len, interrupted).await? {
+        let bytes = match self.buffer_body(session, body, append.body_len, interrupted).await? {
             BufferedBody::Ended(ended) => return Ok(ended),
             BufferedBody::All(bytes) => bytes,
         };
@@ -270,7 +273,7 @@ impl Intake {
         }
         let pieces = stream::iter([Ok::<_, std::io::Error>(bytes)]);
         let mut body = StallGuarded::new(pieces, self.0.options.stall_limit);
-        self.take_body(session, &mut body, Expected { skip: 0, body_len: None }, interrupted).await
+        self.read_body(session, &mut body, ExpectedBody { skip: 0, body_len: None }, interrupted).await
     }
 
     /// Writes and stores all received bytes, however their body ended: they need not be sent again.
@@ -289,8 +292,8 @@ impl Intake {
             FlushOutcome::Active => ended,
             FlushOutcome::Rejected => BodyEnd::Rejected,
         };
-        // A complete file gets its name next, which stores it as well.
-        if !is_last_byte(&ended, is_last, session.upload.length, session.growing.written()) {
+        // A complete file is finished next, which makes its bytes durable too.
+        if !completes_file(&ended, is_last, session.upload.length, session.growing.written()) {
             self.persist(session).await?;
             session.write_checkpoint_if_due(&self.0).await;
         }
@@ -309,11 +312,11 @@ impl Intake {
             BodyOutcome::Received => Ok(()),
             BodyOutcome::Announce => session.announce(&self.0, offset).await,
             BodyOutcome::TooLarge { max } => Err(self.fail(session, too_large(max)).await?),
-            BodyOutcome::Rejected => Err(self.fail_as_read(session).await?),
+            BodyOutcome::Rejected => Err(self.fail_with_scan_error(session).await?),
         }
     }
 
-    /// Passes on the taken bytes. Waits for the disk, for memory in use by others, and for a scan permit.
+    /// Passes on the received bytes. Waits for the disk, for memory in use by others, and for a scan permit.
     pub(crate) async fn flush(
         &self,
         session: &mut Session,
@@ -322,7 +325,7 @@ impl Intake {
         self.flush_until(session, interrupted.cancelled()).await
     }
 
-    /// The same. Renews the upload, and gives up when `end` is ready.
+    /// As [`flush`](Self::flush), and renews the upload meanwhile. Ends as interrupted when `end` is ready.
     async fn flush_until(
         &self,
         session: &mut Session,
@@ -345,11 +348,13 @@ impl Intake {
     }
 
     /// Caches the session for a short time: usually the next request follows at once.
-    pub(crate) fn cache_session(&self, mut receiving: ActiveRequest) {
-        let Some(session) = receiving.guard.session.as_mut() else { return receiving.guard.release() };
+    pub(crate) fn cache_session(&self, mut active_request: ActiveRequest) {
+        let Some(session) = active_request.guard.session.as_mut() else {
+            return active_request.guard.release();
+        };
         session.idle_since = Instant::now();
         let id = session.upload.id;
-        receiving.guard.release();
+        active_request.guard.release();
         let parts = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             sleep(SESSION_IDLE_MAX).await;
@@ -426,12 +431,14 @@ impl Session {
     /// renewed only periodically and at rest. In a bucket, bytes are safe only while no other process has
     /// the upload, so the row contains the state.
     async fn save_progress(&mut self, parts: &Inner, is_idle: bool) -> Result<(), IntakeError> {
-        let UploadState::Uploading { kept: saved, kept_at } = self.upload.state else { return Ok(()) };
+        let UploadState::Uploading { stored: saved, stored_at: kept_at } = self.upload.state else {
+            return Ok(());
+        };
         let (synced, now) = (self.growing.synced(), parts.options.clock.now());
         let progress = UnsavedProgress { saved, synced, age_us: now.micros_since(kept_at), is_idle };
         if progress.is_due(parts.options.blob.is_shared(), self.upload.length) {
             parts.options.store.save_upload_offset(self.lease, synced, now).await?;
-            self.upload.state = UploadState::Uploading { kept: synced, kept_at: now };
+            self.upload.state = UploadState::Uploading { stored: synced, stored_at: now };
         }
         Ok(())
     }
@@ -519,7 +526,7 @@ fn is_timed_out(upload: &Upload, offset: u64, now: Timestamp) -> bool {
 }
 
 /// Whether a body that ended like this completes its file, with `written` bytes received.
-fn is_last_byte(ended: &BodyEnd, is_last: bool, length: Option<u64>, written: u64) -> bool {
+fn completes_file(ended: &BodyEnd, is_last: bool, length: Option<u64>, written: u64) -> bool {
     *ended == BodyEnd::Complete && length.map_or(is_last, |length| length == written)
 }
 
@@ -651,7 +658,7 @@ mod tests {
     fn only_a_complete_final_body_completes_the_file() {
         let check = |ended: BodyEnd, is_last: bool, length: Option<u64>, expected: bool| {
             assert_eq!(
-                is_last_byte(&ended, is_last, length, 150),
+                completes_file(&ended, is_last, length, 150),
                 expected,
                 "{ended:?} {is_last} {length:?}"
             );
@@ -740,7 +747,8 @@ mod tests {
         };
         check(progress(), false, Some(500), false);
         check(UnsavedProgress { age_us: 5_000_000, ..progress() }, false, Some(500), true);
-        check(UnsavedProgress { age_us: -1, ..progress() }, false, Some(500), false); // clocks of two machines differ
+        // The clocks of two machines differ.
+        check(UnsavedProgress { age_us: -1, ..progress() }, false, Some(500), false);
         check(UnsavedProgress { is_idle: true, ..progress() }, false, Some(500), true);
         check(progress(), true, Some(500), true);
         check(progress(), false, None, true);

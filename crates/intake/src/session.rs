@@ -14,8 +14,8 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::intake::Inner;
-use crate::ledger::{StoreLedger, to_grown_object};
 use crate::maintenance::first_maintenance_at;
+use crate::multipart_log::{StoreMultipartLog, to_multipart_state};
 use crate::receive::{Requester, with_renewal};
 use crate::scan::{Checkpoint, Scan};
 use crate::{IntakeError, ScanLimits};
@@ -27,7 +27,7 @@ const CATCH_UP_BYTES: u64 = 256 << 10;
 const CHECKPOINT_EVERY_BYTES: u64 = 64 << 20;
 /// In a bucket a part cannot be read before the object is complete, so each part counts. This is its usual
 /// length (`kinora_blob::S3Limits::part_len`).
-const CHECKPOINT_EVERY_PART: u64 = 8 << 20;
+const CHECKPOINT_EVERY_BYTES_IN_BUCKET: u64 = 8 << 20;
 /// A checkpoint is at most one eighth of the bytes since the last one: tables that are read frame by frame
 /// grow with the movie.
 const CHECKPOINT_SHARE: u64 = 8;
@@ -39,7 +39,7 @@ pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_secs(30);
 const BATCH_BYTES: u64 = 512 << 10;
 /// Pieces of a connection with small packets are copied together: each uses a buffer of 8 KiB or more,
 /// however few bytes it has.
-const SMALL_PIECE: usize = 16 << 10;
+const SMALL_PIECE_BYTES: usize = 16 << 10;
 /// Longest delay of bytes on a slow connection: a tenth of the loss that a killed process may cause.
 const BATCH_DELAY_MAX: Duration = Duration::from_millis(5);
 
@@ -51,7 +51,7 @@ pub(crate) struct Session {
     pub(crate) growing: GrowingObject,
     pub(crate) scan: ScanState,
     batch: Batch,
-    checkpoint: Checkpoints,
+    checkpoints: Checkpoints,
     /// When the last request left it.
     pub(crate) idle_since: Instant,
 }
@@ -63,7 +63,7 @@ pub(crate) enum ScanState {
     /// Not scanned completely: parts in a bucket cannot be read before the object is complete, and the
     /// process that sent them was killed before it stored a checkpoint. The whole file is scanned once it is
     /// complete.
-    NotRead,
+    NotScanned,
 }
 
 /// Received bytes that were not passed on yet.
@@ -73,7 +73,7 @@ struct Batch {
     /// Small pieces after the others.
     small: BytesMut,
     len: u64,
-    due: Option<Instant>,
+    flush_at: Option<Instant>,
 }
 
 /// The last stored checkpoint, and the pending ones.
@@ -81,10 +81,10 @@ struct Checkpoints {
     at: u64,
     len: u64,
     /// A checkpoint of bytes that are not all stored yet.
-    waiting: Option<Checkpoint>,
+    pending: Option<Checkpoint>,
     /// The checkpoint being stored; only the next one and the end wait for it.
-    putting: Option<JoinHandle<()>>,
-    /// Cancelled when the file is complete: waiting checkpoints are no longer needed.
+    write_task: Option<JoinHandle<()>>,
+    /// Cancelled when the file is complete: checkpoints that wait for a permit are no longer needed.
     file_complete: CancellationToken,
 }
 
@@ -143,16 +143,16 @@ impl Session {
             session.upload = upload;
             return Ok(Opened::Open(Box::new(session)));
         }
-        let multipart = to_grown_object(options.store.upload_multipart(id).await?);
-        let ledger = Arc::new(StoreLedger { store: options.store.clone(), lease });
+        let multipart_state = to_multipart_state(options.store.upload_multipart(id).await?);
+        let multipart_log = Arc::new(StoreMultipartLog { store: options.store.clone(), lease });
         let mut growing = options
             .blob
-            .of_workspace(Some(upload.workspace))
-            .grow(upload.source, lease.number, multipart, ledger)
+            .for_workspace(Some(upload.workspace))
+            .grow(upload.source, lease.number, multipart_state, multipart_log)
             .await?;
         growing.announce(upload.length);
         // Scanning bytes again waits for a scan permit.
-        let (scan, checkpoint) = with_renewal(parts, lease, resume(parts, &upload, &growing)).await??;
+        let (scan, checkpoints) = with_renewal(parts, lease, resume(parts, &upload, &growing)).await??;
         let idle_since = Instant::now();
         Ok(Opened::Open(Box::new(Session {
             upload,
@@ -160,32 +160,32 @@ impl Session {
             growing,
             scan,
             batch: Batch::default(),
-            checkpoint,
+            checkpoints,
             idle_since,
         })))
     }
 
-    /// Takes the next bytes of the file. The batch is passed on when it is due.
+    /// Adds the next bytes of the file to the batch, which is passed on when it is due.
     pub(crate) fn accept(&mut self, bytes: Bytes) {
-        self.batch.due.get_or_insert_with(|| Instant::now() + BATCH_DELAY_MAX);
+        self.batch.flush_at.get_or_insert_with(|| Instant::now() + BATCH_DELAY_MAX);
         self.batch.push(bytes);
     }
 
-    /// Number of bytes from the start that were taken.
+    /// Number of bytes from the start that were received.
     pub(crate) fn received_len(&self) -> u64 {
         self.growing.written() + self.batch.len
     }
 
     /// When an incomplete batch is passed on.
     pub(crate) fn flush_at(&self) -> Option<Instant> {
-        self.batch.due
+        self.batch.flush_at
     }
 
     pub(crate) fn has_full_batch(&self) -> bool {
         self.batch.len >= BATCH_BYTES
     }
 
-    /// Passes the taken bytes on to the scanner and to the disk or the store. If cancelled, the session is
+    /// Passes the received bytes on to the scanner and to the disk or the store. If cancelled, the session is
     /// lost.
     pub(crate) async fn flush(&mut self, parts: &Inner) -> Result<FlushOutcome, IntakeError> {
         let every = checkpoint_every(parts);
@@ -193,36 +193,36 @@ impl Session {
         while !pieces.is_empty() {
             // A checkpoint at the end of a part is the most useful one.
             let end = self.growing.written() / every * every + every;
-            let now = split_to(&mut pieces, end - self.growing.written());
+            let front = split_to(&mut pieces, end - self.growing.written());
             if let ScanState::Active(scan) = &self.scan {
-                for piece in &now {
+                for piece in &front {
                     if scan.push(piece.clone()).await.is_err() {
                         return Ok(FlushOutcome::Rejected);
                     }
                 }
             }
-            for piece in now {
+            for piece in front {
                 timeout(FLUSH_TIMEOUT, self.growing.write(piece)).await.map_err(|_| IntakeError::Busy)??;
             }
             if self.growing.written() == end && self.is_checkpoint_due() {
-                self.take_checkpoint().await;
+                self.request_checkpoint().await;
             }
         }
-        if self.checkpoint.waiting.as_ref().is_some_and(|waiting| waiting.at() <= self.growing.synced()) {
-            self.put_checkpoint(parts);
+        if self.checkpoints.pending.as_ref().is_some_and(|waiting| waiting.at() <= self.growing.synced()) {
+            self.start_checkpoint_write(parts);
         }
         Ok(FlushOutcome::Active)
     }
 
     fn is_checkpoint_due(&self) -> bool {
-        let since = self.growing.written().saturating_sub(self.checkpoint.at);
-        since >= self.checkpoint.len.saturating_mul(CHECKPOINT_SHARE)
+        let since = self.growing.written().saturating_sub(self.checkpoints.at);
+        since >= self.checkpoints.len.saturating_mul(CHECKPOINT_SHARE)
     }
 
     /// Stores a checkpoint of the scanner at the end of a request, where all bytes are stored, if enough of
     /// them arrived.
     pub(crate) async fn write_checkpoint_if_due(&mut self, parts: &Inner) {
-        let since = self.growing.written().saturating_sub(self.checkpoint.at);
+        let since = self.growing.written().saturating_sub(self.checkpoints.at);
         if parts.options.blob.is_shared() || since >= checkpoint_every(parts) {
             self.write_last_checkpoint(parts).await;
         }
@@ -230,59 +230,60 @@ impl Session {
 
     /// Stores a checkpoint of the scanner where all bytes are stored.
     pub(crate) async fn write_last_checkpoint(&mut self, parts: &Inner) {
-        if self.growing.written() > self.checkpoint.at || self.checkpoint.waiting.is_some() {
-            self.take_checkpoint().await;
-            self.put_checkpoint(parts);
+        if self.growing.written() > self.checkpoints.at || self.checkpoints.pending.is_some() {
+            self.request_checkpoint().await;
+            self.start_checkpoint_write(parts);
         }
     }
 
     /// Waits until every checkpoint is stored: one that is stored later would never be deleted. The caller
     /// must not own a permit for large tables: a large checkpoint waits for one.
-    pub(crate) async fn finish_checkpoints(&mut self) {
-        if let Some(putting) = self.checkpoint.putting.take() {
-            let _ = putting.await; // it has reported its error
+    pub(crate) async fn wait_for_checkpoints(&mut self) {
+        if let Some(write_task) = self.checkpoints.write_task.take() {
+            let _ = write_task.await; // it has reported its error
         }
     }
 
     /// Drops the checkpoints that still wait for a permit, because the file is complete. Waits for the
     /// others.
-    pub(crate) async fn end_checkpoints(&mut self) {
-        self.checkpoint.waiting = None;
-        std::mem::take(&mut self.checkpoint.file_complete).cancel();
-        self.finish_checkpoints().await;
+    pub(crate) async fn cancel_waiting_checkpoints(&mut self) {
+        self.checkpoints.pending = None;
+        std::mem::take(&mut self.checkpoints.file_complete).cancel();
+        self.wait_for_checkpoints().await;
     }
 
-    /// A failed scanner needs no checkpoint.
-    async fn take_checkpoint(&mut self) {
+    /// Requests the state of the scanner as the pending checkpoint. A failed scanner needs none.
+    async fn request_checkpoint(&mut self) {
         let ScanState::Active(scan) = &self.scan else { return };
         // While a large box is in progress, the checkpoint is the state before that box.
         if let Ok(checkpoint) = scan.checkpoint().await
-            && checkpoint.at() > self.checkpoint.at
+            && checkpoint.at() > self.checkpoints.at
         {
-            self.checkpoint.waiting = Some(checkpoint);
+            self.checkpoints.pending = Some(checkpoint);
         }
     }
 
-    /// Bytes are acknowledged without it: if it is missing, some are scanned again.
-    fn put_checkpoint(&mut self, parts: &Inner) {
-        let Some(checkpoint) = self.checkpoint.waiting.take() else { return };
-        self.checkpoint.at = checkpoint.at();
-        self.checkpoint.len = checkpoint.state_len();
-        let put = CheckpointWrite {
+    /// Stores the pending checkpoint in the background. Received bytes are acknowledged before that: without
+    /// the checkpoint, some are scanned again.
+    fn start_checkpoint_write(&mut self, parts: &Inner) {
+        let Some(checkpoint) = self.checkpoints.pending.take() else { return };
+        self.checkpoints.at = checkpoint.at();
+        self.checkpoints.len = checkpoint.state_len();
+        let checkpoint_write = CheckpointWrite {
             blob: parts.options.blob.clone(),
             store: parts.options.store.clone(),
-            limits: parts.options.scans.clone(),
+            limits: parts.options.scan_limits.clone(),
             source: self.upload.source,
             workspace: self.upload.workspace,
-            file_complete: self.checkpoint.file_complete.clone(),
+            file_complete: self.checkpoints.file_complete.clone(),
         };
-        let previous = self.checkpoint.putting.take();
-        self.checkpoint.putting = Some(tokio::spawn(async move {
+        let previous = self.checkpoints.write_task.take();
+        self.checkpoints.write_task = Some(tokio::spawn(async move {
             if let Some(previous) = previous {
                 let _ = previous.await;
             }
-            let source = put.source;
-            if let Err(error) = put.run(checkpoint).await {
+            let source = checkpoint_write.source;
+            if let Err(error) = checkpoint_write.run(checkpoint).await {
                 tracing::warn!(source.id = %source, error = %error, "a checkpoint could not be stored");
             }
         }));
@@ -292,7 +293,7 @@ impl Session {
 impl Batch {
     fn push(&mut self, bytes: Bytes) {
         self.len += bytes.len() as u64;
-        if bytes.len() < SMALL_PIECE {
+        if bytes.len() < SMALL_PIECE_BYTES {
             self.small.extend_from_slice(&bytes);
         } else {
             self.end_small();
@@ -347,7 +348,7 @@ impl CheckpointWrite {
         let Some(loaded) = self.file_complete.run_until_cancelled(loading).await else { return Ok(()) };
         let (state, permit) = loaded?;
         // The upload may have ended during the wait, with another session.
-        if permit.holds_slot() && !self.store.is_source_of_upload(self.source).await? {
+        if permit.has_large_permit() && !self.store.is_source_of_upload(self.source).await? {
             return Ok(());
         }
         Ok(self.blob.put_checkpoint(self.source, at, state).await?)
@@ -355,7 +356,7 @@ impl CheckpointWrite {
 }
 
 fn checkpoint_every(parts: &Inner) -> u64 {
-    if parts.options.blob.is_shared() { CHECKPOINT_EVERY_PART } else { CHECKPOINT_EVERY_BYTES }
+    if parts.options.blob.is_shared() { CHECKPOINT_EVERY_BYTES_IN_BUCKET } else { CHECKPOINT_EVERY_BYTES }
 }
 
 /// The scanner at the position of the stored bytes.
@@ -368,7 +369,7 @@ async fn resume(
     let synced = growing.synced();
     let mut start = (0, Scanner::new(None));
     if synced > 0
-        && let Some((at, state)) = parts.options.blob.checkpoint(source).await?
+        && let Some((at, state)) = parts.options.blob.latest_checkpoint(source).await?
         && at <= synced
     {
         // Parsing millions of samples takes a thread some time.
@@ -380,17 +381,17 @@ async fn resume(
         }
     }
     let (from, scanner) = start;
-    let checkpoint = Checkpoints {
+    let checkpoints = Checkpoints {
         at: from,
         len: 0,
-        waiting: None,
-        putting: None,
+        pending: None,
+        write_task: None,
         file_complete: CancellationToken::new(),
     };
     if from < synced && from < growing.readable_from() {
-        return Ok((ScanState::NotRead, checkpoint));
+        return Ok((ScanState::NotScanned, checkpoints));
     }
-    let scan = Scan::resume(&parts.options.scans, workspace, scanner);
+    let scan = Scan::resume(&parts.options.scan_limits, workspace, scanner);
     let mut at = from;
     while at < synced {
         let end = synced.min(at + CATCH_UP_BYTES);
@@ -399,7 +400,7 @@ async fn resume(
         }
         at = end;
     }
-    Ok((ScanState::Active(scan), checkpoint))
+    Ok((ScanState::Active(scan), checkpoints))
 }
 
 #[cfg(test)]
@@ -417,21 +418,27 @@ mod tests {
     }
 
     #[test]
-    fn small_pieces_are_joined_and_all_stay_in_order() {
+    fn small_pieces_are_joined_in_order() {
         let mut batch = Batch::default();
-        for (byte, len) in
-            [(1, 3), (2, SMALL_PIECE - 1), (3, SMALL_PIECE), (4, 5), (5, SMALL_PIECE), (6, 1), (7, 2)]
-        {
+        for (byte, len) in [
+            (1, 3),
+            (2, SMALL_PIECE_BYTES - 1),
+            (3, SMALL_PIECE_BYTES),
+            (4, 5),
+            (5, SMALL_PIECE_BYTES),
+            (6, 1),
+            (7, 2),
+        ] {
             batch.push(piece(byte, len));
         }
-        assert_eq!(batch.len, 3 * SMALL_PIECE as u64 + 10);
+        assert_eq!(batch.len, 3 * SMALL_PIECE_BYTES as u64 + 10);
         assert_eq!(
             accepted(batch.into_pieces()),
             [
-                vec![(1, 3), (2, SMALL_PIECE - 1)],
-                vec![(3, SMALL_PIECE)],
+                vec![(1, 3), (2, SMALL_PIECE_BYTES - 1)],
+                vec![(3, SMALL_PIECE_BYTES)],
                 vec![(4, 5)],
-                vec![(5, SMALL_PIECE)],
+                vec![(5, SMALL_PIECE_BYTES)],
                 vec![(6, 1), (7, 2)],
             ]
         );

@@ -28,7 +28,7 @@ pub(crate) struct StallGuarded<B> {
     /// Start of the current window, and the bytes received in it.
     since: Instant,
     window_bytes: u64,
-    total: u64,
+    received_bytes: u64,
 }
 
 /// The body is too slow.
@@ -36,7 +36,7 @@ pub(crate) struct Stalled;
 
 impl<B: Stream<Item = Result<T, E>> + Unpin, T: AsRef<[u8]>, E> StallGuarded<B> {
     pub(crate) fn new(body: B, min: StallLimit) -> Self {
-        Self { body, min, since: Instant::now(), window_bytes: 0, total: 0 }
+        Self { body, min, since: Instant::now(), window_bytes: 0, received_bytes: 0 }
     }
 
     /// The next piece; `None` at the end of the body.
@@ -45,16 +45,15 @@ impl<B: Stream<Item = Result<T, E>> + Unpin, T: AsRef<[u8]>, E> StallGuarded<B> 
             let end = self.since + self.min.within;
             // A call after the end of the window means that this side waited for the disk, and the client
             // with it.
-            let is_late_ourselves = Instant::now() >= end;
+            let is_own_delay = Instant::now() >= end;
             match timeout_at(end, self.body.next()).await {
                 Ok(piece) => {
                     if let Some(Ok(bytes)) = &piece {
                         self.window_bytes += bytes.as_ref().len() as u64;
-                        self.total += bytes.as_ref().len() as u64;
+                        self.received_bytes += bytes.as_ref().len() as u64;
                     }
                     let is_over = Instant::now() >= end;
-                    if is_over && !is_late_ourselves && self.window_bytes < self.min.bytes && piece.is_some()
-                    {
+                    if is_over && !is_own_delay && self.window_bytes < self.min.bytes && piece.is_some() {
                         return Err(Stalled);
                     }
                     if is_over || self.window_bytes >= self.min.bytes {
@@ -62,15 +61,15 @@ impl<B: Stream<Item = Result<T, E>> + Unpin, T: AsRef<[u8]>, E> StallGuarded<B> 
                     }
                     return Ok(piece);
                 }
-                Err(_) if self.window_bytes < self.min.bytes && !is_late_ourselves => return Err(Stalled),
+                Err(_) if self.window_bytes < self.min.bytes && !is_own_delay => return Err(Stalled),
                 Err(_) => self.begin_window(),
             }
         }
     }
 
     /// Bytes received so far.
-    pub(crate) fn total(&self) -> u64 {
-        self.total
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.received_bytes
     }
 
     fn begin_window(&mut self) {

@@ -1,4 +1,4 @@
-//! Upload slots of this process: one request per upload at a time, and the newest one takes precedence.
+//! Locks of uploads in this process: one request per upload at a time, and the newest one takes precedence.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::session::Session;
 
-/// Timeout of a request for the one before to leave. That one first stores its bytes, which takes a sync or
-/// the upload of a part.
+/// Timeout of a request that waits for the one before to release the lock. That one first stores its bytes,
+/// which takes a sync or the upload of a part.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The uploads that are being received, or were until a short time ago.
@@ -23,22 +23,21 @@ pub(crate) struct UploadLocks(Arc<Mutex<HashMap<MediaId, Arc<UploadLock>>>>);
 pub(crate) struct UploadLock {
     /// The session of the last request: its writer and its scan.
     session: Arc<AsyncMutex<Option<Session>>>,
-    /// Interrupts the request that is inside, or waits to enter.
+    /// Interrupts the request that has the lock or waits for it.
     interrupt: Mutex<CancellationToken>,
 }
 
 /// The permit to receive an upload, among the requests of this process. If it is dropped, the next request
-/// enters without a cached session: the client disconnected, and the session would never release its
-/// resources.
+/// gets no cached session: the client disconnected, and the session would never release its resources.
 pub(crate) struct UploadGuard {
     pub(crate) session: SessionGuard,
-    /// Cancelled when another request wants to enter.
+    /// Cancelled when another request wants the lock.
     pub(crate) interrupted: CancellationToken,
     /// Must be dropped after the session: it checks whether that is free.
     _cleanup: RemoveIfUnused,
 }
 
-/// The session of an upload, which is dropped unless the request leaves it on purpose.
+/// The session of an upload, which is dropped unless [`UploadGuard::release`] leaves it to the next request.
 pub(crate) struct SessionGuard {
     session: OwnedMutexGuard<Option<Session>>,
     keeps_session: bool,
@@ -66,81 +65,81 @@ impl Drop for SessionGuard {
     }
 }
 
-/// Removes an unused slot from the map.
+/// Removes an unused lock from the map.
 struct RemoveIfUnused {
-    slots: Weak<Mutex<HashMap<MediaId, Arc<UploadLock>>>>,
+    locks: Weak<Mutex<HashMap<MediaId, Arc<UploadLock>>>>,
     id: MediaId,
 }
 
-/// Why a request did not enter.
+/// Why a request did not get the lock.
 pub(crate) enum LockError {
     /// A newer request arrived.
     Interrupted,
-    /// The current request did not leave in time.
+    /// The current request did not release the lock in time.
     Busy,
 }
 
 impl UploadLocks {
-    /// Interrupts the request that receives this upload, and waits until it has left.
+    /// Interrupts the request that receives this upload, and waits for its lock.
     pub(crate) async fn acquire(&self, id: MediaId) -> Result<UploadGuard, LockError> {
-        let slot = Arc::clone(lock(&self.0).entry(id).or_insert_with(|| {
+        let upload_lock = Arc::clone(lock(&self.0).entry(id).or_insert_with(|| {
             Arc::new(UploadLock { session: Arc::default(), interrupt: Mutex::new(CancellationToken::new()) })
         }));
-        let cleanup = RemoveIfUnused { slots: Arc::downgrade(&self.0), id };
+        let cleanup = RemoveIfUnused { locks: Arc::downgrade(&self.0), id };
         let interrupted = CancellationToken::new();
-        std::mem::replace(&mut *lock(&slot.interrupt), interrupted.clone()).cancel();
-        let enter = timeout(LOCK_TIMEOUT, Arc::clone(&slot.session).lock_owned());
+        std::mem::replace(&mut *lock(&upload_lock.interrupt), interrupted.clone()).cancel();
+        let enter = timeout(LOCK_TIMEOUT, Arc::clone(&upload_lock.session).lock_owned());
         let entered = tokio::select! {
             biased;
             () = interrupted.cancelled() => return Err(LockError::Interrupted),
             entered = enter => entered,
         };
-        drop(slot);
+        drop(upload_lock);
         let session = SessionGuard { session: entered.map_err(|_| LockError::Busy)?, keeps_session: false };
         Ok(UploadGuard { session, interrupted, _cleanup: cleanup })
     }
 
     /// Interrupts the request that receives this upload, without waiting for it.
     pub(crate) fn interrupt(&self, id: MediaId) {
-        if let Some(slot) = lock(&self.0).get(&id) {
-            lock(&slot.interrupt).cancel();
+        if let Some(upload_lock) = lock(&self.0).get(&id) {
+            lock(&upload_lock.interrupt).cancel();
         }
     }
 
-    /// Enters if no request is inside, without interrupting any.
+    /// Acquires the lock if no request has it, without interrupting any.
     pub(crate) fn try_acquire(&self, id: MediaId) -> Option<OwnedMutexGuard<Option<Session>>> {
-        let slot = Arc::clone(lock(&self.0).get(&id)?);
-        Arc::clone(&slot.session).try_lock_owned().ok()
+        let upload_lock = Arc::clone(lock(&self.0).get(&id)?);
+        Arc::clone(&upload_lock.session).try_lock_owned().ok()
     }
 
     /// Whether a request of this process receives this upload now.
     pub(crate) fn is_receiving(&self, id: MediaId) -> bool {
-        let slot = lock(&self.0).get(&id).map(Arc::clone);
-        slot.is_some_and(|slot| slot.session.try_lock().is_err())
+        let upload_lock = lock(&self.0).get(&id).map(Arc::clone);
+        upload_lock.is_some_and(|slot| slot.session.try_lock().is_err())
     }
 
-    /// Removes the slot of an upload without a request and without a cached session.
-    fn remove_if_unused(slots: &Mutex<HashMap<MediaId, Arc<UploadLock>>>, id: MediaId) {
-        let mut slots = lock(slots);
-        let is_free = slots.get(&id).is_some_and(|slot| {
-            // The handle in the map is the only one, so no request can enter in the meantime.
-            Arc::strong_count(slot) == 1
-                && Arc::strong_count(&slot.session) == 1
-                && slot.session.try_lock().is_ok_and(|session| session.is_none())
+    /// Removes the lock of an upload without a request and without a cached session.
+    fn remove_if_unused(locks: &Mutex<HashMap<MediaId, Arc<UploadLock>>>, id: MediaId) {
+        let mut slots = lock(locks);
+        let is_free = slots.get(&id).is_some_and(|upload_lock| {
+            // The handle in the map is the only one, so no request can acquire the lock in the meantime.
+            Arc::strong_count(upload_lock) == 1
+                && Arc::strong_count(&upload_lock.session) == 1
+                && upload_lock.session.try_lock().is_ok_and(|session| session.is_none())
         });
         if is_free {
             slots.remove(&id);
         }
     }
 
-    /// Called after the cached session of a slot was dropped.
+    /// Called after the cached session of an upload was dropped.
     pub(crate) fn remove(&self, id: MediaId) {
         Self::remove_if_unused(&self.0, id);
     }
 }
 
 impl UploadGuard {
-    /// Lets the next request enter, with the cached session.
+    /// Releases the lock, and leaves the session to the next request.
     pub(crate) fn release(mut self) {
         self.session.keeps_session = true;
     }
@@ -148,8 +147,8 @@ impl UploadGuard {
 
 impl Drop for RemoveIfUnused {
     fn drop(&mut self) {
-        if let Some(slots) = self.slots.upgrade() {
-            UploadLocks::remove_if_unused(&slots, self.id);
+        if let Some(locks) = self.locks.upgrade() {
+            UploadLocks::remove_if_unused(&locks, self.id);
         }
     }
 }
@@ -169,7 +168,7 @@ mod tests {
     #[tokio::test]
     async fn newer_request_interrupts_and_acquires_lock() {
         let slots = UploadLocks::default();
-        let Ok(first) = slots.acquire(id()).await else { panic!("nobody is inside") };
+        let Ok(first) = slots.acquire(id()).await else { panic!("no request holds it") };
         assert!(!first.interrupted.is_cancelled() && slots.is_receiving(id()));
         let second = slots.acquire(id());
         let release_first = async {
@@ -186,7 +185,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn lock_times_out_as_busy() {
         let slots = UploadLocks::default();
-        let Ok(first) = slots.acquire(id()).await else { panic!("nobody is inside") };
+        let Ok(first) = slots.acquire(id()).await else { panic!("no request holds it") };
         assert!(matches!(slots.acquire(id()).await, Err(LockError::Busy)));
         first.release();
         assert!(slots.acquire(id()).await.is_ok());
@@ -196,7 +195,7 @@ mod tests {
     #[tokio::test]
     async fn only_newest_waiting_request_acquires_lock() {
         let slots = UploadLocks::default();
-        let Ok(first) = slots.acquire(id()).await else { panic!("nobody is inside") };
+        let Ok(first) = slots.acquire(id()).await else { panic!("no request holds it") };
         let release_first = async {
             first.interrupted.cancelled().await;
             first.release();

@@ -38,7 +38,7 @@ impl<'a> BoxRef<'a> {
         children(self.body).find(|child| &child.kind.0 == kind)
     }
 
-    /// The first box at the end of a path of kinds, always taking the first child.
+    /// The first box at the end of a path of kinds: the first child of each kind.
     pub fn descend(&self, path: &[&[u8; 4]]) -> Option<BoxRef<'a>> {
         path.iter().try_fold(*self, |parent, kind| parent.child(kind))
     }
@@ -92,19 +92,19 @@ impl<'a> FieldReader<'a> {
     }
 
     /// The next `len` bytes.
-    pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+    pub fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
         Some(head)
     }
 
     pub(crate) fn skip(&mut self, len: usize) -> Option<()> {
-        self.take(len).map(drop)
+        self.bytes(len).map(drop)
     }
 
     /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
+        self.bytes(N)?.try_into().ok()
     }
 
     pub(crate) fn u16(&mut self) -> Option<u16> {

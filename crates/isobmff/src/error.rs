@@ -21,9 +21,9 @@ pub enum ReadError {
     /// Media that Kinora does not support. The string is the whole sentence.
     #[error("{0}")]
     Unsupported(String),
-    /// This reader does not support the structure of the file, but the demuxer of a media engine may. With
-    /// an engine, the caller remuxes the packets into a new file and reads that one. Without an engine, or
-    /// if the remux fails in the same way, the error is final. The string is the whole sentence.
+    /// This reader does not support the structure of the file, but the demuxer of ffmpeg may. With ffmpeg,
+    /// the caller remuxes the packets into a new file and reads that one. Without ffmpeg, or if the remux
+    /// fails in the same way, the error is final. The string is the whole sentence.
     #[error("{0}")]
     NeedsRemux(String),
 }

@@ -44,7 +44,7 @@ async fn backfill(
 ) -> Result<(), Error> {
     let packaged = context.packager.packaged(PresentationId::of(source)).await?;
     let rows = context.store.renditions_of(PresentationId::of(source)).await?;
-    let seconds = seconds(packaged.index());
+    let seconds = video_duration_s(packaged.index());
     let rungs = packaged.rungs(max).into_iter().map(|rung| {
         let row = rows.iter().find(|row| row.name == rung.name.to_string());
         let maxrate = rung.maxrate;
@@ -62,7 +62,7 @@ async fn backfill(
 struct BackfillCandidate<R> {
     rung: R,
     /// Upper limit of the missing bytes.
-    missing: u64,
+    missing_bytes: u64,
     is_watched: bool,
 }
 
@@ -73,7 +73,7 @@ impl<R> BackfillCandidate<R> {
         let total_bytes = u64::from(maxrate / 8).saturating_mul(seconds);
         Self {
             rung,
-            missing: total_bytes.saturating_sub(row.map_or(0, |row| row.bytes)),
+            missing_bytes: total_bytes.saturating_sub(row.map_or(0, |row| row.bytes)),
             is_watched: row
                 .and_then(|row| row.watched_at)
                 .is_some_and(|watched| now.micros_since(watched) <= RECENTLY_WATCHED_US),
@@ -83,20 +83,20 @@ impl<R> BackfillCandidate<R> {
 
 /// The rungs that fit the cache completely, in their original order. Watched rungs are reserved first.
 fn select_fitting<R>(candidates: Vec<BackfillCandidate<R>>, mut cache: CacheUsage) -> Vec<R> {
-    let mut is_filled = vec![false; candidates.len()];
+    let mut is_selected = vec![false; candidates.len()];
     for is_watched in [true, false] {
-        for (is_filled, candidate) in is_filled.iter_mut().zip(&candidates) {
+        for (is_filled, candidate) in is_selected.iter_mut().zip(&candidates) {
             if candidate.is_watched == is_watched {
-                *is_filled = cache.try_reserve(candidate.missing, is_watched);
+                *is_filled = cache.try_reserve(candidate.missing_bytes, is_watched);
             }
         }
     }
-    let filled = candidates.into_iter().zip(is_filled).filter(|(_, is_filled)| *is_filled);
-    filled.map(|(wanted, _)| wanted.rung).collect()
+    let selected = candidates.into_iter().zip(is_selected).filter(|(_, is_filled)| *is_filled);
+    selected.map(|(wanted, _)| wanted.rung).collect()
 }
 
 /// Duration of the video in seconds, rounded up.
-fn seconds(index: &Index) -> u64 {
+fn video_duration_s(index: &Index) -> u64 {
     let Some((video, _)) = index.video() else { return 0 };
     let end = index.plan.encoded_video.last().map_or(0, |segment| segment.end);
     whole_seconds(end, video.timescale)
@@ -134,7 +134,7 @@ pub struct RecentBackfills(Arc<Mutex<HashMap<SourceId, Timestamp>>>);
 
 impl RecentBackfills {
     /// Whether a backfill of this source is due now; if so, records the request.
-    pub(crate) fn try_enqueue(&self, source: SourceId, now: Timestamp) -> bool {
+    pub(crate) fn try_record(&self, source: SourceId, now: Timestamp) -> bool {
         let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recent.retain(|_, at| now.micros_since(*at) < REPEAT_AFTER_US);
         if recent.contains_key(&source) {
@@ -157,7 +157,11 @@ mod tests {
         let check = |allowed: Option<u64>, expected: &[&str]| {
             let candidates = [("720p", 500, false), ("480p", 300, true), ("240p", 100, false)];
             let wanted = candidates
-                .map(|(rung, missing, is_watched)| BackfillCandidate { rung, missing, is_watched })
+                .map(|(rung, missing, is_watched)| BackfillCandidate {
+                    rung,
+                    missing_bytes: missing,
+                    is_watched,
+                })
                 .into();
             let filled = select_fitting(wanted, CacheUsage::new(0, 0, allowed, None));
             assert_eq!(filled, expected, "{allowed:?}");
@@ -180,10 +184,10 @@ mod tests {
                     ..rendition_row()
                 });
                 let candidate = BackfillCandidate::new("720p", maxrate, seconds, row.as_ref(), at(1000));
-                let (missing, is_watched) = expected;
+                let (missing_bytes, is_watched) = expected;
                 assert_eq!(
                     candidate,
-                    BackfillCandidate { rung: "720p", missing, is_watched },
+                    BackfillCandidate { rung: "720p", missing_bytes, is_watched },
                     "{maxrate} {seconds} {stored:?}"
                 );
             };
@@ -230,7 +234,7 @@ mod tests {
         let (one, two) = (source_id(1), source_id(2));
         let minutes = |minutes: i64| at(minutes * 60);
         let check = |source: SourceId, now: Timestamp, expected: bool| {
-            assert_eq!(recent.try_enqueue(source, now), expected, "{source} {now}");
+            assert_eq!(recent.try_record(source, now), expected, "{source} {now}");
         };
         check(one, minutes(0), true);
         check(one, minutes(0), false);
@@ -246,7 +250,7 @@ mod tests {
     #[test]
     fn clones_share_recent_backfills() {
         let recent = RecentBackfills::default();
-        assert!(recent.clone().try_enqueue(source_id(1), at(0)));
-        assert!(!recent.try_enqueue(source_id(1), at(0)));
+        assert!(recent.clone().try_record(source_id(1), at(0)));
+        assert!(!recent.try_record(source_id(1), at(0)));
     }
 }

@@ -1,4 +1,4 @@
-//! A running job and its permit in the lane. It releases the permit while it waits for a source.
+//! A running job and its permit in the worker pool. It releases the permit while it waits for a source.
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::{Admission, Permit};
 #[derive(Debug)]
 pub(crate) struct Claim {
     job: ClaimedJob,
-    lane: Admission,
+    slots: Admission,
     permit: Mutex<Option<Permit>>,
     progress: Progress,
 }
@@ -32,11 +32,11 @@ impl Progress {
 }
 
 impl Claim {
-    /// Takes a permit in the lane, even if none is free.
-    pub(crate) fn new(job: ClaimedJob, lane: &Admission) -> Self {
-        let permit = Mutex::new(Some(lane.force_acquire(job.workspace)));
+    /// Acquires a permit in the worker pool, even if none is free.
+    pub(crate) fn new(job: ClaimedJob, slots: &Admission) -> Self {
+        let permit = Mutex::new(Some(slots.force_acquire(job.workspace)));
         let progress = Progress::of(&job);
-        Self { job, lane: lane.clone(), permit, progress }
+        Self { job, slots: slots.clone(), permit, progress }
     }
 
     /// The remaining attempts, also after the job was aborted.
@@ -45,29 +45,29 @@ impl Claim {
     }
 
     /// Records the remaining attempts after an interrupted one.
-    pub(crate) fn note_progress(&self, progress: DownloadProgress) {
+    pub(crate) fn record_progress(&self, progress: DownloadProgress) {
         *self.progress.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
     }
 
     /// The job, for a closure that may run again.
-    pub(crate) fn claimed(&self) -> ClaimedJob {
+    pub(crate) fn cloned_job(&self) -> ClaimedJob {
         self.job.clone()
     }
 
     /// Releases the permit.
     pub(crate) fn release_slot(&self) {
-        self.set(None);
+        self.set_permit(None);
     }
 
     /// Waits for a permit. Does nothing if the claim has one.
     pub(crate) async fn acquire_slot(&self) {
         let has_slot = self.permit.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if !has_slot {
-            self.set(Some(self.lane.acquire(self.job.workspace).await));
+            self.set_permit(Some(self.slots.acquire(self.job.workspace).await));
         }
     }
 
-    fn set(&self, permit: Option<Permit>) {
+    fn set_permit(&self, permit: Option<Permit>) {
         *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
     }
 }

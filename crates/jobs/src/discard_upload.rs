@@ -13,8 +13,8 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> 
     let upload = context.store.upload_by_id(media).await?;
     if let Some(upload) = upload.filter(|upload| !upload.holds_source()) {
         let source = upload.source;
-        let grown = context.store.upload_multipart(media).await?;
-        context.blob.discard_growing(source, grown.multipart).await?;
+        let multipart_state = context.store.upload_multipart(media).await?;
+        context.blob.discard_growing(source, multipart_state.multipart_id).await?;
         context.blob.delete_checkpoints(source).await?;
         if context.store.media_of_source(source).await?.is_none() {
             delete_objects::remove(context, source).await?;

@@ -35,7 +35,7 @@ pub(crate) async fn run(
 /// Whether the media plays this source: as its own source, or as an added track.
 fn is_source_of(media: &Media, source: SourceId) -> bool {
     let is_own = matches!(media.state, MediaState::Ready { source: current, .. } if current == source);
-    is_own || media.added.iter().any(|track| track.available() == Some(source))
+    is_own || media.added_tracks.iter().any(|track| track.available() == Some(source))
 }
 
 async fn encode(context: &Context, source: SourceId, mut cache: CacheUsage) -> Result<(), Error> {

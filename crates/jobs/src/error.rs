@@ -24,7 +24,7 @@ pub(crate) enum JobError {
     /// The source is tried again later: the job waits without a permit, and counts no attempt.
     #[error("the source is retried later")]
     SourceRetry(Pause),
-    /// Another worker has the job now; this run must change nothing.
+    /// Another worker has the job now, or its media or source was deleted: this run must change nothing.
     #[error("the lease was lost")]
     LeaseLost,
 }
@@ -128,7 +128,7 @@ pub(crate) fn internal_failure() -> Failure {
     Failure::new(FailureCode::Internal, "the server could not process this media; create it again")
 }
 
-/// The same for an added track.
+/// The failure of an added track when its attempts are used up by internal errors.
 pub(crate) fn internal_failure_of_track() -> Failure {
     let sentence = "the server could not process this track; update it with the same URL";
     Failure::new(FailureCode::Internal, sentence)
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn database_outage_counts_no_attempt() {
+    fn store_errors_map_to_job_errors() {
         check(kinora_store::Error::LeaseLost, "lease lost");
         check(kinora_store::Error::Full, "full");
         check(kinora_store::Error::Busy, "away");

@@ -8,8 +8,8 @@ use kinora_store::{ClaimedJob, JobKind, NewJob};
 use crate::Context;
 use crate::claim::Claim;
 use crate::error::{JobError, internal_failure_of_track};
-use crate::fetch_subtitles::remove;
-use crate::ingest::audio_edit::index_along_media;
+use crate::fetch_subtitles::enqueue_object_deletion;
+use crate::ingest::audio_edit::plan_audio_index;
 use crate::ingest::first_segments;
 use crate::ingest::sink::{FetchedSource, Owner, SourceSink};
 use crate::lost_lease;
@@ -51,8 +51,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Fails a track whose attempts are used up by internal errors.
-pub(crate) async fn give_up(
+/// Fails a track whose attempts are exhausted by internal errors.
+pub(crate) async fn fail_exhausted(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
@@ -78,14 +78,14 @@ async fn begin(
             let found = tx.media_by_id(media).await?.and_then(|media| {
                 let track = media.added_track(track)?.clone();
                 let before = track.preparing()?;
-                Some((media.track_attempt(track.id, before, source)?, track, before))
+                Some((media.begin_track_attempt(track.id, before, source)?, track, before))
             });
             let Some((media, track, before)) = found else {
                 tx.complete_job(&job).await?;
                 return Ok(None);
             };
             tx.save_track_attempt(&media, track.id).await?;
-            remove(tx, &job, before, now).await?;
+            enqueue_object_deletion(tx, &job, before, now).await?;
             Ok::<_, JobError>(Some(Attempt { media, track, source }))
         })
         .await
@@ -110,7 +110,7 @@ async fn make_available(
     let (source, max) = (fetched.source(), attempt.media.settings.max_resolution);
     let ended = async {
         let packaged = packaged_media(context, &attempt.media).await?;
-        let plan_index = async |stored| index_along_media(context, job, stored, packaged).await;
+        let plan_index = async |spilled_index| plan_audio_index(context, job, spilled_index, packaged).await;
         let missing =
             fetched.store_with(context, job, plan_index, |index| RequiredEncodes::of(index, max)).await?;
         first_segments::encode_with_retry(context, job, source, max, missing).await?;
@@ -128,7 +128,8 @@ async fn packaged_media(
     let MediaState::Ready { source, .. } = media.state else { return Ok(None) };
     match context.packager.packaged(PresentationId::of(source)).await {
         Ok(packaged) => Ok(Some(packaged)),
-        Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => Err(JobError::LeaseLost), // deleted
+        // The media was deleted.
+        Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => Err(JobError::LeaseLost),
         Err(error) => Err(error.into()),
     }
 }
@@ -148,11 +149,11 @@ async fn commit_available(
         .write(async move |tx| {
             tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
             let found = tx.media_by_id(media).await?;
-            let updated = found.and_then(|media| media.track_ready(track, source, now));
+            let updated = found.and_then(|media| media.finish_track(track, source, now));
             let (media, events) = updated.ok_or(JobError::LeaseLost)?;
             tx.save_tracks(&media, &events).await?;
             if missing.has_encoded_audio {
-                tx.enqueue(NewJob::soon(
+                tx.enqueue(NewJob::due_now(
                     JobKind::EncodeAudio { media: media.id, source },
                     media.workspace,
                     now,
@@ -180,11 +181,11 @@ async fn fail(
             // A track that waits here waits for this job: another file would have another job.
             let found = tx.media_by_id(media).await?.and_then(|media| {
                 let source = media.added_track(track)?.preparing()?;
-                Some((source, media.track_failed(track, source, failure.clone(), now)?))
+                Some((source, media.fail_track(track, source, failure.clone(), now)?))
             });
             if let Some((source, (media, events))) = found {
                 tx.save_tracks(&media, &events).await?;
-                remove(tx, &job, source, now).await?;
+                enqueue_object_deletion(tx, &job, source, now).await?;
             }
             Ok::<_, JobError>(())
         })

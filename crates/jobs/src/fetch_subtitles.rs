@@ -43,16 +43,20 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, fetch: TrackFetch) 
     };
     match ended {
         Err(JobError::Fatal(failure)) => {
-            let step = || end(context, job, fetch, Some(failure.clone()));
+            let step = || finish_track(context, job, fetch, Some(failure.clone()));
             retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, step).await
         }
         ended => ended,
     }
 }
 
-/// Fails a track whose attempts are used up by internal errors.
-pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, fetch: TrackFetch) -> Result<(), JobError> {
-    end(context, job, fetch, Some(internal_failure_of_track())).await
+/// Fails a track whose attempts are exhausted by internal errors.
+pub(crate) async fn fail_exhausted(
+    context: &Context,
+    job: &ClaimedJob,
+    fetch: TrackFetch,
+) -> Result<(), JobError> {
+    finish_track(context, job, fetch, Some(internal_failure_of_track())).await
 }
 
 /// The track, if it still waits for this source.
@@ -104,13 +108,13 @@ fn too_large(how: &str) -> JobError {
 
 /// The commit after the bytes: row, events and job.
 async fn make_available(context: &Context, job: &ClaimedJob, fetch: TrackFetch) -> Result<(), JobError> {
-    let step = || end(context, job, fetch, None);
+    let step = || finish_track(context, job, fetch, None);
     let ended = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, step).await;
     lost_lease::clean_up(context, job, fetch.source, ended).await
 }
 
 /// Ends the job and, if its track still waits for this source, makes the track available or failed.
-async fn end(
+async fn finish_track(
     context: &Context,
     job: &ClaimedJob,
     fetch: TrackFetch,
@@ -124,13 +128,13 @@ async fn end(
             tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
             let media = tx.media_by_id(media).await?;
             let updated = media.and_then(|media| match failure.clone() {
-                None => media.track_ready(track, source, now),
-                Some(failure) => media.track_failed(track, source, failure, now),
+                None => media.finish_track(track, source, now),
+                Some(failure) => media.fail_track(track, source, failure, now),
             });
             if let Some((media, events)) = updated {
                 tx.save_tracks(&media, &events).await?;
                 if failure.is_some() {
-                    remove(tx, &job, source, now).await?;
+                    enqueue_object_deletion(tx, &job, source, now).await?;
                 }
             }
             Ok::<_, JobError>(())
@@ -138,13 +142,13 @@ async fn end(
         .await
 }
 
-pub(crate) async fn remove(
+pub(crate) async fn enqueue_object_deletion(
     tx: &mut Tx,
     job: &ClaimedJob,
     source: SourceId,
     now: Timestamp,
 ) -> Result<(), JobError> {
-    tx.enqueue_unique(NewJob::soon(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
+    tx.enqueue_unique(NewJob::due_now(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
     Ok(())
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn ready(source: SourceId) -> Media {
         is_truncated: false,
         left_out: Vec::new(),
         does_not_decode: false,
-        broken: Vec::new(),
+        broken_renditions: Vec::new(),
     };
     created().start_download(source, at(2)).unwrap().finish(source, facts, at(3)).unwrap().0
 }

@@ -7,7 +7,7 @@ use kinora_domain::{Failure, MediaId, PresentationId, SourceId, Upload};
 use kinora_formats::{Scanned, Scanner};
 use kinora_index::Index;
 use kinora_intake::{
-    RequiredEncodes, Scan, ScanPermit, ScanResult, complete_media, give_up as give_up_upload, of_index,
+    RequiredEncodes, Scan, ScanPermit, ScanResult, complete_media, facts_of_index, fail_uploaded_media,
 };
 use kinora_store::ClaimedJob;
 
@@ -15,7 +15,7 @@ use crate::Context;
 use crate::claim::Claim;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::audio_edit;
-use crate::ingest::remux::{self, Foreign};
+use crate::ingest::remux::{self, SourceToRemux};
 use crate::ingest::{first_segments, has_sample_bytes, rescan};
 use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
 
@@ -24,7 +24,7 @@ use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
 pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Result<(), JobError> {
     let upload = context.store.upload_by_id(media).await?;
     let Some(upload) = upload.filter(|upload| upload.is_settled() && upload.holds_source()) else {
-        let job = job.claimed();
+        let job = job.cloned_job();
         return Ok(context.store.write(async move |tx| tx.complete_job(&job).await).await?);
     };
     match make_ready(context, job, &upload).await {
@@ -36,21 +36,25 @@ pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Resul
     }
 }
 
-/// Fails a media whose attempts are used up by internal errors.
-pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+/// Fails a media whose attempts are exhausted by internal errors.
+pub(crate) async fn fail_exhausted(
+    context: &Context,
+    job: &ClaimedJob,
+    media: MediaId,
+) -> Result<(), JobError> {
     fail(context, job, media, internal_failure()).await
 }
 
 async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(), JobError> {
     let (source, max, media) = (upload.source, upload.settings.max_resolution, upload.id);
     let (index, permit) = index(context, job, upload).await?;
-    let mut facts = of_index(&index, max, context.clock.now(), &*context.random);
+    let mut facts = facts_of_index(&index, max, context.clock.now(), &*context.random);
     let missing = RequiredEncodes::of(&index, max);
     drop((index, permit)); // its tables may be large, and what follows may take minutes
     facts.does_not_decode =
         first_segments::encode_with_retry(context, job, source, max, missing).await?.video;
     let commit = || async {
-        let (job, facts, now) = (job.claimed(), facts.clone(), context.clock.now());
+        let (job, facts, now) = (job.cloned_job(), facts.clone(), context.clock.now());
         context
             .store
             .write(async move |tx| {
@@ -77,8 +81,8 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
         // Two runs interfered: the index of one refers to objects that the other has deleted.
         context.blob.delete(ObjectKey::Index(PresentationId::of(source))).await?;
     }
-    let ScanResult { scanned, permit } = scanned(context, upload).await?;
-    let stored = match scanned {
+    let ScanResult { scanned, permit } = scan_result(context, upload).await?;
+    let spilled_index = match scanned {
         Scanned::Index(index) if upload.settings.audio_edit.is_none() => {
             put_index(context, source, &index).await?;
             return Ok((index, permit));
@@ -88,23 +92,24 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
             drop(permit);
             stored
         }
-        Scanned::NeedsRemux { container, len, sha256, refusal, facts } => {
+        Scanned::NeedsRemux { container, len, sha256, rejection, facts } => {
             drop(permit);
             // Deletes the copy of an earlier run: without an index it has no reader.
             context.blob.delete(ObjectKey::Normalised(source)).await?;
-            let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
-            remux::normalise(context, job, &foreign).await?
+            let source_to_remux =
+                SourceToRemux { source, workspace, container, len, sha256, rejection, facts };
+            remux::remux_and_store(context, job, &source_to_remux).await?
         }
     };
     let (index, index_permit) = match &upload.settings.audio_edit {
-        None => stored.load_limited(&context.scan_limits, workspace).await?,
+        None => spilled_index.load_limited(&context.scan_limits, workspace).await?,
         Some(edit) => {
             // Deletes the audio of an earlier run. A run that has lost the job must not delete objects of
             // the current run.
-            let claimed_job = job.claimed();
+            let claimed_job = job.cloned_job();
             context.store.write(async move |tx| tx.lock_job(&claimed_job).await).await?;
             context.blob.delete(ObjectKey::Audio(source)).await?;
-            Box::pin(audio_edit::edit_audio(context, job, source, stored, edit)).await?
+            Box::pin(audio_edit::edit_audio(context, job, source, spilled_index, edit)).await?
         }
     };
     put_index(context, source, &index).await?;
@@ -120,8 +125,8 @@ async fn put_index(context: &Context, source: SourceId, index: &Index) -> Result
 }
 
 /// The scan result of the file, from the upload; scans again if it is not stored.
-async fn scanned(context: &Context, upload: &Upload) -> Result<ScanResult, JobError> {
-    let checkpoint = context.blob.checkpoint(upload.source).await?;
+async fn scan_result(context: &Context, upload: &Upload) -> Result<ScanResult, JobError> {
+    let checkpoint = context.blob.latest_checkpoint(upload.source).await?;
     let complete_checkpoint = checkpoint.filter(|(at, _)| Some(*at) == upload.length);
     match complete_checkpoint.map(|(_, state)| Scanner::from_checkpoint(&state)) {
         Some(Ok(scanner)) if Some(scanner.len()) == upload.length => {
@@ -138,7 +143,7 @@ async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Fail
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?;
-            give_up_upload(tx, media, failure.clone(), now).await
+            fail_uploaded_media(tx, media, failure.clone(), now).await
         })
         .await?;
     Ok(())

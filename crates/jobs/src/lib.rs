@@ -55,7 +55,7 @@ pub use backfill::RecentBackfills;
 pub use disk_space::DiskFullJobs;
 pub use ownership::{ForeignObjects, OwnershipError, check as check_ownership};
 
-/// Permits that are shared fairly among workspaces; `None` is the server itself.
+/// Permits that are shared fairly among workspaces; `None` stands for the jobs of no workspace.
 pub type Admission = kinora_fair::Admission<Option<WorkspaceId>>;
 pub(crate) type Permit = kinora_fair::Permit<Option<WorkspaceId>>;
 
@@ -119,7 +119,7 @@ pub struct Context {
     /// Permits for interrupted downloads; see [`PAUSED_DOWNLOADS_MAX`].
     pub paused_downloads: Admission,
     /// Permits for a remux or for encoding first segments; see [`FIRST_SEGMENT_JOBS_PER_PROCESS`].
-    pub first_segment_jobs: Admission,
+    pub ingest_engine_permits: Admission,
     /// Permits for audio edits; see [`AUDIO_EDITS_PER_PROCESS`].
     pub audio_edits: Admission,
     /// Permits for commits that may arrive in bursts; see [`COMMITS_MAX`].
@@ -140,9 +140,9 @@ pub struct Context {
 
 /// Runs jobs until `stop` is cancelled, then ends the work in progress or releases its lease.
 ///
-/// Deliveries and other jobs have separate lanes: neither waits for the other.
+/// Deliveries and other jobs have separate permits: neither waits for the other.
 pub async fn run(context: Context, stop: CancellationToken) {
-    let lanes = worker_pools::worker_pools(context.downloads_max);
-    let jobs = join_all(lanes.map(|lane| runner::run(context.clone(), lane, stop.clone())));
+    let pools = worker_pools::worker_pools(context.downloads_max);
+    let jobs = join_all(pools.map(|pool| runner::run(context.clone(), pool, stop.clone())));
     tokio::join!(jobs, deliver_event::run(context.clone(), stop.clone()));
 }

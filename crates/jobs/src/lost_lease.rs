@@ -25,7 +25,7 @@ pub(crate) async fn clean_up<T>(
             .write(async move |tx| {
                 if tx.media_of_source(source).await?.is_none() && !tx.is_source_of_track(source).await? {
                     let kind = JobKind::DeleteObjects { source };
-                    tx.enqueue(NewJob::soon(kind, workspace, now)).await?;
+                    tx.enqueue(NewJob::due_now(kind, workspace, now)).await?;
                 }
                 Ok::<_, JobError>(())
             })

@@ -5,7 +5,7 @@
 //! queue.
 
 use kinora_domain::{MediaId, MediaState, PresentationId, SourceId, error_chain};
-use kinora_packager::{Error, Mp4File, Mp4FileLimits, Packaged, Rendition, rendition_file_of};
+use kinora_packager::{Error, Mp4File, Mp4FileLimits, Packaged, Rendition, rendition_from_row_name};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, Tx};
 
 use crate::Context;
@@ -13,9 +13,9 @@ use crate::error::JobError;
 
 /// The current needs of the files of a media.
 struct Mp4FileNeeds {
-    bounds: Mp4FileLimits,
+    limits: Mp4FileLimits,
     /// Whether at least one requested file can be made from the source.
-    has_some: bool,
+    has_file: bool,
     /// The renditions that must be encoded completely.
     rendition_files: Vec<Rendition>,
 }
@@ -36,9 +36,9 @@ pub(crate) async fn prepare(
             remove_unwanted(context, job, source, &needs).await?;
             let missing = missing(context, &packaged, &needs).await?;
             if missing.is_empty() {
-                emit_files_ready(context, job, media, needs.has_some).await
+                emit_files_ready(context, job, media, needs.has_file).await
             } else {
-                encode_next(context, job, media, source).await
+                enqueue_encode(context, job, media, source).await
             }
         }
         None => complete_job(context, job).await,
@@ -63,7 +63,7 @@ pub(crate) async fn encode(
         let on_progress = |progress: kinora_packager::BackfillProgress| {
             tracing::debug!(source.id = %source, rendition = %rendition, done = progress.done, of = progress.total, "a file is encoded");
         };
-        let max = needs.bounds.max_resolution;
+        let max = needs.limits.max_resolution;
         let result = context.packager.make_rendition_file(job, &packaged, *rendition, max, on_progress).await;
         match result {
             Ok(()) => {}
@@ -72,7 +72,7 @@ pub(crate) async fn encode(
             {
                 tracing::warn!(source.id = %source, rendition = %rendition, error = %error_chain(&error), "a file cannot be created");
                 // Other files may still be possible with the other renditions.
-                give_up(context, job, source, *rendition).await?;
+                mark_broken(context, job, source, *rendition).await?;
                 is_complete = false;
             }
             // The media was deleted in the meantime.
@@ -83,7 +83,7 @@ pub(crate) async fn encode(
             Err(error) => return Err(error.into()),
         }
     }
-    emit_files_ready(context, job, media, needs.has_some && is_complete).await
+    emit_files_ready(context, job, media, needs.has_file && is_complete).await
 }
 
 /// Deletes renditions of files that are no longer requested.
@@ -98,7 +98,7 @@ async fn remove_unwanted(
 ) -> Result<(), JobError> {
     let rows = context.store.renditions_of(PresentationId::of(source)).await?;
     let is_unwanted = |name: &str| {
-        rendition_file_of(name).is_some_and(|rendition| !needs.rendition_files.contains(&rendition))
+        rendition_from_row_name(name).is_some_and(|rendition| !needs.rendition_files.contains(&rendition))
     };
     let unwanted: Vec<_> = rows.iter().filter(|row| is_unwanted(&row.name)).map(|row| row.id).collect();
     if unwanted.is_empty() {
@@ -120,23 +120,23 @@ async fn remove_unwanted(
 }
 
 /// Marks the rendition as broken, so that requests for its file fail.
-async fn give_up(
+async fn mark_broken(
     context: &Context,
     job: &ClaimedJob,
     source: SourceId,
     rendition: Rendition,
 ) -> Result<(), JobError> {
     let rows = context.store.renditions_of(PresentationId::of(source)).await?;
-    let found = rows.into_iter().find(|row| rendition_file_of(&row.name) == Some(rendition));
+    let found = rows.into_iter().find(|row| rendition_from_row_name(&row.name) == Some(rendition));
     let (job, now) = (job.clone(), context.clock.now());
-    let give_up = async move |tx: &mut Tx| {
+    let mark = async move |tx: &mut Tx| {
         tx.lock_job(&job).await?;
         if let Some(row) = &found {
             tx.set_rendition_broken(row.id, now).await?;
         }
         Ok::<_, JobError>(())
     };
-    context.store.write(give_up).await
+    context.store.write(mark).await
 }
 
 /// The needs of the media; `None` when it was deleted or has another source now.
@@ -154,22 +154,22 @@ async fn needs(
         Err(error) if matches!(error.root(), Error::Gone) => return Ok(None),
         packaged => packaged?,
     };
-    let bounds = Mp4FileLimits {
+    let limits = Mp4FileLimits {
         max_resolution: media.settings.max_resolution,
         is_video_withdrawn: facts.does_not_decode,
     };
     let mp4_support = media.settings.mp4_support;
     let files = [(Mp4File::Capped4k, mp4_support.capped_4k), (Mp4File::AudioOnly, mp4_support.audio_only)];
-    let (mut has_some, mut rendition_files) = (false, Vec::new());
+    let (mut has_file, mut rendition_files) = (false, Vec::new());
     for (file, _) in files.into_iter().filter(|(_, is_enabled)| *is_enabled) {
-        for rendition in file.renditions(&packaged, bounds).inspect(|_| has_some = true).into_iter().flatten()
+        for rendition in file.renditions(&packaged, limits).inspect(|_| has_file = true).into_iter().flatten()
         {
             if rendition.is_encoded() && !rendition_files.contains(&rendition) {
                 rendition_files.push(rendition);
             }
         }
     }
-    Ok(Some((packaged, Mp4FileNeeds { bounds, has_some, rendition_files })))
+    Ok(Some((packaged, Mp4FileNeeds { limits, has_file, rendition_files })))
 }
 
 async fn missing(
@@ -191,7 +191,7 @@ async fn emit_files_ready(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
-    has_some: bool,
+    has_file: bool,
 ) -> Result<(), JobError> {
     let (job, now) = (job.clone(), context.clock.now());
     context
@@ -199,8 +199,8 @@ async fn emit_files_ready(
         .write(async move |tx| {
             tx.complete_job(&job).await?; // first: a worker that lost the lease emits nothing
             let media = tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
-            if has_some && !media.settings.mp4_support.is_none() {
-                tx.push_event(&media.mp4_ready(now)).await?;
+            if has_file && !media.settings.mp4_support.is_none() {
+                tx.push_event(&media.mp4_ready_event(now)).await?;
             }
             Ok::<_, JobError>(())
         })
@@ -208,7 +208,7 @@ async fn emit_files_ready(
 }
 
 /// Ends the job; the encoding continues in the backfill queue.
-async fn encode_next(
+async fn enqueue_encode(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,

@@ -41,7 +41,7 @@ pub enum OwnershipError {
 /// Rejects objects of another database. Objects without an owner pass. Writes nothing.
 pub async fn check(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
     let Some(owner) = blob.get(ObjectKey::Owner).await? else { return Ok(()) };
-    let ours = name(store).await?;
+    let ours = organisation_id(store).await?;
     if owner == ours.as_bytes() {
         return Ok(());
     }
@@ -51,12 +51,12 @@ pub async fn check(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
 
 /// Claims objects without an owner, and rejects those of another database. May run twice.
 pub(crate) async fn claim(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
-    let ours = name(store).await?;
+    let ours = organisation_id(store).await?;
     blob.put_once(ObjectKey::Owner, Bytes::from(ours)).await?;
     check(store, blob).await
 }
 
-async fn name(store: &Store) -> Result<String, kinora_store::Error> {
+async fn organisation_id(store: &Store) -> Result<String, kinora_store::Error> {
     // The first start creates it before anything else.
     Ok(store.organisation().await?.map(|organisation| organisation.id.to_string()).unwrap_or_default())
 }

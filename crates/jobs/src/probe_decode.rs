@@ -44,11 +44,11 @@ pub(crate) async fn run(
 /// Encodes the segment that the first viewer would wait for, before the probe uses a core. An error is only
 /// logged: the request of a viewer encodes the segment too.
 async fn prepare_start(context: &Context, media: &Media, source: SourceId) {
-    let made = async {
+    let prepared = async {
         let packaged = context.packager.packaged(PresentationId::of(source)).await?;
         context.packager.prepare_start(&packaged, media.settings.max_resolution).await
     };
-    if let Err(error) = made.await {
+    if let Err(error) = prepared.await {
         tracing::debug!(media.id = %media.id, error = %error, "the first segment could not be prepared");
     }
 }

@@ -6,14 +6,14 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, PresentationId, SourceId};
 use kinora_formats::Scanned;
 use kinora_index::Index;
-use kinora_intake::{ScanPermit, ScanResult, of_index};
+use kinora_intake::{ScanPermit, ScanResult, facts_of_index};
 use kinora_store::{JobKind, NewJob};
 
 use crate::Context;
 use crate::claim::Claim;
 use crate::delete_objects::remove_rendition;
 use crate::error::JobError;
-use crate::ingest::remux::{self, Foreign};
+use crate::ingest::remux::{self, SourceToRemux};
 use crate::ingest::{has_sample_bytes, rescan};
 
 /// Bytes at the start of a stored index that contain its layout.
@@ -21,7 +21,7 @@ const HEAD_LEN: u64 = 12;
 
 /// The facts of an index with a supported layout.
 #[derive(Clone)]
-struct Indexed {
+struct IndexFacts {
     facts: MediaFacts,
     /// Whether this run or an interrupted one built it. Jobs that missed the index in the meantime have
     /// ended, and its renditions were deleted: the jobs are queued again.
@@ -41,7 +41,7 @@ pub(crate) async fn run(
     let found = context.store.media_by_id(media).await?;
     let indexed = match found.filter(|media| media.is_ready() && media.source() == Some(source)) {
         None => None, // deleted
-        Some(found) => match indexed(context, job, &found, source).await {
+        Some(found) => match load_or_rebuild(context, job, &found, source).await {
             Ok(indexed) => Some(indexed),
             Err(JobError::Fatal(failure)) => {
                 tracing::error!(media.id = %media, reason = failure.message, "a media does not play: its index cannot be rebuilt");
@@ -50,12 +50,12 @@ pub(crate) async fn run(
             Err(error) => return Err(error),
         },
     };
-    let (job, now) = (job.claimed(), context.clock.now());
+    let (job, now) = (job.cloned_job(), context.clock.now());
     context
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?;
-            let Some(Indexed { facts, may_be_new }) = indexed.clone() else { return Ok(()) };
+            let Some(IndexFacts { facts, may_be_new }) = indexed.clone() else { return Ok(()) };
             let Some(found) = tx.media_by_id(media).await? else { return Ok(()) };
             let wants_files = !found.settings.mp4_support.is_none();
             let Ok(changed) = found.reindex(source, facts, now) else { return Ok(()) };
@@ -67,7 +67,7 @@ pub(crate) async fn run(
                 let prepare = wants_files.then_some(JobKind::PrepareMp4 { media, source });
                 let jobs = [JobKind::ProbeDecode { media, source }, JobKind::BlurHash { media, source }];
                 for kind in jobs.into_iter().chain(prepare) {
-                    tx.enqueue_unique(NewJob::soon(kind, job.workspace, now)).await?;
+                    tx.enqueue_unique(NewJob::due_now(kind, job.workspace, now)).await?;
                 }
             }
             Ok::<_, JobError>(())
@@ -75,32 +75,32 @@ pub(crate) async fn run(
         .await
 }
 
-async fn indexed(
+async fn load_or_rebuild(
     context: &Context,
     job: &Claim,
     media: &Media,
     source: SourceId,
-) -> Result<Indexed, JobError> {
-    let stored = stored(context, media, source).await?;
+) -> Result<IndexFacts, JobError> {
+    let stored = load_stored_index(context, media, source).await?;
     let may_be_new = stored.is_none() || 1 < job.attempt;
     let (index, _permit) = match stored {
         Some(stored) => stored,
-        None => rebuilt(context, job, media, source).await?,
+        None => rebuild_index(context, job, media, source).await?,
     };
     let max = media.settings.max_resolution;
-    Ok(Indexed { facts: of_index(&index, max, context.clock.now(), &*context.random), may_be_new })
+    Ok(IndexFacts { facts: facts_of_index(&index, max, context.clock.now(), &*context.random), may_be_new })
 }
 
 /// The stored index; `None` if it must be rebuilt: it has an unreleased layout, an earlier run stopped after
 /// deleting it, or two runs deleted each other's objects.
-async fn stored(
+async fn load_stored_index(
     context: &Context,
     media: &Media,
     source: SourceId,
 ) -> Result<Option<(Index, ScanPermit)>, JobError> {
     let key = ObjectKey::Index(PresentationId::of(source));
     let Some(reader) = context.blob.reader(key).await? else { return Ok(None) };
-    if Index::is_unreleased(&reader.read_at(0..HEAD_LEN.min(reader.len())).await?) {
+    if Index::has_unreleased_layout(&reader.read_at(0..HEAD_LEN.min(reader.len())).await?) {
         return Ok(None);
     }
     let permit = context.scan_limits.acquire(reader.len(), Some(media.workspace)).await;
@@ -109,7 +109,7 @@ async fn stored(
     Ok(has_sample_bytes(context, source, &index).await?.then_some((index, permit)))
 }
 
-async fn rebuilt(
+async fn rebuild_index(
     context: &Context,
     job: &Claim,
     media: &Media,
@@ -129,11 +129,12 @@ async fn rebuilt(
             remove_derived(context, job, source).await?;
             (index, permit)
         }
-        Scanned::NeedsRemux { container, len, sha256, refusal, facts } => {
+        Scanned::NeedsRemux { container, len, sha256, rejection, facts } => {
             drop(permit);
-            let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
+            let source_to_remux =
+                SourceToRemux { source, workspace, container, len, sha256, rejection, facts };
             // The old copy is deleted only once there is a new one: the source may no longer be readable.
-            let copied = remux::remux_copy(context, job, &foreign).await?;
+            let copied = remux::remux_copy(context, job, &source_to_remux).await?;
             remove_derived(context, job, source).await?;
             copied.store().await?.load_limited(&context.scan_limits, workspace).await?
         }
@@ -147,7 +148,7 @@ async fn rebuilt(
 /// Deletes the old index and all objects derived from it: its segments may differ. A run that lost the job
 /// deletes nothing of the current run.
 async fn remove_derived(context: &Context, job: &Claim, source: SourceId) -> Result<(), JobError> {
-    let (presentation, claimed_job) = (PresentationId::of(source), job.claimed());
+    let (presentation, claimed_job) = (PresentationId::of(source), job.cloned_job());
     context.store.write(async move |tx| tx.lock_job(&claimed_job).await).await?;
     context.packager.evict_source(source);
     for row in context.store.renditions_of(presentation).await? {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use kinora_domain::{SourceId, Timestamp};
-use kinora_packager::rendition_file_of;
+use kinora_packager::rendition_from_row_name;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionCursor, RenditionRow, Tx};
 
 use crate::Context;
@@ -54,7 +54,7 @@ async fn recently_watched(context: &Context, now: Timestamp) -> Result<BTreeSet<
 }
 
 async fn enqueue_backfill(context: &Context, source: SourceId, now: Timestamp) -> Result<(), JobError> {
-    if !context.recent_backfills.try_enqueue(source, now) {
+    if !context.recent_backfills.try_record(source, now) {
         return Ok(());
     }
     let Some(media) = context.store.media_of_source(source).await? else { return Ok(()) };
@@ -103,7 +103,7 @@ fn eviction_decision(row: &RenditionRow, now: Timestamp, excess: u64) -> Evictio
     if row.watched_at.is_some() && excess == 0 && unused_us <= UNWATCHED_MAX_US {
         return EvictionDecision::KeepRest;
     }
-    if rendition_file_of(&row.name).is_some() {
+    if rendition_from_row_name(&row.name).is_some() {
         return EvictionDecision::Keep; // of a file that a client wants
     }
     let is_empty = row.segments == 0;

@@ -10,7 +10,7 @@ use crate::Context;
 pub(crate) fn retry_budget(context: &Context, job: &ClaimedJob) -> RetryBudget {
     let Some(progress) = job.progress else { return context.fetcher.full_retry_budget() };
     RetryBudget {
-        failures: usize::try_from(progress.failures).unwrap_or(usize::MAX),
+        failed_attempts: usize::try_from(progress.failures).unwrap_or(usize::MAX),
         time_left: progress.time_left,
     }
 }
@@ -39,7 +39,7 @@ pub(crate) async fn reschedule(
 
 /// The progress of an interrupted download, for a later run of its job.
 pub(crate) fn progress(pause: &Pause) -> DownloadProgress {
-    let failures = u32::try_from(pause.retry_budget.failures).unwrap_or(u32::MAX);
+    let failures = u32::try_from(pause.retry_budget.failed_attempts).unwrap_or(u32::MAX);
     DownloadProgress { failures, time_left: pause.retry_budget.time_left }
 }
 

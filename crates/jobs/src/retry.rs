@@ -79,7 +79,7 @@ fn can_fail(kind: &JobKind) -> bool {
         | JobKind::MaintainRenditions
         | JobKind::Sweep => false,
         JobKind::Download { .. }
-        | JobKind::FetchTrack { .. }
+        | JobKind::FetchSubtitles { .. }
         | JobKind::FetchAudio { .. }
         | JobKind::IngestUpload { .. }
         | JobKind::ProbeDecode { .. }
@@ -120,7 +120,7 @@ mod tests {
             let job = ClaimedJob { attempt: 3, created_at: at(1000), ..download() };
             assert_eq!(after_error(&job, &error, at(1100)), expected, "{error:?}");
         };
-        let retry_budget = RetryBudget { failures: 4, time_left: Duration::from_secs(70) };
+        let retry_budget = RetryBudget { failed_attempts: 4, time_left: Duration::from_secs(70) };
         let pause = Pause { wait: Duration::from_millis(2500), retry_budget, is_resumable: true };
         let progress = DownloadProgress { failures: 4, time_left: Duration::from_secs(70) };
         let failure = Failure::new(FailureCode::NotMedia, "the file is no media");
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn waiting_and_lost_leases_never_fail_a_job() {
         let job = ClaimedJob { attempt: 1000, created_at: at(0), ..download() };
-        let retry_budget = RetryBudget { failures: 9, time_left: Duration::ZERO };
+        let retry_budget = RetryBudget { failed_attempts: 9, time_left: Duration::ZERO };
         let pause = Pause { wait: Duration::ZERO, retry_budget, is_resumable: false };
         let progress = DownloadProgress { failures: 9, time_left: Duration::ZERO };
         let check = |error: JobError, expected: JobOutcome| {
@@ -180,7 +180,7 @@ mod tests {
         };
         let (media, source, track) = (media_id(), source_id(1), track_id());
         check(JobKind::Download { media }, true);
-        check(JobKind::FetchTrack { media, track, source }, true);
+        check(JobKind::FetchSubtitles { media, track, source }, true);
         check(JobKind::FetchAudio { media, track }, true);
         check(JobKind::IngestUpload { media }, true);
         check(JobKind::ProbeDecode { media, source }, true);

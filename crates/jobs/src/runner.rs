@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use kinora_domain::{Timestamp, error_chain};
-use kinora_fair::Due;
+use kinora_fair::DueClaimant;
 use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue, WorkspaceLimit};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
@@ -24,20 +24,20 @@ use crate::{
 /// Polling interval. Wake-ups are only an optimisation (C-42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
-/// Runs the jobs of one lane until `stop` is cancelled; then releases the claims of running jobs.
-pub(crate) async fn run(context: Context, lane: WorkerPool, stop: CancellationToken) {
-    let mut running: JoinSet<()> = JoinSet::new();
-    let mut claims = RunningJobs::new();
-    let slots = Admission::with_manual_grants(lane.concurrent_max);
+/// Runs the jobs of one worker pool until `stop` is cancelled; then releases the claims of running jobs.
+pub(crate) async fn run(context: Context, pool: WorkerPool, stop: CancellationToken) {
+    let mut tasks: JoinSet<()> = JoinSet::new();
+    let mut running_jobs = RunningJobs::new();
+    let slots = Admission::with_manual_grants(pool.concurrent_max);
     let mut renewed = Instant::now();
     // Subscribes before the first query, so that no job queued between a query and the wait is missed.
     let mut woken = context.store.job_wake();
     loop {
         // Renews first: after an outage of the database this process must not claim its own jobs as lost
         // ones.
-        let is_sure = renew_if_due(&context, &claims, &mut renewed).await;
-        let claimed = match is_sure && slots.has_free_slot() {
-            true => claim(&context, lane.queue, &slots).await,
+        let is_renewed = renew_if_due(&context, &running_jobs, &mut renewed).await;
+        let claimed = match is_renewed && slots.has_free_slot() {
+            true => claim(&context, pool.queue, &slots).await,
             false => Vec::new(),
         };
         // There may be more jobs. The next claim follows at once, after lease renewal and finished tasks.
@@ -45,16 +45,16 @@ pub(crate) async fn run(context: Context, lane: WorkerPool, stop: CancellationTo
         for job in claimed {
             let claim = Claim::new(job.clone(), &slots);
             let progress = claim.progress();
-            let task = running.spawn(run_job(context.clone(), claim));
-            claims.insert(task.id(), RunningJob { job, task, progress });
+            let task = tasks.spawn(run_job(context.clone(), claim));
+            running_jobs.insert(task.id(), RunningJob { job, task, progress });
         }
         tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            Some(ended) = running.join_next_with_id(), if !running.is_empty() => {
-                reap(&context, &mut claims, ended).await;
-                while let Some(ended) = running.try_join_next_with_id() {
-                    reap(&context, &mut claims, ended).await;
+            Some(ended) = tasks.join_next_with_id(), if !tasks.is_empty() => {
+                reap(&context, &mut running_jobs, ended).await;
+                while let Some(ended) = tasks.try_join_next_with_id() {
+                    reap(&context, &mut running_jobs, ended).await;
                 }
             }
             () = std::future::ready(()), if has_claimed => {}
@@ -63,9 +63,9 @@ pub(crate) async fn run(context: Context, lane: WorkerPool, stop: CancellationTo
             () = tokio::time::sleep(POLL_EVERY) => {}
         }
     }
-    running.shutdown().await;
+    tasks.shutdown().await;
     // Interrupted jobs restart at the next start without waiting for their lease to expire.
-    for RunningJob { job, progress, .. } in claims.values() {
+    for RunningJob { job, progress, .. } in running_jobs.values() {
         let now = context.clock.now();
         match progress.get() {
             // A stop gives no download more attempts than it had left.
@@ -86,12 +86,12 @@ struct RunningJob {
 }
 
 /// Removes a job whose task has ended, and reschedules it if it panicked.
-async fn reap(context: &Context, claims: &mut RunningJobs, ended: Result<(task::Id, ()), JoinError>) {
+async fn reap(context: &Context, running_jobs: &mut RunningJobs, ended: Result<(task::Id, ()), JoinError>) {
     let id = match &ended {
         Ok((id, ())) => *id,
         Err(error) => error.id(),
     };
-    let job = claims.remove(&id);
+    let job = running_jobs.remove(&id);
     if let (Err(error), Some(RunningJob { job, .. })) = (ended, job)
         && error.is_panic()
     {
@@ -100,31 +100,31 @@ async fn reap(context: &Context, claims: &mut RunningJobs, ended: Result<(task::
 }
 
 /// Renews the leases when due. `false`: the renewal failed, so the ownership of the jobs is uncertain.
-async fn renew_if_due(context: &Context, claims: &RunningJobs, renewed: &mut Instant) -> bool {
-    if claims.is_empty() {
+async fn renew_if_due(context: &Context, running_jobs: &RunningJobs, renewed: &mut Instant) -> bool {
+    if running_jobs.is_empty() {
         *renewed = Instant::now();
         return true;
     }
     if renewed.elapsed() < RENEW_EVERY {
         return true;
     }
-    let is_sure = renew_leases(context, claims).await;
-    if is_sure {
+    let is_renewed = renew_leases(context, running_jobs).await;
+    if is_renewed {
         *renewed = Instant::now();
     }
-    is_sure
+    is_renewed
 }
 
 /// Renews the leases of running jobs, and aborts those whose lease is lost: the media was deleted, or
 /// another worker has the job.
-async fn renew_leases(context: &Context, claims: &RunningJobs) -> bool {
-    let leases: Vec<_> = claims.values().map(|running| running.job.lease()).collect();
+async fn renew_leases(context: &Context, running_jobs: &RunningJobs) -> bool {
+    let leases: Vec<_> = running_jobs.values().map(|running| running.job.lease()).collect();
     match context.store.renew_jobs(leases, lease_until(context.clock.now())).await {
         Ok(renewed) => {
             let held: HashSet<_> = renewed.into_iter().collect();
             let is_lost =
                 |working: &&RunningJob| !held.contains(&working.job.lease()) && !working.task.is_finished();
-            for RunningJob { job, task, .. } in claims.values().filter(is_lost) {
+            for RunningJob { job, task, .. } in running_jobs.values().filter(is_lost) {
                 tracing::info!(job.kind = job.kind.name(), job.id = %job.id, "job stopped: its lease was lost");
                 task.abort();
             }
@@ -144,8 +144,8 @@ async fn claim(context: &Context, queue: JobQueue, slots: &Admission) -> Vec<Cla
     let claimed = async {
         let due = context.store.job_workspaces_due(queue, now).await?;
         let due: Vec<_> =
-            due.iter().map(|due| Due { claimant: due.workspace, rank: due.priority as u8 }).collect();
-        let shares: Vec<_> = slots
+            due.iter().map(|due| DueClaimant { claimant: due.workspace, rank: due.priority as u8 }).collect();
+        let limits: Vec<_> = slots
             .admit(&due)
             .into_iter()
             .map(|share| WorkspaceLimit {
@@ -153,10 +153,16 @@ async fn claim(context: &Context, queue: JobQueue, slots: &Admission) -> Vec<Cla
                 limit: u32::try_from(share.slots).unwrap_or(u32::MAX),
             })
             .collect();
-        if shares.is_empty() {
+        if limits.is_empty() {
             return Ok(Vec::new());
         }
-        let claim = ClaimJobs { owner: context.worker, queue, shares, now, lease_until: lease_until(now) };
+        let claim = ClaimJobs {
+            owner: context.worker,
+            queue,
+            workspace_limits: limits,
+            now,
+            lease_until: lease_until(now),
+        };
         context.store.claim_jobs(claim).await
     };
     claimed.await.unwrap_or_else(|error: kinora_store::Error| {
@@ -170,7 +176,7 @@ async fn run_job(context: Context, job: Claim) {
     let started = Instant::now();
     let result = match &job.kind {
         JobKind::Download { media } => download::run(&context, &job, *media).await,
-        JobKind::FetchTrack { media, track, source } => {
+        JobKind::FetchSubtitles { media, track, source } => {
             let fetch = fetch_subtitles::TrackFetch { media: *media, track: *track, source: *source };
             fetch_subtitles::run(&context, &job, fetch).await
         }
@@ -224,7 +230,7 @@ fn log_error(job: &ClaimedJob, error: &JobError, cause: &str) {
         JobError::LeaseLost => {}
         JobError::DiskFull => tracing::warn!(job.kind = kind, job.id = %id, "job waits: the disk is full"),
         JobError::SourceRetry(pause) => {
-            let (failures, wait_ms) = (pause.retry_budget.failures, reschedule::wait_ms(pause));
+            let (failures, wait_ms) = (pause.retry_budget.failed_attempts, reschedule::wait_ms(pause));
             tracing::info!(job.kind = kind, job.id = %id, failures, wait_ms, "the source is retried later");
         }
         JobError::Unavailable(_) => {
@@ -239,15 +245,15 @@ fn log_error(job: &ClaimedJob, error: &JobError, cause: &str) {
 /// Fails a job that has used up its attempts, together with its media or track.
 async fn fail(context: &Context, job: &ClaimedJob, cause: String) {
     let ended = match &job.kind {
-        JobKind::Download { media } => download::give_up(context, job, *media).await,
-        JobKind::FetchTrack { media, track, source } => {
+        JobKind::Download { media } => download::fail_exhausted(context, job, *media).await,
+        JobKind::FetchSubtitles { media, track, source } => {
             let fetch = fetch_subtitles::TrackFetch { media: *media, track: *track, source: *source };
-            fetch_subtitles::give_up(context, job, fetch).await
+            fetch_subtitles::fail_exhausted(context, job, fetch).await
         }
         JobKind::FetchAudio { media, track } => {
-            fetch_audio_track::give_up(context, job, *media, *track).await
+            fetch_audio_track::fail_exhausted(context, job, *media, *track).await
         }
-        JobKind::IngestUpload { media } => ingest_upload::give_up(context, job, *media).await,
+        JobKind::IngestUpload { media } => ingest_upload::fail_exhausted(context, job, *media).await,
         _ => {
             let claimed = job.clone();
             context
@@ -263,16 +269,16 @@ async fn fail(context: &Context, job: &ClaimedJob, cause: String) {
     }
 }
 
-async fn release_claim(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {
-    let (job, note) = (job.clone(), note.to_owned());
+async fn release_claim(context: &Context, job: &ClaimedJob, run_at: Timestamp, reason: &str) {
+    let (job, note) = (job.clone(), reason.to_owned());
     if let Err(error) = context.store.write(async move |tx| tx.retry_job(&job, run_at, &note).await).await {
         tracing::warn!(error = %error, "a job could not be requeued; its lease expires");
     }
 }
 
 /// Reschedules a job that could not be tried: no attempt is counted.
-async fn postpone(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {
-    let (job, note) = (job.clone(), note.to_owned());
+async fn postpone(context: &Context, job: &ClaimedJob, run_at: Timestamp, reason: &str) {
+    let (job, note) = (job.clone(), reason.to_owned());
     if let Err(error) = context.store.write(async move |tx| tx.defer_job(&job, run_at, &note).await).await {
         tracing::warn!(error = %error, "a job could not be requeued; its lease expires");
     }

@@ -43,7 +43,7 @@ impl StorageUsage {
     /// Saves the sums of all workspaces, as of the beginning of the sweep. May run twice.
     pub(crate) async fn write(mut self, context: &Context, at: Timestamp) -> Result<(), JobError> {
         for workspace in context.store.workspaces().await? {
-            let growing = context.store.growing_bytes(workspace.id).await?;
+            let growing = context.store.multipart_upload_bytes(workspace.id).await?;
             // Workspaces without objects are saved too.
             self.add(workspace.id, growing);
         }
@@ -51,6 +51,6 @@ impl StorageUsage {
         #[expect(clippy::cast_precision_loss, reason = "a gauge")]
         metrics::gauge!("kinora_stored_bytes").set(all as f64);
         let stored: Vec<_> = self.bytes.into_iter().collect();
-        Ok(context.store.set_stored(&stored, at).await?)
+        Ok(context.store.set_stored_bytes(&stored, at).await?)
     }
 }

@@ -2,7 +2,7 @@
 
 use kinora_blob::{Entry, ObjectKey, ObjectKind, Prefix};
 use kinora_domain::{RenditionId, SourceId, Timestamp};
-use kinora_packager::over_quota;
+use kinora_packager::images_over_quota;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionRow, Tx};
 
 use crate::Context;
@@ -27,7 +27,7 @@ const ROWS: u32 = 500;
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
     ownership::claim(&context.store, &context.blob).await?;
-    let mut stored = StorageUsage::default();
+    let mut usage = StorageUsage::default();
     for kind in [
         ObjectKind::Source,
         ObjectKind::Normalised,
@@ -35,17 +35,17 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
         ObjectKind::Index,
         ObjectKind::Subtitle,
     ] {
-        sweep_kind(context, kind, now, &mut stored).await?;
+        sweep_kind(context, kind, now, &mut usage).await?;
     }
-    sweep_images(context, now, &mut stored).await?;
+    sweep_images(context, now, &mut usage).await?;
     for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
-        sweep_unfinished_uploads(context, kind, now, &mut stored).await?;
+        sweep_unfinished_uploads(context, kind, now, &mut usage).await?;
     }
     sweep_rendition_rows(context).await?;
     for kind in [ObjectKind::Segment, ObjectKind::Init] {
-        sweep_rendition_objects(context, kind, now, &mut stored).await?;
+        sweep_rendition_objects(context, kind, now, &mut usage).await?;
     }
-    stored.write(context, now).await?;
+    usage.write(context, now).await?;
     context.blob.sweep_temporary(now).await?;
     context.store.prune(now).await?;
     let job = job.clone();
@@ -55,9 +55,9 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
             tx.complete_job(&job).await?;
             let next = now.plus_seconds(SWEEP_EVERY_S);
             // Once: several processes that start together may each have queued one.
-            let again =
+            let next_sweep =
                 NewJob { kind: JobKind::Sweep, workspace: None, run_at: next, priority: Priority::Low };
-            tx.enqueue_unique(again).await?;
+            tx.enqueue_unique(next_sweep).await?;
             Ok::<_, JobError>(())
         })
         .await
@@ -67,14 +67,14 @@ async fn sweep_kind(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
-    stored: &mut StorageUsage,
+    usage: &mut StorageUsage,
 ) -> Result<(), JobError> {
     let mut after = None;
     loop {
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
             let Some(source) = source_of(entry.key) else { continue };
-            let owner = stored.add_object(context, source, entry.len).await?;
+            let owner = usage.add_object(context, source, entry.len).await?;
             if is_swept(owner.is_some(), entry.modified, now) {
                 tracing::info!(source.id = %source, "swept objects without a media");
                 delete_objects::remove(context, source).await?;
@@ -89,15 +89,15 @@ async fn sweep_kind(
 
 /// As [`sweep_kind`]; also deletes surplus images of a source over its quota. Images of one source are
 /// listed consecutively.
-async fn sweep_images(context: &Context, now: Timestamp, stored: &mut StorageUsage) -> Result<(), JobError> {
+async fn sweep_images(context: &Context, now: Timestamp, usage: &mut StorageUsage) -> Result<(), JobError> {
     let (mut after, mut current) = (None, None::<(SourceId, Vec<Entry>)>);
     loop {
         let page = context.blob.list(Prefix::Kind(ObjectKind::Image), after, PAGE).await?;
         for entry in &page {
             let Some(source) = source_of(entry.key) else { continue };
-            if current.as_ref().is_none_or(|(of, _)| *of != source) {
+            if current.as_ref().is_none_or(|(current_source, _)| *current_source != source) {
                 let before = current.replace((source, Vec::new()));
-                delete_images(context, before, now, stored).await?;
+                delete_images(context, before, now, usage).await?;
             }
             if let Some((_, images)) = &mut current {
                 images.push(entry.clone());
@@ -105,20 +105,20 @@ async fn sweep_images(context: &Context, now: Timestamp, stored: &mut StorageUsa
         }
         after = page.last().map(|entry| entry.key);
         if page.len() < PAGE {
-            return delete_images(context, current, now, stored).await;
+            return delete_images(context, current, now, usage).await;
         }
     }
 }
 
 async fn delete_images(
     context: &Context,
-    of_source: Option<(SourceId, Vec<Entry>)>,
+    source_images: Option<(SourceId, Vec<Entry>)>,
     now: Timestamp,
-    stored: &mut StorageUsage,
+    usage: &mut StorageUsage,
 ) -> Result<(), JobError> {
-    let Some((source, images)) = of_source else { return Ok(()) };
+    let Some((source, images)) = source_images else { return Ok(()) };
     let bytes = images.iter().map(|entry| entry.len).fold(0, u64::saturating_add);
-    let owner = stored.add_object(context, source, bytes).await?;
+    let owner = usage.add_object(context, source, bytes).await?;
     match image_sweep(owner.is_some(), images, now) {
         ImageSweep::SweepSource => {
             tracing::info!(source.id = %source, "swept thumbnails without a media");
@@ -138,7 +138,7 @@ async fn sweep_unfinished_uploads(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
-    stored: &mut StorageUsage,
+    usage: &mut StorageUsage,
 ) -> Result<(), JobError> {
     let mut after = None;
     loop {
@@ -147,7 +147,7 @@ async fn sweep_unfinished_uploads(
             let Some(source) = growing_source_of(entry.key) else { continue };
             let is_in_use = context.store.is_source_of_upload(source).await?;
             if is_in_use {
-                stored.add_object(context, source, entry.len).await?;
+                usage.add_object(context, source, entry.len).await?;
             }
             if !is_swept(is_in_use, entry.modified, now) {
                 continue;
@@ -184,7 +184,7 @@ async fn sweep_rendition_objects(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
-    stored: &mut StorageUsage,
+    usage: &mut StorageUsage,
 ) -> Result<(), JobError> {
     let (mut after, mut current) = (None, None::<RenditionCount>);
     loop {
@@ -200,7 +200,7 @@ async fn sweep_rendition_objects(
             };
             counted.add(entry);
             if let Some(row) = &counted.row {
-                stored.add_object(context, row.presentation.whole_source(), entry.len).await?;
+                usage.add_object(context, row.presentation.whole_source(), entry.len).await?;
             }
             if is_swept(counted.row.is_some(), entry.modified, now) {
                 context.blob.delete(entry.key).await?;
@@ -213,9 +213,9 @@ async fn sweep_rendition_objects(
     }
 }
 
-/// Whether an object that was written at `modified` is deleted. `is_named`: its owner has a row.
-fn is_swept(is_named: bool, modified: Timestamp, now: Timestamp) -> bool {
-    !is_named && now.micros_since(modified) >= SWEEP_AGE_MIN_US
+/// Whether an object that was written at `modified` is deleted. `has_row`: its owner has a row.
+fn is_swept(has_row: bool, modified: Timestamp, now: Timestamp) -> bool {
+    !has_row && now.micros_since(modified) >= SWEEP_AGE_MIN_US
 }
 
 /// The images of one source to delete.
@@ -227,13 +227,13 @@ enum ImageSweep {
     Delete(Vec<ObjectKey>),
 }
 
-/// `images` are all images of the source. `is_named`: a row refers to the source.
-fn image_sweep(is_named: bool, images: Vec<Entry>, now: Timestamp) -> ImageSweep {
-    if images.iter().any(|entry| is_swept(is_named, entry.modified, now)) {
+/// `images` are all images of the source. `has_row`: a row refers to the source.
+fn image_sweep(has_row: bool, images: Vec<Entry>, now: Timestamp) -> ImageSweep {
+    if images.iter().any(|entry| is_swept(has_row, entry.modified, now)) {
         return ImageSweep::SweepSource;
     }
     // Images without a row are too young: their row may still follow.
-    ImageSweep::Delete(if is_named { over_quota(images) } else { Vec::new() })
+    ImageSweep::Delete(if has_row { images_over_quota(images) } else { Vec::new() })
 }
 
 /// The stored objects of a rendition, as far as they were listed.
@@ -339,10 +339,10 @@ mod tests {
 
     #[test]
     fn objects_without_a_row_are_swept_after_25_hours() {
-        let check = |is_named: bool, age_us: i64, expected: bool| {
+        let check = |has_row: bool, age_us: i64, expected: bool| {
             let now = at(1_000_000);
             let modified = now.plus_micros(-age_us);
-            assert_eq!(is_swept(is_named, modified, now), expected, "{is_named} {age_us}");
+            assert_eq!(is_swept(has_row, modified, now), expected, "{has_row} {age_us}");
         };
         let limit = 25 * HOUR * Timestamp::SECOND;
         check(false, limit, true);
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn sweep_age_exceeds_the_longest_attempt_and_its_lease() {
-        let longest_attempt = kinora_fetch::Limits::default().total + crate::lease::LEASE;
+        let longest_attempt = kinora_fetch::Limits::default().total_timeout + crate::lease::LEASE;
         let youngest_swept = std::time::Duration::from_micros(SWEEP_AGE_MIN_US.unsigned_abs());
         assert!(youngest_swept > longest_attempt, "{youngest_swept:?} {longest_attempt:?}");
     }
@@ -365,9 +365,13 @@ mod tests {
     fn images_without_a_row_are_swept_with_source() {
         let now = at(100 * HOUR);
         let (young, old) = (image_entry(1, 10, 75 * HOUR + 1), image_entry(2, 10, 75 * HOUR));
-        let check = |is_named: bool, images: &[&Entry], expected: ImageSweep| {
-            let kept: Vec<_> = images.iter().map(|entry| (*entry).clone()).collect();
-            assert_eq!(image_sweep(is_named, kept.clone(), now), expected, "{is_named} {kept:?}");
+        let check = |has_row: bool, images: &[&Entry], expected: ImageSweep| {
+            let cloned_images: Vec<_> = images.iter().map(|entry| (*entry).clone()).collect();
+            assert_eq!(
+                image_sweep(has_row, cloned_images.clone(), now),
+                expected,
+                "{has_row} {cloned_images:?}"
+            );
         };
         check(false, &[&young, &old], ImageSweep::SweepSource);
         check(false, &[&old], ImageSweep::SweepSource);

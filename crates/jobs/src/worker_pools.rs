@@ -1,4 +1,4 @@
-//! The lanes of the runner: the queue of each, and its number of concurrent jobs.
+//! The worker pools of the runner: the queue of each, and its number of concurrent jobs.
 
 use kinora_store::JobQueue;
 
@@ -9,17 +9,17 @@ pub(crate) struct WorkerPool {
     pub(crate) concurrent_max: usize,
 }
 
-/// Every lane of a process with `downloads_max` concurrent downloads: one for each queue.
+/// The worker pools of a process with `downloads_max` concurrent downloads: one for each queue.
 pub(crate) const fn worker_pools(downloads_max: usize) -> [WorkerPool; 9] {
     [
         WorkerPool { queue: JobQueue::Download, concurrent_max: downloads_max },
         // Each has a subtitle file of at most 10 MiB in memory, and its parsed form; some wait minutes for
         // their source.
-        WorkerPool { queue: JobQueue::Tracks, concurrent_max: 16 },
+        WorkerPool { queue: JobQueue::Subtitles, concurrent_max: 16 },
         // Each may remux a file and encode its first segments; the engine queue sets the order.
         WorkerPool { queue: JobQueue::Ingest, concurrent_max: 8 },
         // Mostly one read of a row.
-        WorkerPool { queue: JobQueue::Uploads, concurrent_max: 8 },
+        WorkerPool { queue: JobQueue::UploadChecks, concurrent_max: 8 },
         // Few: each decodes once for all rungs, and the engine gives priority to all others.
         WorkerPool { queue: JobQueue::Backfill, concurrent_max: 2 },
         // Few for the same reason; they start when a media is ready, independent of backfills.
@@ -43,16 +43,16 @@ mod tests {
     #[test]
     fn each_job_kind_has_one_worker_pool() {
         let check = |kind: JobKind, queue: JobQueue, concurrent_max: usize| {
-            let of_kind = worker_pools(1024).into_iter().filter(|lane| lane.queue == kind.queue());
+            let of_kind = worker_pools(1024).into_iter().filter(|pool| pool.queue == kind.queue());
             assert_eq!(of_kind.collect::<Vec<_>>(), [WorkerPool { queue, concurrent_max }], "{kind:?}");
         };
         let (media, source, track) = (media_id(), source_id(1), track_id());
         check(JobKind::Download { media }, JobQueue::Download, 1024);
         check(JobKind::FetchAudio { media, track }, JobQueue::Download, 1024);
-        check(JobKind::FetchTrack { media, track, source }, JobQueue::Tracks, 16);
+        check(JobKind::FetchSubtitles { media, track, source }, JobQueue::Subtitles, 16);
         check(JobKind::IngestUpload { media }, JobQueue::Ingest, 8);
         check(JobKind::Reindex { media, source }, JobQueue::Reindex, 2);
-        check(JobKind::CheckUpload { media }, JobQueue::Uploads, 8);
+        check(JobKind::CheckUpload { media }, JobQueue::UploadChecks, 8);
         check(JobKind::Backfill { media, source }, JobQueue::Backfill, 2);
         check(JobKind::EncodeMp4 { media, source }, JobQueue::Backfill, 2);
         check(JobKind::EncodeAudio { media, source }, JobQueue::Audio, 2);

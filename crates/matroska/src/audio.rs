@@ -5,7 +5,7 @@ use kinora_index::{AudioTrack, NotCopied, SampleEntry, codec::opus};
 use kinora_isobmff::{
     ReadError,
     boxes::{BoxRef, FourCc},
-    read::{audio_track, rebuilt},
+    read::{audio_track, build_sample_entry},
 };
 
 use crate::{
@@ -29,7 +29,7 @@ const CHANNELS_MAX: u64 = 255;
 /// An audio track, and how the length of its packets is found.
 pub(crate) struct AudioInfo {
     pub(crate) track: AudioTrack,
-    pub(crate) packets: PacketDuration,
+    pub(crate) packet_duration: PacketDuration,
     /// PCM samples at the start of the decoder's output that are not presented, if the codec declares them.
     pub(crate) pre_skip: Option<u32>,
 }
@@ -41,43 +41,46 @@ pub(crate) fn track(entry: &TrackEntry<'_>) -> Result<AudioInfo, ReadError> {
     let fields = AudioSettings::parse(entry.element.child(id::AUDIO).as_ref())?;
     match entry.codec_id {
         "A_AAC" if (2..=AAC_CONFIG_LEN_MAX).contains(&entry.private.len()) => {
-            let track = copied(b"mp4a", *b"esds", &esds(entry.private), &fields)?;
-            let packets = PacketDuration::Same(track.packet_samples);
-            Ok(AudioInfo { track, packets, pre_skip: None })
+            let track = copied_track(b"mp4a", *b"esds", &esds(entry.private), &fields)?;
+            let packet_duration = PacketDuration::Same(track.packet_samples);
+            Ok(AudioInfo { track, packet_duration, pre_skip: None })
         }
         "A_OPUS" => match opus_record(entry.private) {
             Some((record, pre_skip)) => {
-                let track = copied(b"Opus", *b"dOps", &record, &fields)?;
-                Ok(AudioInfo { track, packets: PacketDuration::Opus, pre_skip: Some(pre_skip) })
+                let track = copied_track(b"Opus", *b"dOps", &record, &fields)?;
+                Ok(AudioInfo { track, packet_duration: PacketDuration::Opus, pre_skip: Some(pre_skip) })
             }
             None => Ok(AudioInfo {
-                packets: PacketDuration::Opus,
-                ..not_copied(entry, &AudioSettings { rate: opus::SAMPLE_RATE, ..fields })
+                packet_duration: PacketDuration::Opus,
+                ..not_copied_info(entry, &AudioSettings { rate: opus::SAMPLE_RATE, ..fields })
             }),
         },
-        _ => Ok(not_copied(entry, &fields)),
+        _ => Ok(not_copied_info(entry, &fields)),
     }
 }
 
-fn not_copied(entry: &TrackEntry<'_>, fields: &AudioSettings) -> AudioInfo {
+fn not_copied_info(entry: &TrackEntry<'_>, fields: &AudioSettings) -> AudioInfo {
     let frame_bytes = fields.channels * fields.bit_depth.div_ceil(8);
-    let packets = PacketDuration::of_codec(entry.codec_id, entry.private, fields.rate, frame_bytes);
+    let packet_duration = PacketDuration::of_codec(entry.codec_id, entry.private, fields.rate, frame_bytes);
     let track = AudioTrack {
         sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
         codec: entry.codec_id.to_owned(),
-        not_copied: Some(NotCopied::codec(&codec_name(entry.codec_id, entry.private), fields.channels)),
+        not_copied: Some(NotCopied::unsupported_audio_codec(
+            &codec_name(entry.codec_id, entry.private),
+            fields.channels,
+        )),
         sample_rate: fields.rate,
         channels: fields.channels,
-        packet_samples: match packets {
+        packet_samples: match packet_duration {
             PacketDuration::Same(samples) | PacketDuration::Flac(samples) => samples,
             _ => 0,
         },
     };
-    AudioInfo { track, packets, pre_skip: None }
+    AudioInfo { track, packet_duration, pre_skip: None }
 }
 
 /// The track that the MP4 reader makes of this sample entry.
-fn copied(
+fn copied_track(
     kind: &[u8; 4],
     config_kind: [u8; 4],
     config: &[u8],
@@ -86,7 +89,7 @@ fn copied(
     let mut head = [0; FIELDS_LEN];
     head[16..18].copy_from_slice(&(fields.channels as u16).to_be_bytes());
     head[18..20].copy_from_slice(&16u16.to_be_bytes());
-    let bytes = rebuilt(kind, &head, [BoxRef { kind: FourCc(config_kind), body: config }])?;
+    let bytes = build_sample_entry(kind, &head, [BoxRef { kind: FourCc(config_kind), body: config }])?;
     audio_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] }, fields.rate)
 }
 
@@ -152,9 +155,12 @@ mod tests {
     fn aac_config_round_trips_in_esds() {
         let body = esds(&[0x11, 0x90]);
         let read = Esds::parse(&body).unwrap();
-        assert_eq!((read.object_type_indication, read.specific), (0x40, Some(&[0x11, 0x90][..])));
+        assert_eq!(
+            (read.object_type_indication, read.decoder_specific_info),
+            (0x40, Some(&[0x11, 0x90][..]))
+        );
         let longest = [7; AAC_CONFIG_LEN_MAX];
-        assert_eq!(Esds::parse(&esds(&longest)).unwrap().specific, Some(&longest[..]));
+        assert_eq!(Esds::parse(&esds(&longest)).unwrap().decoder_specific_info, Some(&longest[..]));
     }
 
     #[test]

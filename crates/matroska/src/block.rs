@@ -72,12 +72,12 @@ impl BlockHead {
                 }
             }
             Lacing::Ebml if others > 0 => {
-                let mut size = i64::try_from(number(&mut rest)?.0).ok()?;
+                let mut size = i64::try_from(read_vint(&mut rest)?.0).ok()?;
                 sizes.push(usize::try_from(size).ok()?);
                 for _ in 1..others {
                     // The difference to the previous size, with a bias so that it is not negative. RFC 9559,
                     // 10.3.3.
-                    let (value, len) = number(&mut rest)?;
+                    let (value, len) = read_vint(&mut rest)?;
                     let bias = (1i64 << (7 * len - 1)) - 1;
                     size = size.checked_add(i64::try_from(value).ok()? - bias)?;
                     sizes.push(usize::try_from(size).ok()?);
@@ -117,7 +117,7 @@ pub(crate) fn xiph_size(rest: &mut &[u8]) -> Option<usize> {
 }
 
 /// A number of variable length, and its length.
-fn number(rest: &mut &[u8]) -> Option<(u64, usize)> {
+fn read_vint(rest: &mut &[u8]) -> Option<(u64, usize)> {
     let Vint::Whole { value, len } = vint(rest) else { return None };
     *rest = &rest[len..];
     Some((value, len))

@@ -1,11 +1,11 @@
 //! Common names of codecs, for messages about tracks that are not copied.
 
-use kinora_isobmff::{boxes::FourCc, read::decoded_codec};
+use kinora_isobmff::{boxes::FourCc, read::decodable_codec};
 
 /// The name of the codec of a track. `private` is its `CodecPrivate`, which names the codecs of other
 /// systems.
 pub(crate) fn codec_name(codec_id: &str, private: &[u8]) -> String {
-    let foreign = match codec_id {
+    let name_in_private = match codec_id {
         // BITMAPINFOHEADER: `biCompression` after 16 bytes.
         "V_MS/VFW/FOURCC" => four_cc_name(private.get(16..20)),
         // A sample entry: its kind after its length.
@@ -14,13 +14,13 @@ pub(crate) fn codec_name(codec_id: &str, private: &[u8]) -> String {
         "A_MS/ACM" => private.first_chunk().map(|tag| format_tag_name(u16::from_le_bytes(*tag))),
         _ => None,
     };
-    foreign.unwrap_or_else(|| codec_id_name(codec_id))
+    name_in_private.unwrap_or_else(|| codec_id_name(codec_id))
 }
 
 /// A common name, else the code itself if it is printable.
 fn four_cc_name(code: Option<&[u8]>) -> Option<String> {
     let code = <[u8; 4]>::try_from(code?).ok()?;
-    let name = decoded_codec(FourCc(code)).map(str::to_owned);
+    let name = decodable_codec(FourCc(code)).map(str::to_owned);
     name.or_else(|| {
         code.iter()
             .all(u8::is_ascii_alphanumeric)

@@ -92,9 +92,9 @@ pub(crate) struct TrackFrames {
 pub(crate) struct FrameRecord {
     /// In units; for a frame of a lace, the time of its block.
     pub(crate) time: i64,
-    /// Of audio: the frame has no time of its own, because it follows another in a lace. Of video: it is
+    /// Whether its written time does not apply. Audio: it follows another frame in a lace. Video: it is
     /// decoded and not presented.
-    pub(crate) is_special: bool,
+    pub(crate) is_untimed: bool,
     /// PCM samples, if the audio packets contain their length. Otherwise the declared units, 0 if none are
     /// declared.
     pub(crate) duration: u32,
@@ -158,7 +158,12 @@ impl Collector {
                 .into());
             }
             let discarded_ns = if number + 1 == frames.len() { info.discarded_ns } else { 0 };
-            track.push(head, time, LacePosition { number, is_key: info.is_key, each, discarded_ns }, *frame);
+            track.push(
+                head,
+                time,
+                FrameInBlock { number, is_key: info.is_key, duration: each, discarded_ns },
+                *frame,
+            );
         }
         if is_audio {
             self.audio_count += count;
@@ -181,10 +186,10 @@ impl Collector {
 
 /// The position of a frame in its block, and the properties from the block.
 #[derive(Clone, Copy)]
-struct LacePosition {
+struct FrameInBlock {
     number: usize,
     is_key: bool,
-    each: u32,
+    duration: u32,
     discarded_ns: u64,
 }
 
@@ -203,30 +208,30 @@ impl TrackFrames {
 
     fn is_valid(&self) -> bool {
         let mut times = None;
-        let is_built = self.builder.is_valid(|row| {
+        let are_rows_valid = self.builder.is_valid(|row| {
             let (first, last) = times.get_or_insert((row.dts, row.dts));
             (*first, *last) = (row.dts.min(*first), row.dts.max(*last));
             TIMES.contains(&row.dts)
         });
-        let is_packed = match self.codec {
+        let is_state_valid = match self.codec {
             FrameCodec::Audio(packets) => packets.is_valid(self.before),
             FrameCodec::Vp8 | FrameCodec::Av1 | FrameCodec::OtherVideo => true,
         };
-        is_built && is_packed && self.count == self.builder.len() && self.times == times
+        are_rows_valid && is_state_valid && self.count == self.builder.len() && self.times == times
     }
 
-    fn push(&mut self, block: &BlockHead, time: i64, position: LacePosition, mut frame: Frame) {
+    fn push(&mut self, block: &BlockHead, time: i64, position: FrameInBlock, mut frame: Frame) {
         let follows = position.number > 0;
-        let (mut is_special, mut duration) = (follows, position.each);
+        let (mut is_untimed, mut duration) = (follows, position.duration);
         match self.codec {
             // show_frame. RFC 6386, 9.1.
-            FrameCodec::Vp8 => is_special = block.is_invisible() || frame.head[0] & 0x10 == 0,
+            FrameCodec::Vp8 => is_untimed = block.is_invisible() || frame.head[0] & 0x10 == 0,
             FrameCodec::Av1 if frame.size > 2 && frame.head.starts_with(&TEMPORAL_DELIMITER) => {
                 frame.offset += 2;
                 frame.size -= 2;
-                is_special = block.is_invisible();
+                is_untimed = block.is_invisible();
             }
-            FrameCodec::Av1 | FrameCodec::OtherVideo => is_special = block.is_invisible(),
+            FrameCodec::Av1 | FrameCodec::OtherVideo => is_untimed = block.is_invisible(),
             FrameCodec::Audio(packets) => {
                 if let Some(samples) = packets.samples(&frame.head, frame.size, &mut self.before) {
                     duration = self.audible_samples(samples, position.discarded_ns);
@@ -238,7 +243,7 @@ impl TrackFrames {
         self.count += 1;
         self.builder.push(Sample {
             dts: time,
-            pts: time + i64::from(is_special),
+            pts: time + i64::from(is_untimed),
             duration,
             object: 0,
             offset: frame.offset,
@@ -278,15 +283,15 @@ impl FrameTable {
         self.table.len()
     }
 
-    /// Rows at these times, for tests: (time, is_special, duration).
+    /// Rows at these times, for tests: (time, is_untimed, duration).
     #[cfg(test)]
     pub(crate) fn of(rows: impl IntoIterator<Item = (i64, bool, u32)>) -> Self {
         let rows: Vec<_> = rows.into_iter().collect();
         let times = rows.iter().map(|row| row.0);
         let times = (times.clone().min().unwrap_or(0), times.max().unwrap_or(0));
-        let sample = |(n, (time, is_special, duration)): (usize, (i64, bool, u32))| Sample {
+        let sample = |(n, (time, is_untimed, duration)): (usize, (i64, bool, u32))| Sample {
             dts: time,
-            pts: time + i64::from(is_special),
+            pts: time + i64::from(is_untimed),
             duration,
             object: 0,
             offset: n as u64,
@@ -300,7 +305,7 @@ impl FrameTable {
     pub(crate) fn rows(&self) -> impl Iterator<Item = FrameRecord> {
         self.table.iter().map(|sample| FrameRecord {
             time: sample.dts,
-            is_special: sample.pts != sample.dts,
+            is_untimed: sample.pts != sample.dts,
             duration: sample.duration,
             offset: sample.offset,
             size: sample.size,

@@ -142,15 +142,15 @@ pub(crate) fn vint(bytes: &[u8]) -> Vint {
     }
     let Some(bytes) = bytes.get(..len) else { return Vint::Incomplete };
     let value = bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte));
-    Vint::Whole { value: value & ones(len), len }
+    Vint::Whole { value: value & vint_max(len), len }
 }
 
 fn is_all_ones(value: u64, len: usize) -> bool {
-    value == ones(len)
+    value == vint_max(len)
 }
 
 /// The largest number of this many bytes. As a size it means an unknown size.
-fn ones(len: usize) -> u64 {
+fn vint_max(len: usize) -> u64 {
     (1 << (7 * len)) - 1
 }
 

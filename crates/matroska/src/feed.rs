@@ -2,7 +2,7 @@
 //!
 //! Times are whole microseconds. ffmpeg reads it from its standard input: `-f matroska -i pipe:0`.
 //!
-//! [`write_feed`] writes all of it at once; [`feed_header`] and [`feed_frame`] write it piece by piece.
+//! [`write_feed`] writes all of it at once; [`feed_header`] and [`write_feed_frame`] write it piece by piece.
 
 use crate::ebml::{self, elements, id};
 
@@ -16,7 +16,7 @@ const KEYFRAME: u8 = 0x80;
 const BLOCK_HEAD_LEN: u64 = 4;
 
 /// Minus one unit of time, as a signed number.
-const BEFORE: [u8; 1] = [0xff];
+const MINUS_ONE: [u8; 1] = [0xff];
 
 /// Elements that are not copied from the entry of a track: how its blocks were stored in their own file, and
 /// values that would make a decoder invent or move times.
@@ -31,7 +31,7 @@ const OMITTED_ELEMENTS: [u32; 8] = [
     id::TRACK_OPERATION,
 ];
 /// The same for the content encoding of the blocks: the feed contains the bytes without it.
-const PACKED: [u32; 3] = [id::CONTENT_ENCODINGS, id::CRC_32, id::VOID];
+const OMITTED_ENCODINGS: [u32; 3] = [id::CONTENT_ENCODINGS, id::CRC_32, id::VOID];
 
 /// A frame of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct FeedFrame<'a> {
 pub fn write_feed<'a>(track_entry: &[u8], frames: impl IntoIterator<Item = FeedFrame<'a>>) -> Vec<u8> {
     let mut bytes = feed_header(track_entry);
     for frame in frames {
-        feed_frame(&mut bytes, frame);
+        write_feed_frame(&mut bytes, frame);
     }
     bytes
 }
@@ -82,7 +82,7 @@ pub fn feed_header(track_entry: &[u8]) -> Vec<u8> {
 }
 
 /// Appends one frame, in a cluster of its own, so that its time is complete.
-pub fn feed_frame(bytes: &mut Vec<u8>, frame: FeedFrame<'_>) {
+pub fn write_feed_frame(bytes: &mut Vec<u8>, frame: FeedFrame<'_>) {
     let mut front = Vec::with_capacity(64);
     ebml::write_uint(&mut front, id::TIMESTAMP, frame.time_us);
     let block_len = BLOCK_HEAD_LEN + frame.bytes.len() as u64;
@@ -94,7 +94,7 @@ pub fn feed_frame(bytes: &mut Vec<u8>, frame: FeedFrame<'_>) {
         if !frame.is_key {
             // In a group, a reference marks a frame that is no keyframe. Its target does not matter; here it
             // is the previous time. RFC 9559, 10.1.
-            ebml::write(&mut group, id::REFERENCE_BLOCK, &BEFORE);
+            ebml::write(&mut group, id::REFERENCE_BLOCK, &MINUS_ONE);
         }
         ebml::write_header(&mut group, id::BLOCK, block_len);
         group.extend_from_slice(&head(0));
@@ -116,7 +116,7 @@ fn entry_body(track_entry: &[u8]) -> Vec<u8> {
     ebml::write_uint(&mut body, id::FLAG_LACING, 0);
     let entry = elements(track_entry).next().filter(|entry| entry.id == id::TRACK_ENTRY);
     for child in entry.iter().flat_map(|entry| elements(entry.body)) {
-        if !OMITTED_ELEMENTS.contains(&child.id) && !PACKED.contains(&child.id) {
+        if !OMITTED_ELEMENTS.contains(&child.id) && !OMITTED_ENCODINGS.contains(&child.id) {
             body.extend_from_slice(child.whole);
         }
     }

@@ -1,6 +1,6 @@
 //! Matroska and WebM: reads sources, and writes the feed of a decoder. RFC 9559.
 //!
-//! Knows no playlist and no encoder; does no I/O. Begin with [`Reader`], which takes the bytes of a source
+//! Contains no playlist and no encoder; does no I/O. Begin with [`Reader`], which reads the bytes of a source
 //! in order, or with [`write_feed`], which passes the frames of one track to a decoder.
 //!
 //! The pipeline of a file: `walk` (elements) → `track_entry`, `video`, `audio`, `selected_tracks` (which
@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use self::{selected_tracks::Unreadable, walk::ElementWalker};
 
-pub use feed::{FeedFrame, feed_frame, feed_header, write_feed};
+pub use feed::{FeedFrame, feed_header, write_feed, write_feed_frame};
 pub use walk::{LACED_BLOCK_LEN_MAX, TRACKS_LEN_MAX};
 
 /// Reads a Matroska file from its bytes in order, and stores only the packed times and positions of the
@@ -61,17 +61,17 @@ impl Reader {
     ///
     /// Errors: final.
     pub fn push(&mut self, bytes: &[u8]) -> Result<bool, ReadError> {
-        readable(self.walk.push(bytes)).map(|read| read.is_some())
+        none_if_needs_remux(self.walk.push(bytes)).map(|read| read.is_some())
     }
 
     /// The playable tracks, after all `len` bytes; `None` if another reader can read the file. Errors:
     /// final.
     pub fn finish(self, len: u64) -> Result<Option<Playable>, ReadError> {
-        readable(movie::playable(self.walk.finish(), len))
+        none_if_needs_remux(movie::playable(self.walk.finish(), len))
     }
 }
 
-fn readable<T>(result: Result<T, Unreadable>) -> Result<Option<T>, ReadError> {
+fn none_if_needs_remux<T>(result: Result<T, Unreadable>) -> Result<Option<T>, ReadError> {
     match result {
         Ok(read) => Ok(Some(read)),
         Err(Unreadable::NeedsRemux) => Ok(None),

@@ -9,7 +9,7 @@ use kinora_isobmff::{
 use crate::{
     collect::{FrameTable, TrackFrames},
     packet_duration::{FrameCodec, PacketDuration},
-    rounding::{SECOND_NS, nearest, samples_ns},
+    rounding::{SECOND_NS, div_rounded, samples_ns},
     selected_tracks::{MOVIE_TIMESCALE, NO_TRACK, SelectedTrack, Unreadable},
     times::{FrameClock, PacketClock, Units},
     walk::WalkResult,
@@ -17,15 +17,15 @@ use crate::{
 
 impl SelectedTrack {
     /// The track with its frames on the corrected clock.
-    fn open(self, rows: &FrameTable, units: Units) -> Result<TrackBuilder, ReadError> {
+    fn into_track_builder(self, rows: &FrameTable, units: Units) -> Result<TrackBuilder, ReadError> {
         let head = TrackBuilderHead { id: self.source_track, language: self.language, label: self.label };
-        let clocks = |track| Timescales { movie: MOVIE_TIMESCALE, track };
+        let timescales = |track| Timescales { movie: MOVIE_TIMESCALE, track };
         match self.media {
             TrackMedia::Video(_) => {
                 let clock = FrameClock::of(rows, units, self.default_duration_ns);
                 let mut track =
-                    TrackBuilder::new(self.media, head, EditList::default(), clocks(clock.timescale));
-                clock.each(rows, units, |row| track.push(row))?;
+                    TrackBuilder::new(self.media, head, EditList::default(), timescales(clock.timescale));
+                clock.for_each_sample(rows, units, |row| track.push(row))?;
                 Ok(track)
             }
             TrackMedia::Audio(ref audio) => {
@@ -35,9 +35,10 @@ impl SelectedTrack {
                     default_duration_ns: self.default_duration_ns,
                 };
                 let clock = clock.checked(rows, units);
-                let edits = priming(clock.first(rows, units), clock.rate, self.delay_ns, self.skipped_ns);
-                let mut track = TrackBuilder::new(self.media, head, edits, clocks(clock.rate));
-                clock.each(rows, units, |row| track.push(row))?;
+                let edits =
+                    priming_edit(clock.first_start(rows, units), clock.rate, self.delay_ns, self.skipped_ns);
+                let mut track = TrackBuilder::new(self.media, head, edits, timescales(clock.rate));
+                clock.for_each_sample(rows, units, |row| track.push(row))?;
                 Ok(track)
             }
         }
@@ -48,22 +49,22 @@ impl SelectedTrack {
 /// the delay, plus the skipped part.
 ///
 /// Written times are those of the decoder's output, ahead by the delay. RFC 9559, 5.1.4.1.25.
-fn priming(first: i64, rate: u32, delay_ns: u64, skipped_ns: u64) -> EditList {
+fn priming_edit(first: i64, rate: u32, delay_ns: u64, skipped_ns: u64) -> EditList {
     if skipped_ns == 0 {
         return EditList::default();
     }
-    let skipped = nearest(i128::from(skipped_ns) * i128::from(rate), SECOND_NS) as i64;
+    let skipped = div_rounded(i128::from(skipped_ns) * i128::from(rate), SECOND_NS) as i64;
     let begins_ns = samples_ns(first, rate) - i128::from(delay_ns) + i128::from(skipped_ns);
-    let empty = nearest(begins_ns * i128::from(MOVIE_TIMESCALE), SECOND_NS);
-    let entry = EditEntry { at: 0, media_time: first.saturating_add(skipped), duration: 0 };
-    EditList { empty: u64::try_from(empty).unwrap_or(0), entries: vec![entry] }
+    let empty = div_rounded(begins_ns * i128::from(MOVIE_TIMESCALE), SECOND_NS);
+    let entry = EditEntry { movie_time: 0, media_time: first.saturating_add(skipped), duration: 0 };
+    EditList { empty_duration: u64::try_from(empty).unwrap_or(0), entries: vec![entry] }
 }
 
 /// The playable tracks of a file of `len` bytes.
 ///
 /// Errors: `NeedsRemux` if elements are invalid; `Truncated` if the file ends before any playable part.
 pub(crate) fn playable(walked: WalkResult, len: u64) -> Result<Playable, Unreadable> {
-    let WalkResult { chosen, collector, scale_ns, is_cut_off, is_lost } = walked;
+    let WalkResult { chosen, collector, scale_ns, is_cut_off, has_invalid_elements: is_lost } = walked;
     if is_lost {
         return Err(Unreadable::NeedsRemux);
     }
@@ -90,7 +91,7 @@ pub(crate) fn playable(walked: WalkResult, len: u64) -> Result<Playable, Unreada
         .into());
     };
     let (units, left_out) = (Units { scale_ns, base }, chosen.left_out);
-    let finished = tracks.into_iter().map(|(track, rows)| track.open(&rows, units)?.finish());
+    let finished = tracks.into_iter().map(|(track, rows)| track.into_track_builder(&rows, units)?.finish());
     let movie = Movie::of(finished.collect::<Result<_, _>>()?, MOVIE_TIMESCALE)?;
-    Ok(movie.without(left_out).cut_off(is_cut_off).within(len)?)
+    Ok(movie.with_left_out(left_out).with_cut_off(is_cut_off).into_playable(len)?)
 }

@@ -47,30 +47,30 @@ pub(crate) enum PacketDuration {
 
 impl PacketDuration {
     /// Whether the state after a packet that was read from a checkpoint is valid.
-    pub(crate) fn is_valid(self, before: u32) -> bool {
+    pub(crate) fn is_valid(self, state: u32) -> bool {
         match self {
-            PacketDuration::Vorbis(blocks) => blocks.is_valid(before),
+            PacketDuration::Vorbis(blocks) => blocks.is_valid(state),
             _ => true,
         }
     }
 
     /// The PCM samples of a packet, from its first bytes and its size; `None` if it does not contain them.
-    /// `before` is the state for the next packet of the same track; 0 before the first.
-    pub(crate) fn samples(self, head: &[u8], size: u32, before: &mut u32) -> Option<u32> {
+    /// `state` is what the next packet of the same track needs of this one; 0 before the first.
+    pub(crate) fn samples(self, head: &[u8], size: u32, state: &mut u32) -> Option<u32> {
         match self {
             PacketDuration::Same(samples) => Some(samples),
             PacketDuration::Opus => opus::packet_samples(head.get(..2.min(size as usize))?),
-            PacketDuration::Dts => dts(head),
-            PacketDuration::Vorbis(blocks) => blocks.samples(*head.first().filter(|_| size > 0)?, before),
+            PacketDuration::Dts => dts_samples(head),
+            PacketDuration::Vorbis(blocks) => blocks.samples(*head.first().filter(|_| size > 0)?, state),
             PacketDuration::Pcm(bytes) => size.checked_div(bytes).filter(|&samples| samples > 0),
             PacketDuration::Blocks { bytes, samples } => {
                 let samples = u64::from(size) * u64::from(samples) / u64::from(bytes.max(1));
                 u32::try_from(samples).ok().filter(|&samples| samples > 0)
             }
             PacketDuration::Unknown => None,
-            PacketDuration::Alac(usual) => Some(alac(head).unwrap_or(usual)),
+            PacketDuration::Alac(usual) => Some(alac_samples(head).unwrap_or(usual)),
             PacketDuration::Flac(usual) => {
-                Some(flac_frame(head).filter(|&samples| samples < usual).unwrap_or(usual))
+                Some(flac_samples(head).filter(|&samples| samples < usual).unwrap_or(usual))
             }
             PacketDuration::WavPack => {
                 head.first_chunk().map(|&first| u32::from_le_bytes(first)).filter(|&samples| samples > 0)
@@ -88,7 +88,7 @@ impl PacketDuration {
             "A_MPEG/L1" => PacketDuration::Same(384),
             // ETSI TS 102 366, 4.1: six blocks of 256. Most packets of E-AC-3 also have six.
             id if id == "A_EAC3" || id.starts_with("A_AC3") => PacketDuration::Same(1536),
-            "A_FLAC" => flac(private),
+            "A_FLAC" => flac_duration(private),
             "A_VORBIS" => {
                 VorbisBlocks::of_headers(private).map_or(PacketDuration::Unknown, PacketDuration::Vorbis)
             }
@@ -103,16 +103,16 @@ impl PacketDuration {
             },
             // A block in Matroska begins with the number. Matroska, codec mappings, "A_WAVPACK4".
             "A_WAVPACK4" => PacketDuration::WavPack,
-            "A_TRUEHD" | "A_MLP" => true_hd(rate),
+            "A_TRUEHD" | "A_MLP" => true_hd_duration(rate),
             id if id.starts_with("A_PCM/") && frame_bytes > 0 => PacketDuration::Pcm(frame_bytes),
-            "A_MS/ACM" => of_acm(private).unwrap_or(PacketDuration::Unknown),
+            "A_MS/ACM" => acm_duration(private).unwrap_or(PacketDuration::Unknown),
             _ => PacketDuration::Unknown,
         }
     }
 }
 
 /// The packet length of a `WAVEFORMATEX`. Microsoft, "Multimedia Data Standards Update", 1994; RFC 2361.
-fn of_acm(private: &[u8]) -> Option<PacketDuration> {
+fn acm_duration(private: &[u8]) -> Option<PacketDuration> {
     const PCM: u16 = 0x0001;
     const MS_ADPCM: u16 = 0x0002;
     const FLOAT: u16 = 0x0003;
@@ -138,7 +138,7 @@ const ALAC_SAMPLES_MAX: u32 = 1 << 16;
 
 /// The number in a packet of ALAC, if it has one. It follows 3 bits of the element's kind, 4 of its number,
 /// 12 unused bits, a flag and 3 other bits. "Apple Lossless Format Description".
-fn alac(head: &[u8]) -> Option<u32> {
+fn alac_samples(head: &[u8]) -> Option<u32> {
     let bits = u64::from_be_bytes(*head.first_chunk()?);
     let has_number = bits >> (63 - 19) & 1 == 1;
     let number = (bits >> (63 - 54)) as u32;
@@ -146,22 +146,22 @@ fn alac(head: &[u8]) -> Option<u32> {
 }
 
 /// The head of a frame of the core contains the number of blocks of 32 samples. ETSI TS 102 114, 5.3.1.
-fn dts(head: &[u8]) -> Option<u32> {
+fn dts_samples(head: &[u8]) -> Option<u32> {
     let &[a, b] = head.strip_prefix(&[0x7f, 0xfe, 0x80, 0x01])?.first_chunk()?;
     let blocks = u32::from(a & 1) << 6 | u32::from(b >> 2);
     Some(32 * (blocks + 1)).filter(|_| blocks >= 5)
 }
 
-/// A unit is 40 samples at 44.1 and 48 kHz, and has the same duration at their multiples. Meridian Lossless
-/// Packing, 3.
-fn true_hd(rate: u32) -> PacketDuration {
+/// An access unit is 40 samples at 44.1 and 48 kHz, and has the same duration at their multiples. Meridian
+/// Lossless Packing, 3.
+fn true_hd_duration(rate: u32) -> PacketDuration {
     let base = [48_000, 44_100].into_iter().find(|base| rate > 0 && rate.is_multiple_of(*base));
     base.map_or(PacketDuration::Unknown, |base| PacketDuration::Same(40 * (rate / base)))
 }
 
 /// `STREAMINFO` after the magic and the header of its block: all blocks have one size if the minimum equals
 /// the maximum. RFC 9639, 8.2.
-fn flac(private: &[u8]) -> PacketDuration {
+fn flac_duration(private: &[u8]) -> PacketDuration {
     let sizes = private.strip_prefix(b"fLaC").and_then(|rest| rest.get(4..8));
     match sizes {
         Some(&[a, b, c, d]) if [a, b] == [c, d] && (a, b) != (0, 0) => {
@@ -173,19 +173,19 @@ fn flac(private: &[u8]) -> PacketDuration {
 
 /// The number in the header of a frame of FLAC: a code of 4 bits, or 8 or 16 bits after the number of the
 /// frame, which is coded like a UTF-8 character. RFC 9639, 9.1.
-fn flac_frame(head: &[u8]) -> Option<u32> {
+fn flac_samples(head: &[u8]) -> Option<u32> {
     let &[0xff, 0xf8 | 0xf9, codes, _, first, ..] = head else { return None };
     let number_len = match first.leading_ones() {
         0 => 1,
         len @ 2..=7 => len as usize,
         _ => return None,
     };
-    let behind = head.get(4 + number_len..)?;
+    let after_number = head.get(4 + number_len..)?;
     Some(match codes >> 4 {
         1 => 192,
         code @ 2..=5 => 144 << code,
-        6 => u32::from(*behind.first()?) + 1,
-        7 => u32::from(u16::from_be_bytes(*behind.first_chunk()?)) + 1,
+        6 => u32::from(*after_number.first()?) + 1,
+        7 => u32::from(u16::from_be_bytes(*after_number.first_chunk()?)) + 1,
         code @ 8..=15 => 1 << code,
         _ => return None,
     })

@@ -5,12 +5,12 @@ pub(crate) const SECOND_NS: i128 = 1_000_000_000;
 
 /// Duration of `samples` in nanoseconds; `rate` is in Hz.
 pub(crate) fn samples_ns(samples: i64, rate: u32) -> i128 {
-    nearest(i128::from(samples) * SECOND_NS, rate.max(1).into())
+    div_rounded(i128::from(samples) * SECOND_NS, rate.max(1).into())
 }
 
-/// The nearest integer, halves up. `unit` is positive.
-pub(crate) fn nearest(number: i128, unit: i128) -> i128 {
-    let (number, unit) = (2 * number + unit, 2 * unit);
+/// The quotient as the nearest integer, halves up. `divisor` is positive.
+pub(crate) fn div_rounded(dividend: i128, divisor: i128) -> i128 {
+    let (number, unit) = (2 * dividend + divisor, 2 * divisor);
     match (i64::try_from(number), i64::try_from(unit)) {
         // The usual case, and many times as fast: it runs several times per frame.
         (Ok(number), Ok(unit)) => number.div_euclid(unit).into(),

@@ -12,7 +12,7 @@ use crate::{
     ebml::{Element, elements, id},
     packet_duration::FrameCodec,
     rounding::samples_ns,
-    track_entry::{Packing, TrackEntry},
+    track_entry::{ContentEncoding, TrackEntry},
     video,
 };
 
@@ -71,7 +71,7 @@ impl SelectedTracks {
     /// Ignores tracks of other kinds, and a second one with the same number. Tracks that cannot be read are
     /// left out if another one can. Errors: `NeedsRemux` if the bytes of a chosen track are compressed.
     pub(crate) fn of(tracks: &Element<'_>) -> Result<Self, Unreadable> {
-        let (mut video, mut audio, mut refusals) = (Vec::new(), Vec::new(), RejectedTracks::default());
+        let (mut video, mut audio, mut rejections) = (Vec::new(), Vec::new(), RejectedTracks::default());
         let mut numbers = Vec::new();
         for element in elements(tracks.body).filter(|child| child.id == id::TRACK_ENTRY).take(TRACKS_MAX) {
             let is_video = element.uint(id::TRACK_TYPE) == Some(1);
@@ -81,13 +81,13 @@ impl SelectedTracks {
                     if is_video { video.push(entry) } else { audio.push(entry) }
                 }
                 Ok(_) => {}
-                Err(error) => refusals.note(is_video, error),
+                Err(error) => rejections.push(is_video, error),
             }
         }
         video.sort_by_key(|entry| (!entry.is_enabled, !entry.is_default));
-        let video = readable(video, 1, &mut refusals)?.into_iter().next();
-        let audio = readable(audio, AUDIO_TRACKS_MAX, &mut refusals)?;
-        let left_out = refusals.left_out(video.is_some(), !audio.is_empty())?;
+        let video = readable_tracks(video, 1, &mut rejections)?.into_iter().next();
+        let audio = readable_tracks(audio, AUDIO_TRACKS_MAX, &mut rejections)?;
+        let left_out = rejections.left_out(video.is_some(), !audio.is_empty())?;
         if video.is_none() && audio.is_empty() {
             return Err(ReadError::NotMedia(NO_TRACK.into()).into());
         }
@@ -118,10 +118,10 @@ impl SelectedTracks {
 }
 
 /// The first readable entries, at most `max`.
-fn readable(
+fn readable_tracks(
     entries: Vec<TrackEntry<'_>>,
     max: usize,
-    refusals: &mut RejectedTracks,
+    rejections: &mut RejectedTracks,
 ) -> Result<Vec<SelectedTrack>, Unreadable> {
     let mut tracks = Vec::new();
     for entry in entries {
@@ -130,7 +130,7 @@ fn readable(
         }
         match SelectedTrack::of(&entry) {
             Ok(track) => tracks.push(track),
-            Err(Unreadable::Final(error)) => refusals.note(entry.is_video, error),
+            Err(Unreadable::Final(error)) => rejections.push(entry.is_video, error),
             Err(foreign) => return Err(foreign),
         }
     }
@@ -139,10 +139,10 @@ fn readable(
 
 impl SelectedTrack {
     fn of(entry: &TrackEntry<'_>) -> Result<Self, Unreadable> {
-        match entry.packing {
-            Packing::Plain => {}
-            Packing::Compressed => return Err(Unreadable::NeedsRemux),
-            Packing::Encrypted => {
+        match entry.content_encoding {
+            ContentEncoding::Plain => {}
+            ContentEncoding::Compressed => return Err(Unreadable::NeedsRemux),
+            ContentEncoding::Encrypted => {
                 return Err(ReadError::Unsupported(format!("the {} is encrypted", entry.kind())).into());
             }
         }
@@ -156,11 +156,10 @@ impl SelectedTrack {
             };
             (TrackMedia::Video(video::track(entry)?), codec, 0)
         } else {
-            let audio_track = audio::track(entry)?;
-            let skipped =
-                audio_track.pre_skip.map(|samples| samples_ns(samples.into(), audio_track.track.sample_rate));
+            let info = audio::track(entry)?;
+            let skipped = info.pre_skip.map(|samples| samples_ns(samples.into(), info.track.sample_rate));
             let skipped = skipped.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(entry.delay_ns);
-            (TrackMedia::Audio(audio_track.track), FrameCodec::Audio(audio_track.packets), skipped)
+            (TrackMedia::Audio(info.track), FrameCodec::Audio(info.packet_duration), skipped)
         };
         Ok(SelectedTrack {
             number: entry.number,

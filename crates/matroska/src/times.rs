@@ -11,12 +11,12 @@ use std::{
 
 use kinora_isobmff::{
     ReadError,
-    read::{RawSample, named_rate},
+    read::{RawSample, round_frame_rate},
 };
 
 use crate::{
     collect::{FrameRecord, FrameTable},
-    rounding::{SECOND_NS, nearest},
+    rounding::{SECOND_NS, div_rounded},
 };
 
 /// Maximum number of frames that wait for one that is decoded later and presented earlier. H.264 and HEVC
@@ -53,7 +53,7 @@ impl Units {
         in_ticks(self.ns(time), timescale)
     }
 
-    fn lasting(self, units: u32, timescale: u32) -> u32 {
+    fn duration_ticks(self, units: u32, timescale: u32) -> u32 {
         let ticks = in_ticks(i128::from(units) * i128::from(self.scale_ns), timescale);
         u32::try_from(ticks).unwrap_or(u32::MAX)
     }
@@ -61,7 +61,7 @@ impl Units {
 
 fn in_ticks(ns: i128, timescale: u32) -> i64 {
     // Times are below 2^62 ns and timescales below 2^24, which leaves less than 2^57.
-    nearest(ns * i128::from(timescale), SECOND_NS) as i64
+    div_rounded(ns * i128::from(timescale), SECOND_NS) as i64
 }
 
 /// Presentation times of the frames of a track.
@@ -82,10 +82,10 @@ struct Grid {
 impl Grid {
     /// The number of the grid point nearest to a written time, and the distance to it, in nanoseconds times
     /// the numerator of the rate.
-    fn slot(&self, time: i64, scale_ns: u64) -> (i128, i128) {
+    fn nearest_point(&self, time: i64, scale_ns: u64) -> (i128, i128) {
         let since = (i128::from(time) - i128::from(self.anchor)) * i128::from(scale_ns);
         let (number, step) = (since * i128::from(self.rate.0), self.step());
-        let point = nearest(number, step);
+        let point = div_rounded(number, step);
         (point, number - point * step)
     }
 
@@ -101,8 +101,8 @@ impl Grid {
             return false;
         }
         let (mut least, mut most) = (0, 0);
-        for row in rows.rows().filter(|row| !row.is_special) {
-            let (_, error) = self.slot(row.time, scale_ns);
+        for row in rows.rows().filter(|row| !row.is_untimed) {
+            let (_, error) = self.nearest_point(row.time, scale_ns);
             (least, most) = (error.min(least), error.max(most));
             if most - least > SPREAD_UNITS_MAX * unit {
                 return false;
@@ -116,15 +116,15 @@ impl FrameClock {
     /// Selects the clock of a track: the declared frame duration, else the measured rate, else the written
     /// times.
     pub(crate) fn of(rows: &FrameTable, units: Units, default_duration_ns: Option<u64>) -> Self {
-        let grid = rows.rows().find(|row| !row.is_special).and_then(|first| {
+        let grid = rows.rows().find(|row| !row.is_untimed).and_then(|first| {
             let declared_ns = default_duration_ns;
-            let named = declared_ns.and_then(|ns| named_rate(SECOND_NS as u128, ns.into())).map(wide);
+            let named = declared_ns.and_then(|ns| round_frame_rate(SECOND_NS as u128, ns.into())).map(wide);
             let exact = declared_ns.map(|ns| (SECOND_NS as u64, ns));
-            let shown = rows.rows().filter(|row| !row.is_special).count() as u128;
+            let shown = rows.rows().filter(|row| !row.is_untimed).count() as u128;
             let span = units.ns(rows.times.1) - units.ns(rows.times.0);
             let measured = u128::try_from(span).ok().filter(|&span| span > 0 && shown > 1);
             let measured =
-                measured.and_then(|span| named_rate((shown - 1) * SECOND_NS as u128, span)).map(wide);
+                measured.and_then(|span| round_frame_rate((shown - 1) * SECOND_NS as u128, span)).map(wide);
             let grids = [named, exact, measured].into_iter().flatten();
             grids
                 .map(|rate| Grid { rate, anchor: first.time })
@@ -143,27 +143,27 @@ impl FrameClock {
     /// Presentation time of a frame with this written time.
     fn ticks(&self, time: i64, units: Units) -> i64 {
         let Some(grid) = self.grid else { return units.ticks(time, self.timescale) };
-        let (point, _) = grid.slot(time, units.scale_ns);
-        units.ticks(grid.anchor, self.timescale) + self.after(point, grid)
+        let (point, _) = grid.nearest_point(time, units.scale_ns);
+        units.ticks(grid.anchor, self.timescale) + self.ticks_to_point(point, grid)
     }
 
     /// Ticks from the anchor of a grid to one of its points.
-    fn after(&self, point: i128, grid: Grid) -> i64 {
+    fn ticks_to_point(&self, point: i128, grid: Grid) -> i64 {
         let (rate, unit) = grid.rate;
-        nearest(point * i128::from(self.timescale) * i128::from(unit), rate.into()) as i64
+        div_rounded(point * i128::from(self.timescale) * i128::from(unit), rate.into()) as i64
     }
 
     /// Duration of a frame without a successor; 0 if it is not declared.
-    fn lasting(&self, row: &FrameRecord, units: Units) -> u32 {
+    fn frame_duration(&self, row: &FrameRecord, units: Units) -> u32 {
         match (self.grid, row.duration, self.default_duration_ns) {
             (Some(grid), units_long, _) => {
                 let ns = i128::from(units_long) * i128::from(units.scale_ns) * i128::from(grid.rate.0);
-                let points = nearest(ns, grid.step()).max(1);
-                u32::try_from(self.after(points, grid)).unwrap_or(u32::MAX)
+                let points = div_rounded(ns, grid.step()).max(1);
+                u32::try_from(self.ticks_to_point(points, grid)).unwrap_or(u32::MAX)
             }
             (None, 0, None) => 0,
             (None, 0, Some(ns)) => u32::try_from(in_ticks(ns.into(), self.timescale)).unwrap_or(u32::MAX),
-            (None, units_long, _) => units.lasting(units_long, self.timescale),
+            (None, units_long, _) => units.duration_ticks(units_long, self.timescale),
         }
     }
 
@@ -171,17 +171,17 @@ impl FrameClock {
     ///
     /// Matroska has no decode times: they are the presentation times in rising order. A frame that is not
     /// presented gets a free time between its neighbours.
-    pub(crate) fn each(
+    pub(crate) fn for_each_sample(
         &self,
         rows: &FrameTable,
         units: Units,
-        take: impl FnMut(RawSample) -> Result<(), ReadError>,
+        emit: impl FnMut(RawSample) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
-        let mut reorder = Reorder { waiting: VecDeque::new(), times: BinaryHeap::new(), take };
+        let mut reorder = Reorder { waiting: VecDeque::new(), times: BinaryHeap::new(), emit };
         let mut hidden: Vec<FrameRecord> = Vec::new();
         let mut last = None;
         for row in rows.rows() {
-            if row.is_special && hidden.len() < REORDERED_MAX {
+            if row.is_untimed && hidden.len() < REORDERED_MAX {
                 hidden.push(row);
                 continue;
             }
@@ -189,9 +189,13 @@ impl FrameClock {
             let from = last.filter(|&last| last < at).unwrap_or(at);
             let parts = hidden.len() as i64 + 1;
             for (number, hidden) in (1..).zip(hidden.drain(..)) {
-                reorder.push(hidden, from + (at - from) * number / parts, self.lasting(&hidden, units))?;
+                reorder.push(
+                    hidden,
+                    from + (at - from) * number / parts,
+                    self.frame_duration(&hidden, units),
+                )?;
             }
-            reorder.push(row, at, self.lasting(&row, units))?;
+            reorder.push(row, at, self.frame_duration(&row, units))?;
             last = Some(at);
         }
         for (number, hidden) in (1..).zip(hidden) {
@@ -209,12 +213,12 @@ fn wide((rate, unit): (u32, u32)) -> (u64, u64) {
 struct Reorder<F> {
     waiting: VecDeque<(FrameRecord, i64, u32)>,
     times: BinaryHeap<Reverse<i64>>,
-    take: F,
+    emit: F,
 }
 
 impl<F: FnMut(RawSample) -> Result<(), ReadError>> Reorder<F> {
-    fn push(&mut self, row: FrameRecord, pts: i64, lasting: u32) -> Result<(), ReadError> {
-        self.waiting.push_back((row, pts, lasting));
+    fn push(&mut self, row: FrameRecord, pts: i64, duration: u32) -> Result<(), ReadError> {
+        self.waiting.push_back((row, pts, duration));
         self.times.push(Reverse(pts));
         if self.waiting.len() > REORDERED_MAX { self.pop() } else { Ok(()) }
     }
@@ -227,7 +231,7 @@ impl<F: FnMut(RawSample) -> Result<(), ReadError>> Reorder<F> {
         let composition = i32::try_from(pts - dts)
             .map_err(|_| ReadError::Damaged("its frames are decoded hours before they are shown".into()))?;
         let FrameRecord { offset, size, is_key: is_sync, .. } = row;
-        (self.take)(RawSample { dts, delta, composition, offset, size, is_sync })
+        (self.emit)(RawSample { dts, delta, composition_offset: composition, offset, size, is_sync })
     }
 
     fn finish(mut self) -> Result<(), ReadError> {
@@ -266,11 +270,11 @@ impl PacketClock {
     /// The same clock, without lengths if the times contradict them repeatedly.
     pub(crate) fn checked(self, rows: &FrameTable, units: Units) -> Self {
         let mut jumps = 0;
-        let mut before: Option<PacketEnd> = None;
+        let mut previous: Option<PacketEnd> = None;
         for row in rows.rows().filter(|_| self.has_lengths) {
-            let at = self.begin(&row, units, before);
-            jumps += u64::from(before.is_some_and(|before| before.at != at));
-            before = Some(PacketEnd::of(&row, at));
+            let at = self.start(&row, units, previous);
+            jumps += u64::from(previous.is_some_and(|before| before.at != at));
+            previous = Some(PacketEnd::of(&row, at));
         }
         let is_trusted = jumps * DURATION_ERROR_PARTS <= u64::from(rows.len());
         PacketClock { has_lengths: self.has_lengths && is_trusted, ..self }
@@ -280,74 +284,74 @@ impl PacketClock {
     /// packet.
     ///
     /// Packets of one lace have one time, and some writers write one time for all packets.
-    fn begin(&self, row: &FrameRecord, units: Units, before: Option<PacketEnd>) -> i64 {
-        if let Some(before) = before.filter(|before| row.is_special || row.time == before.written) {
+    fn start(&self, row: &FrameRecord, units: Units, previous: Option<PacketEnd>) -> i64 {
+        if let Some(before) = previous.filter(|before| row.is_untimed || row.time == before.written) {
             return before.at;
         }
         let written = units.ticks(row.time, self.rate);
         let is_near = |end: &i64| {
             let off = (written - end).abs();
-            off <= i64::from(row.duration) || off <= 2 * i64::from(units.lasting(1, self.rate)) + 1
+            off <= i64::from(row.duration) || off <= 2 * i64::from(units.duration_ticks(1, self.rate)) + 1
         };
-        before.map(|before| before.at).filter(is_near).unwrap_or(written)
+        previous.map(|before| before.at).filter(is_near).unwrap_or(written)
     }
 
     /// Emits the packets in order.
-    pub(crate) fn each(
+    pub(crate) fn for_each_sample(
         &self,
         rows: &FrameTable,
         units: Units,
-        mut take: impl FnMut(RawSample) -> Result<(), ReadError>,
+        mut emit: impl FnMut(RawSample) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         if !self.has_lengths {
-            return self.each_as_written(rows, units, take);
+            return self.for_each_sample_as_written(rows, units, emit);
         }
-        let mut before = None;
+        let mut previous = None;
         for row in rows.rows() {
-            let at = self.begin(&row, units, before);
-            before = Some(PacketEnd::of(&row, at));
-            take(packet(&row, at, row.duration))?;
+            let at = self.start(&row, units, previous);
+            previous = Some(PacketEnd::of(&row, at));
+            emit(packet(&row, at, row.duration))?;
         }
         Ok(())
     }
 
-    /// The same without known packet lengths: the packets of one lace share the time to the next lace.
-    fn each_as_written(
+    /// Emits the packets without known lengths: those of one lace share the time to the next lace.
+    fn for_each_sample_as_written(
         &self,
         rows: &FrameTable,
         units: Units,
-        mut take: impl FnMut(RawSample) -> Result<(), ReadError>,
+        mut emit: impl FnMut(RawSample) -> Result<(), ReadError>,
     ) -> Result<(), ReadError> {
         let mut lace: Vec<FrameRecord> = Vec::new();
-        let mut each = self.default_duration_ns.map_or(0, |ns| in_ticks(ns.into(), self.rate)).max(0);
-        let mut hand_out = |lace: &mut Vec<FrameRecord>, next: Option<i64>| {
+        let mut duration = self.default_duration_ns.map_or(0, |ns| in_ticks(ns.into(), self.rate)).max(0);
+        let mut emit_lace = |lace: &mut Vec<FrameRecord>, next: Option<i64>| {
             let Some(first) = lace.first() else { return Ok(()) };
             let at = units.ticks(first.time, self.rate);
             let parts = lace.len() as i64;
-            each = next.map_or(each, |next| (next - at) / parts).max(1);
-            let lasting = u32::try_from(each).unwrap_or(u32::MAX);
+            duration = next.map_or(duration, |next| (next - at) / parts).max(1);
+            let delta = u32::try_from(duration).unwrap_or(u32::MAX);
             for (number, row) in (0..).zip(lace.drain(..)) {
-                take(packet(&row, at + each * number, lasting))?;
+                emit(packet(&row, at + duration * number, delta))?;
             }
             Ok(())
         };
         for row in rows.rows() {
-            if !row.is_special {
-                hand_out(&mut lace, Some(units.ticks(row.time, self.rate)))?;
+            if !row.is_untimed {
+                emit_lace(&mut lace, Some(units.ticks(row.time, self.rate)))?;
             }
             lace.push(row);
         }
-        hand_out(&mut lace, None)
+        emit_lace(&mut lace, None)
     }
 
     /// Start of the first packet.
-    pub(crate) fn first(&self, rows: &FrameTable, units: Units) -> i64 {
+    pub(crate) fn first_start(&self, rows: &FrameTable, units: Units) -> i64 {
         rows.rows().next().map_or(0, |row| units.ticks(row.time, self.rate))
     }
 }
 
 fn packet(row: &FrameRecord, dts: i64, delta: u32) -> RawSample {
-    RawSample { dts, delta, composition: 0, offset: row.offset, size: row.size, is_sync: true }
+    RawSample { dts, delta, composition_offset: 0, offset: row.offset, size: row.size, is_sync: true }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use kinora_index::TrackLabel;
 use kinora_isobmff::{
     ReadError,
-    read::{language_tag, title},
+    read::{language_tag, parse_title},
 };
 
 use crate::ebml::{Element, elements, id};
@@ -41,12 +41,12 @@ pub(crate) struct TrackEntry<'a> {
     pub(crate) default_duration_ns: Option<u64>,
     /// Nanoseconds by which written times are ahead of the decoder's output.
     pub(crate) delay_ns: u64,
-    pub(crate) packing: Packing,
+    pub(crate) content_encoding: ContentEncoding,
 }
 
 /// How the bytes of frames are encoded in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Packing {
+pub(crate) enum ContentEncoding {
     Plain,
     /// Compressed, or without a common prefix that the header stores.
     Compressed,
@@ -86,7 +86,7 @@ impl<'a> TrackEntry<'a> {
             private: element.child(id::CODEC_PRIVATE).map_or(&[], |private| private.body),
             language: language(&element),
             label: TrackLabel {
-                title: element.child(id::NAME).and_then(|name| title(name.body)),
+                title: element.child(id::NAME).and_then(|name| parse_title(name.body)),
                 is_enabled: is_enabled && is_default,
                 describes_video: flag(id::FLAG_VISUAL_IMPAIRED, false),
             },
@@ -94,7 +94,7 @@ impl<'a> TrackEntry<'a> {
                 .uint(id::DEFAULT_DURATION)
                 .filter(|duration| (1..=FRAME_NS_MAX).contains(duration)),
             delay_ns: element.uint(id::CODEC_DELAY).filter(|&delay| delay <= DELAY_NS_MAX).unwrap_or(0),
-            packing: packing(&element),
+            content_encoding: content_encoding(&element),
         }))
     }
 
@@ -111,15 +111,15 @@ fn language(element: &Element<'_>) -> String {
     language_tag(tag).unwrap_or(UNDETERMINED).to_owned()
 }
 
-fn packing(element: &Element<'_>) -> Packing {
+fn content_encoding(element: &Element<'_>) -> ContentEncoding {
     let encodings = element.child(id::CONTENT_ENCODINGS);
     let encodings = encodings.iter().flat_map(|encodings| elements(encodings.body));
-    let mut found = Packing::Plain;
+    let mut found = ContentEncoding::Plain;
     for encoding in encodings.filter(|encoding| encoding.id == id::CONTENT_ENCODING) {
         if encoding.uint(id::CONTENT_ENCODING_TYPE) == Some(ENCRYPTION) {
-            return Packing::Encrypted;
+            return ContentEncoding::Encrypted;
         }
-        found = Packing::Compressed;
+        found = ContentEncoding::Compressed;
     }
     found
 }

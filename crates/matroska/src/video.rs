@@ -5,7 +5,7 @@ use kinora_index::{NotCopied, NotCopiedReason, SampleEntry, VideoTrack};
 use kinora_isobmff::{
     ReadError,
     boxes::{BoxRef, FourCc},
-    read::{check_size, may_have_fields, rebuilt, reduced, rotation, video_track},
+    read::{build_sample_entry, check_size, may_be_interlaced, reduced_aspect, rotation, video_track},
 };
 
 use crate::{
@@ -44,8 +44,8 @@ fn boxes_of(codec_id: &str) -> Option<(&'static [u8; 4], &'static [u8; 4])> {
 ///
 /// Errors: those of the MP4 reader for the same codec; `Damaged` without a size.
 pub(crate) fn track(entry: &TrackEntry<'_>) -> Result<VideoTrack, ReadError> {
-    let shape = entry.element.child(id::VIDEO).and_then(|video| VideoSettings::parse(&video));
-    let shape = shape.ok_or_else(|| ReadError::Damaged("a video track lacks its frame size".into()))?;
+    let settings = entry.element.child(id::VIDEO).and_then(|video| VideoSettings::parse(&video));
+    let shape = settings.ok_or_else(|| ReadError::Damaged("a video track lacks its frame size".into()))?;
     let name = || codec_name(entry.codec_id, entry.private);
     match boxes_of(entry.codec_id).filter(|_| !entry.private.is_empty()) {
         Some((kind, config)) => {
@@ -55,7 +55,7 @@ pub(crate) fn track(entry: &TrackEntry<'_>) -> Result<VideoTrack, ReadError> {
         None => check_size(shape.width, shape.height, false).map(|()| VideoTrack {
             sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
             codec: entry.codec_id.to_owned(),
-            is_interlaced: shape.is_interlaced || may_have_fields(&name()),
+            is_interlaced: shape.is_interlaced || may_be_interlaced(&name()),
             not_copied: Some(NotCopied::new(NotCopiedReason::Codec, name())),
             width: shape.width,
             height: shape.height,
@@ -155,7 +155,7 @@ fn pixel_aspect(video: &Element<'_>, width: u64, height: u64) -> Option<(u32, u3
     let in_range = |size: Option<u64>, usual: u64| u16::try_from(size.unwrap_or(usual)).ok().map(u64::from);
     let (shown_width, shown_height) = (in_range(shown_width, width)?, in_range(shown_height, height)?);
     // 16 bits each: products of 32 bits.
-    reduced(Some(((shown_width * height) as u32, (shown_height * width) as u32)))
+    reduced_aspect(Some(((shown_width * height) as u32, (shown_height * width) as u32)))
 }
 
 impl Nclx {
@@ -169,9 +169,9 @@ impl Nclx {
             matrix: point(id::MATRIX_COEFFICIENTS),
             is_full_range: colour.uint(id::RANGE) == Some(FULL_RANGE),
         };
-        let is_said =
+        let is_specified =
             [nclx.primaries, nclx.transfer, nclx.matrix].iter().any(|&point| u64::from(point) != UNSPECIFIED);
-        (is_said || nclx.is_full_range).then_some(nclx)
+        (is_specified || nclx.is_full_range).then_some(nclx)
     }
 
     /// The body of a `colr` box. ISO/IEC 14496-12, 12.1.5.
@@ -186,20 +186,20 @@ fn sample_entry(
     kind: &[u8; 4],
     config: &[u8; 4],
     private: &[u8],
-    shape: &VideoSettings,
+    settings: &VideoSettings,
 ) -> Result<Vec<u8>, ReadError> {
     let mut fields = [0; FIELDS_LEN];
-    fields[24..26].copy_from_slice(&(shape.width as u16).to_be_bytes());
-    fields[26..28].copy_from_slice(&(shape.height as u16).to_be_bytes());
+    fields[24..26].copy_from_slice(&(settings.width as u16).to_be_bytes());
+    fields[26..28].copy_from_slice(&(settings.height as u16).to_be_bytes());
     fields[28..36].copy_from_slice(&[0, 0x48, 0, 0, 0, 0x48, 0, 0]); // 72 dots an inch
     fields[41] = 1; // frame_count
     fields[74..78].copy_from_slice(&[0, 0x18, 0xff, 0xff]); // depth, pre_defined
-    let colr = shape.colour.map(Nclx::body);
-    let pasp = shape.pixel_aspect.map(|(h, v)| [h.to_be_bytes(), v.to_be_bytes()].concat());
+    let colr = settings.colour.map(Nclx::body);
+    let pasp = settings.pixel_aspect.map(|(h, v)| [h.to_be_bytes(), v.to_be_bytes()].concat());
     let children = [(*config, Some(private)), (*b"colr", colr.as_deref()), (*b"pasp", pasp.as_deref())];
     let children =
         children.into_iter().filter_map(|(kind, body)| Some(BoxRef { kind: FourCc(kind), body: body? }));
-    rebuilt(kind, &fields, children)
+    build_sample_entry(kind, &fields, children)
 }
 
 #[cfg(test)]

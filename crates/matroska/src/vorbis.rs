@@ -39,33 +39,33 @@ impl VorbisBlocks {
     }
 
     /// Whether a state that was read from a checkpoint is valid after this block.
-    pub(crate) fn is_valid(self, before: u32) -> bool {
+    pub(crate) fn is_valid(self, previous_block: u32) -> bool {
         self.sizes.iter().all(|size| BLOCK_SAMPLES.contains(size))
             && self.mode_bits <= (MODES_MAX - 1).ilog2() + 1
-            && before <= *BLOCK_SAMPLES.end()
+            && previous_block <= *BLOCK_SAMPLES.end()
     }
 
     /// The PCM samples that a packet adds, from its first byte: half of its block and half of the previous
-    /// one, which overlap by a half each. `before` is the previous block size; it is set to that of this
-    /// packet.
+    /// one, which overlap by a half each. `previous_block` is the previous block size; it is set to
+    /// that of this packet.
     ///
     /// `None` for a packet that is no audio.
-    pub(crate) fn samples(self, first: u8, before: &mut u32) -> Option<u32> {
+    pub(crate) fn samples(self, first: u8, previous_block: &mut u32) -> Option<u32> {
         if first & 1 != 0 {
             return None;
         }
         let mode = u32::from(first >> 1) & ((1 << self.mode_bits) - 1);
         let is_long = self.long_modes >> mode & 1 == 1;
         let block = self.sizes[usize::from(is_long)];
-        let earlier = match *before {
+        let previous_samples = match *previous_block {
             // A long block declares the previous block size. The very first block primes the decoder like a
             // short one.
             _ if is_long => self.sizes[usize::from(first >> (1 + self.mode_bits) & 1)],
             0 => self.sizes[0],
             size => size,
         };
-        *before = block;
-        Some((earlier + block) / 4)
+        *previous_block = block;
+        Some((previous_samples + block) / 4)
     }
 }
 

@@ -101,7 +101,7 @@ pub(crate) struct WalkResult {
     /// The file ends inside an element.
     pub(crate) is_cut_off: bool,
     /// Some elements are invalid: a reader that repairs may find more.
-    pub(crate) is_lost: bool,
+    pub(crate) has_invalid_elements: bool,
 }
 
 impl ElementWalker {
@@ -168,7 +168,7 @@ impl ElementWalker {
                     1
                 }
                 WalkState::Skipping(left) => {
-                    let taken = take(left, bytes.len());
+                    let taken = consume(left, bytes.len());
                     self.at += taken as u64;
                     if *left == 0 {
                         self.leave()?;
@@ -211,7 +211,7 @@ impl ElementWalker {
             (Some(id::CLUSTER), id::BLOCK_GROUP) => end.is_some(),
             _ => false,
         };
-        let is_misplaced = parent.is_some_and(|parent| parent != id::SEGMENT && is_of_segment(header.id));
+        let is_misplaced = parent.is_some_and(|parent| parent != id::SEGMENT && is_segment_child(header.id));
         let is_too_long = end.zip(limit).is_some_and(|(end, limit)| end > limit);
         if is_misplaced || (is_too_long && !is_master) || (end.is_none() && !is_master) {
             self.state = WalkState::Lost;
@@ -220,7 +220,7 @@ impl ElementWalker {
         if is_master {
             // A cluster may claim to be longer than its segment: then the recorder did not finish the
             // segment.
-            return self.open(header.id, end);
+            return self.open_master(header.id, end);
         }
         let size = header.size.unwrap_or(0);
         let buffered = match (parent, header.id) {
@@ -263,7 +263,7 @@ impl ElementWalker {
     }
 
     /// Begins a master that is walked through.
-    fn open(&mut self, id: u32, end: Option<u64>) -> Result<(), Unreadable> {
+    fn open_master(&mut self, id: u32, end: Option<u64>) -> Result<(), Unreadable> {
         match id {
             id::CLUSTER if self.chosen.is_none() => return Err(Unreadable::NeedsRemux),
             id::CLUSTER => self.cluster_time = None,
@@ -302,7 +302,7 @@ impl ElementWalker {
             }
             id::DISCARD_PADDING => self.pending.discarded_ns = discarded_ns(&element),
             id::BLOCK_DURATION => self.pending.duration = element.as_uint(),
-            _ => match self.block(start, &body, front_len + behind) {
+            _ => match self.parse_block(start, &body, front_len + behind) {
                 // A block of several frames must be buffered completely.
                 ParsedHeader::Incomplete if behind > 0 && front_len + behind <= LACED_BLOCK_LEN_MAX => {
                     self.state =
@@ -324,13 +324,13 @@ impl ElementWalker {
     }
 
     /// Finds the frames of a block of `size` bytes, from its front. `Incomplete` if more bytes are needed.
-    fn block(&mut self, start: u64, front: &[u8], size: u64) -> ParsedHeader {
+    fn parse_block(&mut self, start: u64, front: &[u8], size: u64) -> ParsedHeader {
         const DONE: ParsedHeader = ParsedHeader::Whole(ebml::Header { id: id::BLOCK, size: None, len: 0 });
         let Some(head) = BlockHead::parse(front) else { return ParsedHeader::Invalid };
         if !self.collector.has_track(head.track) {
             return DONE;
         }
-        let mut frame = |at: usize, len: u64| {
+        let mut push_frame = |at: usize, len: u64| {
             let Ok(size) = u32::try_from(len) else { return false };
             self.pending.frames.push(Frame::new(
                 start + at as u64,
@@ -340,7 +340,7 @@ impl ElementWalker {
             true
         };
         if head.lacing() == Lacing::None {
-            if !frame(head.len, size.saturating_sub(head.len as u64)) {
+            if !push_frame(head.len, size.saturating_sub(head.len as u64)) {
                 return ParsedHeader::Invalid;
             }
         } else if size > front.len() as u64 {
@@ -348,7 +348,7 @@ impl ElementWalker {
         } else {
             let Some(frames) = head.frames(front) else { return ParsedHeader::Invalid };
             for (at, len) in frames {
-                frame(at, len as u64);
+                push_frame(at, len as u64);
             }
         }
         self.pending.head = Some(head);
@@ -384,8 +384,8 @@ impl ElementWalker {
     fn close_unknown(&mut self, next: u32) {
         while let Some(OpenElement { id, end: None }) = self.open.last() {
             match *id {
-                id::CLUSTER if is_of_segment(next) || is_of_file(next) => {}
-                id::SEGMENT if is_of_file(next) => self.is_over = true,
+                id::CLUSTER if is_segment_child(next) || is_top_level(next) => {}
+                id::SEGMENT if is_top_level(next) => self.is_over = true,
                 _ => return,
             }
             self.open.pop();
@@ -419,7 +419,7 @@ impl ElementWalker {
             collector: self.collector,
             scale_ns: self.scale_ns,
             is_cut_off: (ends_inside || is_open) && !self.is_over,
-            is_lost: matches!(self.state, WalkState::Lost),
+            has_invalid_elements: matches!(self.state, WalkState::Lost),
         }
     }
 }
@@ -438,7 +438,7 @@ fn discarded_ns(element: &Element<'_>) -> u64 {
 }
 
 /// Whether an element belongs directly to a segment.
-fn is_of_segment(id: u32) -> bool {
+fn is_segment_child(id: u32) -> bool {
     matches!(
         id,
         id::SEEK_HEAD
@@ -453,7 +453,7 @@ fn is_of_segment(id: u32) -> bool {
 }
 
 /// Whether an element is at the top level of a file.
-fn is_of_file(id: u32) -> bool {
+fn is_top_level(id: u32) -> bool {
     matches!(id, id::EBML | id::SEGMENT)
 }
 
@@ -465,7 +465,7 @@ fn checked_len(size: u64, max: u64, name: &str) -> Result<u64, Unreadable> {
 }
 
 /// Takes up to `available` of the remaining bytes, and returns how many.
-fn take(left: &mut u64, available: usize) -> usize {
+fn consume(left: &mut u64, available: usize) -> usize {
     let consumed = usize::try_from(*left).map_or(available, |left| left.min(available));
     *left -= consumed as u64;
     consumed

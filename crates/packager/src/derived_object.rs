@@ -11,7 +11,7 @@ use crate::{Error, Packager};
 pub(crate) enum DerivedPut {
     /// The object is stored.
     Written,
-    /// Another writer was faster; its bytes count.
+    /// Another writer stored the object first, and its bytes remain.
     AlreadyThere,
     /// Its media was deleted meanwhile, and the object was removed.
     Gone,

@@ -135,7 +135,7 @@ impl From<EngineError> for Error {
             | MemoryExhausted { .. }
             | InputTooLarge { .. }
             | OutputTooLarge { .. } => Self::NoImage,
-            away if away.is_machine_fault() => Self::EngineUnavailable(away),
+            unavailable if unavailable.is_machine_fault() => Self::EngineUnavailable(unavailable),
             other => Self::Engine(other),
         }
     }

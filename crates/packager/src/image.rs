@@ -13,8 +13,8 @@ use kinora_engine::{
 use kinora_formats::encode::Feed;
 use kinora_index::VideoTrack;
 
-use crate::encode::{FeedInput, of_engine, read};
-use crate::{Error, OnDemandClient, Packaged, Packager};
+use crate::encode::{FeedInput, feed_stream, from_engine_error};
+use crate::{Error, Packaged, Packager, PlaybackClient};
 use target_frame::TargetFrame;
 
 mod blurhash;
@@ -33,7 +33,7 @@ mod weak_map;
 
 pub use clip::ClipRequest;
 pub(crate) use image_cache::ImageCache;
-pub use image_quota::over_quota;
+pub use image_quota::images_over_quota;
 use queue::ImageCost;
 pub use single_flight::Image;
 use single_flight::ImageTask;
@@ -86,8 +86,8 @@ impl ThumbnailRequest {
     /// Normalizes the request, so that equal images have one form. An image that keeps its ratio is never
     /// enlarged, so a side as long as the video's or longer has no effect and is removed. Any other mode
     /// gets both sides.
-    fn within(self, packaged: &Packaged) -> Self {
-        let Some((width, height)) = packaged.frame_size() else { return self };
+    fn normalized(self, packaged: &Packaged) -> Self {
+        let Some((width, height)) = packaged.default_image_size() else { return self };
         if self.fit == FitMode::Preserve {
             let shorter = |requested: Option<u32>, side| requested.filter(|wanted| *wanted < side);
             return Self { width: shorter(self.width, width), height: shorter(self.height, height), ..self };
@@ -108,11 +108,11 @@ impl Packager {
         &self,
         packaged: &Arc<Packaged>,
         request: ThumbnailRequest,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Image, Error> {
         let (track, video) = packaged.index().video().ok_or(Error::NoImage)?;
         let target = TargetFrame::of(track, video, request.time_ms).ok_or(Error::NoImage)?;
-        let request = request.within(packaged);
+        let request = request.normalized(packaged);
         match self.decode_thumbnail(packaged, &target, request, client).await {
             Err(error) if matches!(error.root(), Error::LimitExceeded) => {
                 let keyframe = self.decode_thumbnail(packaged, &target.keyframe(), request, client).await?;
@@ -128,40 +128,42 @@ impl Packager {
         packaged: &Arc<Packaged>,
         target: &TargetFrame,
         request: ThumbnailRequest,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Image, Error> {
         let hash = target.hash(request);
-        let task = ImageTask { kind: ImageCost::Still, hash, is_quota_exempt: request.is_poster };
+        let task = ImageTask { cost: ImageCost::Still, hash, is_quota_exempt: request.is_poster };
         let make = {
             let (packager, packaged, moment) = (self.clone(), Arc::clone(packaged), target.clone());
-            async move { packager.decode(&packaged, &moment, request).await }
+            async move { packager.make_thumbnail(&packaged, &moment, request).await }
         };
-        self.stored_or_made(packaged, task, client, Box::pin(make)).await
+        self.get_or_make(packaged, task, client, Box::pin(make)).await
     }
 
     /// Runs the engine for a thumbnail.
-    async fn decode(
+    async fn make_thumbnail(
         &self,
         packaged: &Packaged,
         target: &TargetFrame,
         request: ThumbnailRequest,
     ) -> Result<Bytes, Error> {
         let (track, _) = packaged.index().video().ok_or(Error::NoImage)?;
-        if !target.is_affordable(track) {
+        if !target.is_within_byte_limit(track) {
             return Err(Error::NoImage);
         }
-        let _memory = self.images.reserve_memory(target.len(track)).await?;
-        let input = self.input(packaged, track, target).await?;
+        let _memory = self.images.reserve_memory(target.input_len(track)).await?;
+        let input = self.thumbnail_input(packaged, track, target).await?;
         let result = async {
-            let fit = self.fit(&input, target, request).await?;
-            self.engine.thumbnail(input, target.in_gop, ThumbnailSpec { fit, format: request.format }).await
+            let fit = self.engine_fit(&input, target, request).await?;
+            self.engine
+                .thumbnail(input, target.time_in_gop, ThumbnailSpec { fit, format: request.format })
+                .await
         };
         result.await.map_err(|error| thumbnail_error(error, target))
     }
 
-    /// The size argument of the engine for a [normalized](ThumbnailRequest::within) request. A smart crop
+    /// The size argument of the engine for a [normalized](ThumbnailRequest::normalized) request. A smart crop
     /// analyzes the frame first.
-    async fn fit(
+    async fn engine_fit(
         &self,
         input: &Bytes,
         target: &TargetFrame,
@@ -176,8 +178,11 @@ impl Packager {
             FitMode::Pad => Fit::Pad(size),
             FitMode::Smartcrop => {
                 let priority = Priority::Prefetch;
-                let small = self.engine.rgb_frame(input.clone(), target.in_gop, crop::SIDE, priority).await?;
-                Fit::Crop(size, crop::window(&small, size))
+                let small = self
+                    .engine
+                    .rgb_frame(input.clone(), target.time_in_gop, crop::ANALYZED_SIDE_MAX, priority)
+                    .await?;
+                Fit::Crop(size, crop::find_crop_window(&small, size))
             }
         })
     }
@@ -189,11 +194,11 @@ impl Packager {
     pub async fn decode_first_gop(&self, packaged: &Arc<Packaged>) -> Result<Option<u64>, Error> {
         let Some((track, video)) = packaged.index().video() else { return Ok(None) };
         let target = TargetFrame::first_few(track, video);
-        if !target.is_affordable(track) {
+        if !target.is_within_byte_limit(track) {
             return Ok(None);
         }
-        let _memory = self.images.reserve_memory(target.len(track)).await?;
-        let input = self.input(packaged, track, &target).await?;
+        let _memory = self.images.reserve_memory(target.input_len(track)).await?;
+        let input = self.thumbnail_input(packaged, track, &target).await?;
         match self.engine.probe_decode(input).await {
             Ok(report) => Ok(Some(report.frames)),
             Err(EngineError::NoFrame | EngineError::Failed { exit: Some(_) }) => Ok(Some(0)),
@@ -219,7 +224,7 @@ impl Packager {
             chunks: feed.chunks(),
             on_start: Box::new(|| {}),
         };
-        read(self, packaged, input, move |chunk, bytes| feed.wrap(chunk, bytes))
+        feed_stream(self, packaged, input, move |chunk, bytes| feed.wrap(chunk, bytes))
     }
 }
 
@@ -237,7 +242,7 @@ fn limits(frames: u64, video: &VideoTrack) -> EncodeLimits {
 /// Maps the error of a run: that of the store if its input failed, else that of its output.
 fn run_error(error: EngineError) -> Error {
     match error {
-        input @ EngineError::Input(_) => of_engine(input),
+        input @ EngineError::Input(_) => from_engine_error(input),
         other => other.into(),
     }
 }
@@ -248,7 +253,7 @@ fn thumbnail_error(error: EngineError, target: &TargetFrame) -> Error {
 }
 
 /// Whether a run was ended by a limit, regardless of its output.
-fn is_limit(error: &EngineError) -> bool {
+fn is_limit_error(error: &EngineError) -> bool {
     matches!(
         error,
         EngineError::InputTooLarge { .. }
@@ -260,7 +265,7 @@ fn is_limit(error: &EngineError) -> bool {
 
 /// Whether a run was ended by a limit, or because the machine was too slow.
 fn is_cut_short(error: &EngineError) -> bool {
-    is_limit(error) || matches!(error, EngineError::TimedOut(_))
+    is_limit_error(error) || matches!(error, EngineError::TimedOut(_))
 }
 
 #[cfg(test)]
@@ -269,7 +274,7 @@ mod tests {
 
     #[test]
     fn costly_frame_falls_back_to_keyframe() {
-        let exact = TargetFrame { samples: 0..30, in_gop: Some(Duration::from_secs(1)) };
+        let exact = TargetFrame { samples: 0..30, time_in_gop: Some(Duration::from_secs(1)) };
         let check = |error: fn() -> EngineError, of_frame: &str, of_keyframe: &str| {
             let found =
                 [&exact, &exact.keyframe()].map(|target| format!("{:?}", thumbnail_error(error(), target)));
@@ -287,7 +292,7 @@ mod tests {
     #[test]
     fn machine_limit_is_no_clip_error() {
         assert!(matches!(run_error(EngineError::TimedOut(STALL_TIMEOUT)), Error::Busy));
-        assert!(!is_limit(&EngineError::TimedOut(STALL_TIMEOUT)), "a shorter clip may take as long");
+        assert!(!is_limit_error(&EngineError::TimedOut(STALL_TIMEOUT)), "a shorter clip may take as long");
         assert!(run_error(EngineError::DiskFull).is_disk_full());
     }
 }

@@ -24,15 +24,15 @@ pub struct RenditionFilter {
 
 /// Subtitles and audio that were added to a media and go with each of its renditions.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Added<'a> {
+pub struct AddedTracks<'a> {
     /// Added subtitles.
     pub subtitles: &'a [AddedSubtitlesSource],
     /// Added audio, each from a file of its own.
     pub audio: &'a [AddedAudioSource],
 }
 
-/// The same, as a manifest lists it.
-struct Listed<'a> {
+/// The added subtitles and audio, as a manifest lists them.
+struct ListedTracks<'a> {
     subtitles: &'a [AddedSubtitlesSource],
     audio: Vec<AddedAudio>,
 }
@@ -56,9 +56,9 @@ impl Packager {
         base: &str,
         max: Resolution,
         filter: RenditionFilter,
-        added: Added<'_>,
+        added: AddedTracks<'_>,
     ) -> Result<Option<String>, Error> {
-        let listed = self.listed(base, added).await?;
+        let listed = self.listed_tracks(base, added).await?;
         let broken = self.broken(packaged.presentation).await?;
         let load = self.engine.load();
         // As many runs wait as can run at once. A new viewer of a rung that is not encoded would wait for
@@ -72,16 +72,16 @@ impl Packager {
         &self,
         packaged: &Packaged,
         base: &str,
-        added: Added<'_>,
+        added: AddedTracks<'_>,
     ) -> Result<Option<String>, Error> {
-        let listed = self.listed(base, added).await?;
+        let listed = self.listed_tracks(base, added).await?;
         let broken = self.broken(packaged.presentation).await?;
         Ok(packaged.audio_only(base, &listed, &broken))
     }
 
-    async fn listed<'a>(&self, base: &str, added: Added<'a>) -> Result<Listed<'a>, Error> {
+    async fn listed_tracks<'a>(&self, base: &str, added: AddedTracks<'a>) -> Result<ListedTracks<'a>, Error> {
         let audio = self.added_audio(base, added.audio).await?;
-        Ok(Listed { subtitles: added.subtitles, audio })
+        Ok(ListedTracks { subtitles: added.subtitles, audio })
     }
 }
 
@@ -92,7 +92,7 @@ impl Packaged {
         base: &str,
         max: Resolution,
         filter: RenditionFilter,
-        listed: &Listed<'_>,
+        listed: &ListedTracks<'_>,
         broken: &HashSet<Rendition>,
         is_busy: bool,
     ) -> Option<String> {
@@ -110,7 +110,8 @@ impl Packaged {
             filter: filter.variants(),
             is_busy,
         };
-        let mut playlist = MultivariantPlaylist::build(self.index(), &input, &|address| uri(base, address));
+        let mut playlist =
+            MultivariantPlaylist::build(self.index(), &input, &|address| playlist_uri(base, address));
         if playlist.variants.is_empty() && filter == RenditionFilter::default() {
             return self.audio_only(base, listed, broken);
         }
@@ -119,7 +120,12 @@ impl Packaged {
     }
 
     /// As [`Packager::audio_only`].
-    fn audio_only(&self, base: &str, listed: &Listed<'_>, broken: &HashSet<Rendition>) -> Option<String> {
+    fn audio_only(
+        &self,
+        base: &str,
+        listed: &ListedTracks<'_>,
+        broken: &HashSet<Rendition>,
+    ) -> Option<String> {
         let broken_audio = broken_audio(broken);
         let input = VariantInput {
             rates: self.rates(),
@@ -129,7 +135,7 @@ impl Packaged {
             ..VariantInput::default()
         };
         let mut playlist =
-            MultivariantPlaylist::build_audio(self.index(), &input, &|address| uri(base, address));
+            MultivariantPlaylist::build_audio(self.index(), &input, &|address| playlist_uri(base, address));
         playlist.subtitles = subtitles::renditions(base, listed.subtitles);
         (!playlist.variants.is_empty()).then(|| playlist.render())
     }
@@ -160,14 +166,14 @@ fn broken_audio(broken: &HashSet<Rendition>) -> Vec<usize> {
 }
 
 /// The address of the playlist of a rendition.
-fn uri(base: &str, address: MediaPlaylistRef) -> String {
-    let counted = |number: usize| u8::try_from(number).expect("an index has far fewer tracks");
+fn playlist_uri(base: &str, address: MediaPlaylistRef) -> String {
+    let track_number = |number: usize| u8::try_from(number).expect("an index has far fewer tracks");
     let rendition = match address {
         MediaPlaylistRef::Video => Rendition::Video,
         MediaPlaylistRef::IFrames => Rendition::IFrames,
         MediaPlaylistRef::Rung(name) => Rendition::Rung(name),
-        MediaPlaylistRef::Audio(number) => Rendition::Audio(counted(number)),
-        MediaPlaylistRef::EncodedAudio(number) => Rendition::Aac(counted(number)),
+        MediaPlaylistRef::Audio(number) => Rendition::Audio(track_number(number)),
+        MediaPlaylistRef::EncodedAudio(number) => Rendition::Aac(track_number(number)),
     };
     format!("{base}{rendition}/playlist.m3u8")
 }

@@ -96,7 +96,7 @@ impl Mp4File {
         let max = bounds.max_resolution.min(Resolution::P2160);
         let audio = audio_rendition(packaged);
         if self == Self::AudioOnly {
-            return audio.map(|sound| vec![sound]);
+            return audio.map(|rendition| vec![rendition]);
         }
         let video = if bounds.is_video_withdrawn {
             None
@@ -149,8 +149,8 @@ impl Packager {
             // Reads hundreds of thousands of samples.
             let built = tokio::task::spawn_blocking(move || {
                 let tracks = parts.tracks();
-                let is_whole = tracks.len() == parts.tracks.len();
-                is_whole.then(|| MovieFile::new(&tracks))
+                let is_complete = tracks.len() == parts.tracks.len();
+                is_complete.then(|| MovieFile::new(&tracks))
             });
             let built = built.await.map_err(|panic| Error::Damaged(Box::new(panic)))?;
             let built = built.ok_or_else(|| Error::Damaged("a track of a file has no samples".into()))?;
@@ -203,10 +203,10 @@ impl Parts {
         let index = self.packaged.index();
         let tracks = self.tracks.iter().filter_map(|(rendition, file)| match file {
             None => FileTrack::copied(index, self.packaged.track(*rendition).ok()?),
-            Some(whole) => {
-                let track = whole.index.tracks.first()?;
+            Some(rendition_file) => {
+                let track = rendition_file.index.tracks.first()?;
                 let start = self.start(*rendition, track.timescale);
-                Some(FileTrack { start, ..FileTrack::copied(&whole.index, track)? })
+                Some(FileTrack { start, ..FileTrack::copied(&rendition_file.index, track)? })
             }
         });
         tracks.collect()
@@ -215,7 +215,7 @@ impl Parts {
     /// Start time of an encoded rendition, in ticks of `timescale`. Its own index begins at 0.
     fn start(&self, rendition: Rendition, timescale: u32) -> i64 {
         let index = self.packaged.index();
-        let (start, of) = match rendition {
+        let (start, start_timescale) = match rendition {
             Rendition::Aac(audio) => {
                 let first = encoded_audio_times(index, audio.into()).first().map(|segment| segment.start);
                 (first.unwrap_or(0), ENCODED_AUDIO_RATE)
@@ -225,14 +225,14 @@ impl Parts {
                 (first.unwrap_or(0), index.video().map_or(1, |(track, _)| track.timescale))
             }
         };
-        let scaled = i128::from(start.max(0)) * i128::from(timescale) / i128::from(of.max(1));
+        let scaled = i128::from(start.max(0)) * i128::from(timescale) / i128::from(start_timescale.max(1));
         i64::try_from(scaled).unwrap_or(0)
     }
 }
 
 /// Bytes that are sent in sequence.
 enum Window {
-    Made(Bytes),
+    Head(Bytes),
     /// Copied samples of any track.
     Copied(Vec<ByteRange>),
     /// Bytes of the object of an encoded track.
@@ -257,11 +257,11 @@ impl Mp4FileReader {
 
     /// The bytes of a range, with some windows in memory at a time. Omits bytes past the end. The stream
     /// ends after its first error.
-    pub fn stream(self, part: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
+    pub fn stream(self, range: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
         let readers = Arc::clone(&self.parts);
-        let mut at = part.start;
+        let mut at = range.start;
         let windows = std::iter::from_fn(move || {
-            let (windows, end) = self.windows(at, part.end);
+            let (windows, end) = self.windows(at, range.end);
             at = end;
             (!windows.is_empty()).then_some(windows)
         });
@@ -271,7 +271,7 @@ impl Mp4FileReader {
                 let mut pieces = Vec::new();
                 for window in windows {
                     match window {
-                        Window::Made(bytes) => pieces.push(bytes),
+                        Window::Head(bytes) => pieces.push(bytes),
                         Window::Copied(ranges) => pieces.extend(parts.samples.read(&ranges).await?),
                         Window::RenditionFile(track, ranges) => {
                             let reader = parts
@@ -306,7 +306,7 @@ impl Mp4FileReader {
         while let Some((piece, next)) = self.movie.piece(&tracks, at, end) {
             at = next;
             match piece {
-                FilePiece::Head(bytes) => windows.push(Window::Made(Bytes::copy_from_slice(bytes))),
+                FilePiece::Head(bytes) => windows.push(Window::Head(Bytes::copy_from_slice(bytes))),
                 FilePiece::Samples { track, ranges } => {
                     let is_copied = self.parts.rendition_files.get(track).is_none_or(Option::is_none);
                     match windows.last_mut() {

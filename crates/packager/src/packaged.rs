@@ -9,7 +9,8 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{PresentationId, Resolution, SourceId};
 use kinora_engine::IMAGE_SIDE_MAX;
 use kinora_formats::encode::{
-    encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times, ladder,
+    encoded_audio_init, encoded_audio_segment_count, encoded_audio_segment_samples, encoded_audio_times,
+    ladder,
 };
 use kinora_hls::{
     Bandwidth, CopyBandwidths, Discontinuity, FileEncryption, MediaPlaylist, MediaPlaylistRef,
@@ -44,11 +45,11 @@ pub struct Packaged {
     ladders: [OnceLock<Vec<RungBandwidth>>; Resolution::ALL.len()],
     iframe_playlist: OnceLock<Bytes>,
     /// The playlist of every rung; only their addresses differ.
-    encoded: OnceLock<Bytes>,
+    rung_playlist: OnceLock<Bytes>,
     /// One for each audio track.
     audio: Vec<RenditionCache>,
     /// The playlist of the encoded rendition of each audio track.
-    encoded_audio: Vec<OnceLock<Bytes>>,
+    encoded_audio_playlists: Vec<OnceLock<Bytes>>,
 }
 
 #[derive(Debug, Default)]
@@ -72,9 +73,9 @@ impl Packaged {
             iframe_rate: OnceLock::new(),
             ladders: Default::default(),
             iframe_playlist: OnceLock::new(),
-            encoded: OnceLock::new(),
+            rung_playlist: OnceLock::new(),
             audio: index.audio_tracks().map(|_| RenditionCache::default()).collect(),
-            encoded_audio: index.audio_tracks().map(|_| OnceLock::new()).collect(),
+            encoded_audio_playlists: index.audio_tracks().map(|_| OnceLock::new()).collect(),
             index,
         })
     }
@@ -109,13 +110,13 @@ impl Packaged {
     }
 
     /// The number of segments of the encoded rendition of an audio track.
-    pub(crate) fn encoded_audio_count(&self, audio: u8) -> u32 {
-        encoded_audio_segments(&self.index, audio.into())
+    pub(crate) fn aac_segment_count(&self, audio: u8) -> u32 {
+        encoded_audio_segment_count(&self.index, audio.into())
     }
 
     /// Default size of a thumbnail in pixels: the display size, with no side longer than
     /// [`IMAGE_SIDE_MAX`]. `None` for audio only.
-    pub fn frame_size(&self) -> Option<(u32, u32)> {
+    pub fn default_image_size(&self) -> Option<(u32, u32)> {
         let (width, height) = self.index.video()?.1.display_size();
         let longest = u64::from(width.max(height).max(IMAGE_SIDE_MAX));
         let side = |side: u32| u64::from(side) * u64::from(IMAGE_SIDE_MAX) / longest;
@@ -135,15 +136,15 @@ impl Packaged {
     }
 
     /// Segments of each rung.
-    pub(crate) fn encoded_count(&self) -> u32 {
+    pub(crate) fn rung_segment_count(&self) -> u32 {
         u32::try_from(self.index.plan.encoded_video.len()).unwrap_or(u32::MAX)
     }
 
     /// Whether the playlist of an encoded rendition lists segment `number`.
     pub fn is_listed(&self, rendition: Rendition, number: u32) -> bool {
         match rendition {
-            Rendition::Rung(_) => number < self.encoded_count(),
-            Rendition::Aac(audio) => number < self.encoded_audio_count(audio),
+            Rendition::Rung(_) => number < self.rung_segment_count(),
+            Rendition::Aac(audio) => number < self.aac_segment_count(audio),
             Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => false,
         }
     }
@@ -153,7 +154,7 @@ impl Packaged {
     pub fn segment_duration_us(&self, rendition: Rendition, number: u32) -> u64 {
         let Ok(track) = self.track(rendition) else { return 0 };
         let number = number as usize;
-        let (ticks, a_second) = match rendition {
+        let (ticks, timescale) = match rendition {
             Rendition::Video | Rendition::Audio(_) => {
                 (self.index.segments(track).get(number).map(PlannedSegment::duration), track.timescale)
             }
@@ -161,11 +162,11 @@ impl Packaged {
                 (self.index.plan.encoded_video.get(number).map(PlannedSegment::duration), track.timescale)
             }
             Rendition::Aac(audio) => {
-                (encoded_audio_len(&self.index, audio.into(), number), ENCODED_AUDIO_RATE)
+                (encoded_audio_segment_samples(&self.index, audio.into(), number), ENCODED_AUDIO_RATE)
             }
             Rendition::IFrames => (None, track.timescale),
         };
-        let us = u128::from(ticks.unwrap_or(0)) * 1_000_000 / u128::from(a_second.max(1));
+        let us = u128::from(ticks.unwrap_or(0)) * 1_000_000 / u128::from(timescale.max(1));
         u64::try_from(us).unwrap_or(u64::MAX)
     }
 
@@ -249,18 +250,24 @@ impl Packaged {
     /// Errors: [`Error::NotListed`] for a rendition the source does not have.
     pub fn playlist(&self, rendition: Rendition) -> Result<Bytes, Error> {
         let text = match rendition {
-            Rendition::Rung(_) => &self.encoded,
+            Rendition::Rung(_) => &self.rung_playlist,
             Rendition::IFrames => &self.iframe_playlist,
-            Rendition::Aac(audio) => self.encoded_audio.get(usize::from(audio)).ok_or(Error::NotListed)?,
-            Rendition::Video | Rendition::Audio(_) => &self.texts(rendition)?.playlist,
+            Rendition::Aac(audio) => {
+                self.encoded_audio_playlists.get(usize::from(audio)).ok_or(Error::NotListed)?
+            }
+            Rendition::Video | Rendition::Audio(_) => &self.rendition_cache(rendition)?.playlist,
         };
         if let Some(text) = text.get() {
             return Ok(text.clone());
         }
-        let (timescale, segments) = self.listed(rendition)?;
-        let breaks = self.discontinuities(rendition, &segments);
-        let playlist =
-            MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, discontinuities: &breaks };
+        let (timescale, segments) = self.listed_segments(rendition)?;
+        let discontinuities = self.discontinuities(rendition, &segments);
+        let playlist = MediaPlaylist {
+            timescale,
+            segments: &segments,
+            init_uri: INIT_URI,
+            discontinuities: &discontinuities,
+        };
         let rendered = match rendition {
             Rendition::IFrames => playlist.render_iframes(segment_uri),
             _ => playlist.render(segment_uri),
@@ -274,10 +281,14 @@ impl Packaged {
         rendition: Rendition,
         encryption: FileEncryption<'_>,
     ) -> Result<Bytes, Error> {
-        let (timescale, segments) = self.listed(rendition)?;
-        let breaks = self.discontinuities(rendition, &segments);
-        let playlist =
-            MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, discontinuities: &breaks };
+        let (timescale, segments) = self.listed_segments(rendition)?;
+        let discontinuities = self.discontinuities(rendition, &segments);
+        let playlist = MediaPlaylist {
+            timescale,
+            segments: &segments,
+            init_uri: INIT_URI,
+            discontinuities: &discontinuities,
+        };
         Ok(Bytes::from(match rendition {
             Rendition::IFrames => playlist.render_encrypted_iframes(encryption, segment_uri),
             _ => playlist.render_encrypted(encryption, segment_uri),
@@ -287,17 +298,17 @@ impl Packaged {
     /// The discontinuities among the segments of a rendition. Encoded renditions have none.
     fn discontinuities(&self, rendition: Rendition, segments: &[PlannedSegment]) -> Vec<Discontinuity> {
         let track = if rendition.is_encoded() { None } else { self.track(rendition).ok() };
-        let mut before = 0;
-        let starts = track.map_or_else(Vec::new, |track| track.parts_begun(segments));
-        let breaks = starts.into_iter().map(|(segment, configuration)| {
-            let is_changed = std::mem::replace(&mut before, configuration) != configuration;
+        let mut last_configuration = 0;
+        let starts = track.map_or_else(Vec::new, |track| track.part_starts(segments));
+        let discontinuities = starts.into_iter().map(|(segment, configuration)| {
+            let is_changed = std::mem::replace(&mut last_configuration, configuration) != configuration;
             Discontinuity { segment, init_uri: is_changed.then(|| init_name(configuration)) }
         });
-        breaks.collect()
+        discontinuities.collect()
     }
 
     /// The segments that the playlist of a rendition lists, at least one, and the timescale of their times.
-    fn listed(&self, rendition: Rendition) -> Result<(u32, Cow<'_, [PlannedSegment]>), Error> {
+    fn listed_segments(&self, rendition: Rendition) -> Result<(u32, Cow<'_, [PlannedSegment]>), Error> {
         let track = self.track(rendition)?;
         let (timescale, segments) = match rendition {
             Rendition::Aac(audio) => {
@@ -319,16 +330,16 @@ impl Packaged {
         if let Rendition::Aac(audio) = rendition {
             let init = encoded_audio_init(&self.index, audio.into());
             return init
-                .filter(|_| self.encoded_audio_count(audio) > 0 && configuration == 0)
+                .filter(|_| self.aac_segment_count(audio) > 0 && configuration == 0)
                 .map(Bytes::from)
                 .ok_or(Error::NotListed);
         }
         let track = self.track(rendition)?;
-        let texts = self.texts(rendition)?;
+        let cache = self.rendition_cache(rendition)?;
         if track.configurations.len() < usize::from(configuration) {
             return Err(Error::NotListed);
         }
-        if let Some(bytes) = texts.init.get().filter(|_| configuration == 0) {
+        if let Some(bytes) = cache.init.get().filter(|_| configuration == 0) {
             return Ok(bytes.clone());
         }
         let bytes = init_segment(&self.index, track, configuration);
@@ -336,10 +347,10 @@ impl Packaged {
         if configuration != 0 {
             return Ok(Bytes::from(bytes));
         }
-        Ok(texts.init.get_or_init(|| Bytes::from(bytes)).clone())
+        Ok(cache.init.get_or_init(|| Bytes::from(bytes)).clone())
     }
 
-    fn texts(&self, rendition: Rendition) -> Result<&RenditionCache, Error> {
+    fn rendition_cache(&self, rendition: Rendition) -> Result<&RenditionCache, Error> {
         match rendition {
             // A single keyframe is decoded like any other.
             Rendition::Video | Rendition::IFrames => Ok(&self.video),

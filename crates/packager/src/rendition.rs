@@ -67,7 +67,7 @@ impl Rendition {
 
     /// Id of a joined object that is begun now. It is different each time, so that a late removal of an
     /// earlier one does not delete it.
-    pub(crate) fn new_rendition_file_row(self, presentation: PresentationId, now: Timestamp) -> RenditionId {
+    pub(crate) fn new_rendition_file_id(self, presentation: PresentationId, now: Timestamp) -> RenditionId {
         hashed(&format!("{presentation}/{self}{SUFFIX}/{ENCODE_VERSION}/{}", now.as_micros()))
     }
 

@@ -1,4 +1,4 @@
-//! Encoded renditions as a whole: their init segment and all their segments in one object, followed by its
+//! Rendition files: the init segment and all segments of an encoded rendition in one object, followed by its
 //! index.
 //!
 //! A download reads from it as it reads from a source. Unlike segments it is not a cache: a client requested
@@ -54,14 +54,14 @@ impl RenditionFile {
     }
 }
 
-/// The rendition whose whole has a row of this name, which is not evicted as a cache is; `None` for any
-/// other row.
-pub fn rendition_file_of(row_name: &str) -> Option<Rendition> {
+/// The rendition whose file has a row of this name; `None` for any other row. Such a file is no cache, so it
+/// is not evicted.
+pub fn rendition_from_row_name(row_name: &str) -> Option<Rendition> {
     Rendition::from_text(row_name.strip_suffix(SUFFIX)?)
 }
 
 impl Packager {
-    /// A rendition as a whole, and its bytes; `None` until it was made. [`Error::NotPossible`] if that
+    /// The file of a rendition, and its bytes; `None` until it was made. [`Error::NotPossible`] if that
     /// failed.
     pub(crate) async fn rendition_file(
         &self,
@@ -82,7 +82,7 @@ impl Packager {
         Ok(Some((file.map_err(|error: Arc<Error>| Error::Shared(error))?, reader)))
     }
 
-    /// Whether a rendition exists as a whole.
+    /// Whether the file of a rendition exists.
     pub async fn has_rendition_file(&self, packaged: &Packaged, rendition: Rendition) -> Result<bool, Error> {
         let row =
             self.store.rendition_named(packaged.presentation, &rendition.rendition_file_row_name()).await?;
@@ -90,7 +90,7 @@ impl Packager {
         Ok(self.blob.reader(ObjectKey::Segment(row.id, 0)).await?.is_some())
     }
 
-    /// Encodes the missing segments of an encoded rendition, and joins it to a whole.
+    /// Encodes the missing segments of an encoded rendition, and joins all segments to its file.
     ///
     /// May run twice, and continues where an earlier call ended: stored segments are not encoded again. Its
     /// processes have the lowest priority. It begins only for the worker that still leases `job`. Errors:
@@ -110,7 +110,7 @@ impl Packager {
         }
         let (presentation, now) = (packaged.presentation, self.clock.now());
         let (id, name) =
-            (rendition.new_rendition_file_row(presentation, now), rendition.rendition_file_row_name());
+            (rendition.new_rendition_file_id(presentation, now), rendition.rendition_file_row_name());
         let job = job.clone();
         let begin = async move |tx: &mut Tx| {
             // A worker that lost its lease would start an encode that is no longer wanted, or that cannot
@@ -136,18 +136,18 @@ impl Packager {
             Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => return Err(Error::NotListed),
         };
         let count = match rendition {
-            Rendition::Aac(audio) => packaged.encoded_audio_count(audio),
-            _ => packaged.encoded_count(),
+            Rendition::Aac(audio) => packaged.aac_segment_count(audio),
+            _ => packaged.rung_segment_count(),
         };
         let mut writer = self.blob.writer(ObjectKey::Segment(id, 0)).await?;
         let mut scanner = Scanner::new(None);
         for number in 0..count {
             // A still or silence replaces a segment that the backfill skipped. A stored segment may also be
             // evicted meanwhile.
-            let mark = active.lookup_mark();
+            let stored_version = active.stored_version();
             let bytes = match self.blob.get(active.key(number)).await? {
                 Some(bytes) => bytes,
-                None => self.make(packaged, &active, number, mark, None).await?,
+                None => self.encode_or_join(packaged, &active, number, stored_version, None).await?,
             };
             if number == 0 {
                 let init = match &init {
@@ -180,7 +180,7 @@ impl Packager {
             .map_err(Error::from)
     }
 
-    /// Removes the object of a whole whose row is gone. May run twice; a sweep removes the rest.
+    /// Removes the object of a rendition file whose row is gone. May run twice; a sweep removes the rest.
     pub async fn remove_rendition_file(&self, id: RenditionId) -> Result<(), Error> {
         self.rendition_files.invalidate(&id).await;
         self.blob.delete(ObjectKey::Segment(id, 0)).await.map_err(Error::from)

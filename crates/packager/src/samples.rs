@@ -18,15 +18,15 @@ pub(crate) struct SampleReader {
     blob: Blob,
     keys: Arc<[ObjectKey]>,
     /// One cell for each key.
-    open: Arc<[OnceCell<ObjectReader>]>,
+    readers: Arc<[OnceCell<ObjectReader>]>,
 }
 
 impl Packager {
     /// A reader of the samples of a presentation.
     pub(crate) fn samples(&self, packaged: &Packaged) -> SampleReader {
         let keys = Arc::clone(&packaged.objects);
-        let open = keys.iter().map(|_| OnceCell::new()).collect();
-        SampleReader { blob: self.blob.clone(), keys, open }
+        let readers = keys.iter().map(|_| OnceCell::new()).collect();
+        SampleReader { blob: self.blob.clone(), keys, readers }
     }
 }
 
@@ -35,8 +35,8 @@ impl SampleReader {
     ///
     /// Errors: [`Error::Gone`] without one of them, those of the store.
     pub(crate) async fn open(&self, ranges: &[ByteRange]) -> Result<(), Error> {
-        for of_one in ranges.chunk_by(|one, next| one.object == next.object) {
-            self.object(of_one).await?;
+        for object_ranges in ranges.chunk_by(|one, next| one.object == next.object) {
+            self.object(object_ranges).await?;
         }
         Ok(())
     }
@@ -55,11 +55,11 @@ impl SampleReader {
     ///
     /// Errors: as for [`SampleReader::open`].
     pub(crate) async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, Error> {
-        let mut of_objects = ranges.chunk_by(|one, next| one.object == next.object);
-        let Some(first) = of_objects.next() else { return Ok(Vec::new()) };
+        let mut ranges_by_object = ranges.chunk_by(|one, next| one.object == next.object);
+        let Some(first) = ranges_by_object.next() else { return Ok(Vec::new()) };
         let mut pieces = self.object(first).await?.read_many(&positions(first)).await?;
-        for of_one in of_objects {
-            pieces.extend(self.object(of_one).await?.read_many(&positions(of_one)).await?);
+        for object_ranges in ranges_by_object {
+            pieces.extend(self.object(object_ranges).await?.read_many(&positions(object_ranges)).await?);
         }
         Ok(pieces)
     }
@@ -67,8 +67,8 @@ impl SampleReader {
     /// The object of all these ranges.
     async fn object(&self, ranges: &[ByteRange]) -> Result<&ObjectReader, Error> {
         let number = ranges.first().map_or(0, |range| usize::from(range.object));
-        let (key, open) = self.keys.get(number).zip(self.open.get(number)).ok_or(Error::Gone)?;
-        open.get_or_try_init(async || self.blob.reader(*key).await?.ok_or(Error::Gone)).await
+        let (key, cell) = self.keys.get(number).zip(self.readers.get(number)).ok_or(Error::Gone)?;
+        cell.get_or_try_init(async || self.blob.reader(*key).await?.ok_or(Error::Gone)).await
     }
 }
 

@@ -12,7 +12,7 @@ use kinora_isobmff::write::{ByteRange, SegmentHead, iframe_head, segment_head};
 
 use crate::encode::ActiveRendition;
 use crate::samples::SampleReader;
-use crate::{Error, OnDemandClient, Packaged, Packager, Rendition};
+use crate::{Error, Packaged, Packager, PlaybackClient, Rendition};
 
 /// Bytes that are read and buffered at once for one viewer of a large segment.
 ///
@@ -88,15 +88,15 @@ impl Packager {
         packaged: &Arc<Packaged>,
         rung: &Rung,
         number: u32,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Segment, Error> {
-        if number >= packaged.encoded_count() {
+        if number >= packaged.rung_segment_count() {
             return Err(Error::NotListed);
         }
         let rendition = self.active_rendition(packaged, rung).await?;
         let segment = self.stored_or_encoded(packaged, &rendition, number, client).await?;
-        self.note_watched(&rendition);
-        self.make_ahead(packaged, &rendition, number);
+        self.record_watched(&rendition);
+        self.start_prefetch(packaged, &rendition, number);
         Ok(segment)
     }
 
@@ -105,20 +105,23 @@ impl Packager {
         packaged: &Arc<Packaged>,
         rendition: &Arc<ActiveRendition>,
         number: u32,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Segment, Error> {
         let object = rendition.key(number);
         let key = CacheKey::Encoded(object);
         if let Some(bytes) = self.segments.get(&key).await {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
-        let mark = rendition.lookup_mark();
+        let stored_version = rendition.stored_version();
         let bytes = match self.blob.reader(object).await? {
             Some(reader) if reader.len() > CACHED_BYTES_MAX => {
                 return Ok(Segment { content: Content::Object(reader) });
             }
             Some(reader) => reader.read_at(0..reader.len()).await?,
-            None => Box::pin(self.make(packaged, rendition, number, mark, Some(client))).await?,
+            None => {
+                Box::pin(self.encode_or_join(packaged, rendition, number, stored_version, Some(client)))
+                    .await?
+            }
         };
         self.cache_segment(object, &bytes).await;
         Ok(Segment { content: Content::Whole(bytes) })
@@ -139,15 +142,15 @@ impl Packager {
         packaged: &Arc<Packaged>,
         audio: u8,
         number: u32,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Segment, Error> {
-        if number >= packaged.encoded_audio_count(audio) {
+        if number >= packaged.aac_segment_count(audio) {
             return Err(Error::NotListed);
         }
         let rendition = self.active_audio(packaged, audio).await?;
         let segment = self.stored_or_encoded(packaged, &rendition, number, client).await?;
-        self.note_watched(&rendition);
-        self.make_ahead(packaged, &rendition, number);
+        self.record_watched(&rendition);
+        self.start_prefetch(packaged, &rendition, number);
         Ok(segment)
     }
 
@@ -222,23 +225,23 @@ impl Segment {
     /// The bytes of a range, counted from the start of the segment, with one window in memory at a time.
     ///
     /// Omits bytes past the end. The stream ends after its first error.
-    pub fn stream(self, part: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
+    pub fn stream(self, range: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
         match self.content {
             Content::Whole(bytes) => {
                 let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
-                let part = bytes.slice(at(part.start)..at(part.end.max(part.start)));
+                let part = bytes.slice(at(range.start)..at(range.end.max(range.start)));
                 stream::iter([Ok(part)]).boxed()
             }
             Content::Object(reader) => {
-                let end = part.end.min(reader.len());
-                match reader.stream(part.start.min(end)..end) {
+                let end = range.end.min(reader.len());
+                match reader.stream(range.start.min(end)..end) {
                     Ok(pieces) => pieces.map(|piece| piece.map_err(Error::from)).boxed(),
                     Err(error) => stream::iter([Err(Error::from(error))]).boxed(),
                 }
             }
             Content::Copied { head, samples } => {
-                let (of_head, ranges) = head.part(part);
-                let head = Bytes::from(head.bytes).slice(of_head);
+                let (head_range, ranges) = head.byte_range(range);
+                let head = Bytes::from(head.bytes).slice(head_range);
                 let windows = stream::iter(windows(&ranges)).then(move |window| {
                     let samples = samples.clone();
                     async move { samples.read(&window).await }

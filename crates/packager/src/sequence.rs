@@ -81,7 +81,7 @@ impl Packager {
         let is_offered = |rendition: Rendition| !broken.contains(&rendition);
         let mut videos = if is_video_withdrawn { Vec::new() } else { packaged.sequence_video(max) };
         videos.retain(|video| is_offered(video.rendition));
-        let audio = packaged.sequence_audio().filter(|sound| is_offered(sound.rendition));
+        let audio = packaged.sequence_audio().filter(|audio| is_offered(audio.rendition));
         let is_empty = videos.is_empty() && audio.is_none();
         let ends = EndTimes::of(&packaged, videos.first(), audio.as_ref());
         Ok((!is_empty).then_some(SequenceItem { packaged, base, video: videos, audio, ends }))
@@ -124,10 +124,10 @@ impl Packaged {
         let mut tracks = self.index.audio_tracks().enumerate();
         let (number, (_, audio)) =
             tracks.find(|(_, (track, _))| track.source_track == default.source_track)?;
-        let name = u8::try_from(number).ok()?;
+        let audio_number = u8::try_from(number).ok()?;
         let audio_rendition = audio_renditions(&self.index, false).get(number).copied()?;
         if audio_rendition.is_encoded {
-            let rendition = Rendition::Aac(name);
+            let rendition = Rendition::Aac(audio_number);
             return Some(SequenceAudio {
                 rendition,
                 rate: Bandwidth::ENCODED_AUDIO,
@@ -136,7 +136,7 @@ impl Packaged {
         }
         // AAC: everything else is encoded, unless it is too long for that.
         (audio_rendition.is_copied && audio.codec.starts_with("mp4a.")).then(|| SequenceAudio {
-            rendition: Rendition::Audio(name),
+            rendition: Rendition::Audio(audio_number),
             rate: self.rates().aac,
             codec: audio.codec.clone(),
         })
@@ -191,14 +191,14 @@ struct EndTimes {
 
 impl EndTimes {
     fn of(packaged: &Packaged, video: Option<&SequenceVideo>, audio: Option<&SequenceAudio>) -> Self {
-        let video_end = video.and_then(|picture| EndTime::of(&packaged.segments_of(picture.rendition)));
-        let audio_end = audio.and_then(|sound| EndTime::of(&packaged.segments_of(sound.rendition)));
+        let video_end = video.and_then(|video| EndTime::of(&packaged.segments_of(video.rendition)));
+        let audio_end = audio.and_then(|audio| EndTime::of(&packaged.segments_of(audio.rendition)));
         let whole = match (video_end, audio_end) {
-            (Some(pictures), Some(sound)) if pictures.us + AUDIO_TAIL_MIN_US <= sound.us => {
-                EndTime::of_frame(sound.frame)
+            (Some(video), Some(audio)) if video.us + AUDIO_TAIL_MIN_US <= audio.us => {
+                EndTime::of_frame(audio.frame)
             }
-            (Some(pictures), _) => pictures,
-            (None, end) => EndTime::of_frame(end.map_or(0, |sound| sound.frame)),
+            (Some(video), _) => video,
+            (None, end) => EndTime::of_frame(end.map_or(0, |audio| audio.frame)),
         };
         Self { video: video_end, audio: audio_end, whole }
     }
@@ -212,8 +212,8 @@ impl SequenceItem {
 
     /// The number of segments of the rendition with most of them.
     fn segment_count(&self) -> usize {
-        let rendered = self.video.iter().map(|video| video.rendition);
-        let all = rendered.chain(self.audio.as_ref().map(|audio| audio.rendition));
+        let video_renditions = self.video.iter().map(|video| video.rendition);
+        let all = video_renditions.chain(self.audio.as_ref().map(|audio| audio.rendition));
         let fillers = Filler::segments(0, self.ends.whole.frame).len();
         all.map(|rendition| self.packaged.segments_of(rendition).1.len()).max().unwrap_or(0).max(fillers)
     }
@@ -283,13 +283,13 @@ impl Sequence {
             .items
             .iter()
             .filter(|item| item.video.iter().any(|video| video.rendition == Rendition::Video));
-        let has_open = copies.into_iter().any(|item| item.packaged.rates().has_open_segments);
+        let has_open_segments = copies.into_iter().any(|item| item.packaged.rates().has_open_segments);
         MultivariantPlaylist {
             audio: audio.into_iter().collect(),
             subtitles: Vec::new(),
             variants,
             iframes: None,
-            has_independent_segments: !has_open,
+            has_independent_segments: !has_open_segments,
         }
         .render()
     }
@@ -300,16 +300,16 @@ impl Sequence {
             let (width, height) = video.resolution;
             u64::from(width) * u64::from(height)
         });
-        let quickest = videos()
-            .filter_map(|picture| picture.frame_rate)
+        let frame_rate_max = videos()
+            .filter_map(|video| video.frame_rate)
             .max_by(|a, b| (u64::from(a.0) * u64::from(b.1)).cmp(&(u64::from(b.0) * u64::from(a.1))));
-        let rate = self.rate(|item| item.best_video(size).map(|picture| picture.rate));
+        let rate = self.rate(|item| item.best_video(size).map(|video| video.rate));
         Variant {
             uri,
-            rate: audio_bandwidth.map_or(rate, |bandwidth| rate.with(bandwidth)),
+            rate: audio_bandwidth.map_or(rate, |bandwidth| rate.plus(bandwidth)),
             codecs: self.codecs(Some(size)),
-            resolution: largest.map(|picture| picture.resolution),
-            frame_rate: quickest,
+            resolution: largest.map(|video| video.resolution),
+            frame_rate: frame_rate_max,
             video_range: Some(VideoRange::Sdr),
             audio: audio_bandwidth.map(|_| AUDIO_GROUP),
         }
@@ -345,7 +345,7 @@ impl Sequence {
             let videos = || self.items.iter().map(|item| item.best_video(size));
             // Players that read only the first codec see that of the largest size.
             let largest = videos().flatten().max_by_key(|video| video.size);
-            largest.into_iter().chain(videos().flatten()).for_each(|picture| add(&picture.codec));
+            largest.into_iter().chain(videos().flatten()).for_each(|video| add(&video.codec));
             if self.items.iter().any(SequenceItem::needs_black_video) {
                 add(BLACK_CODEC);
             }
@@ -353,7 +353,7 @@ impl Sequence {
         if self.has_audio() {
             let audio_tracks = self.items.iter().map(|item| item.audio.as_ref());
             audio_tracks
-                .for_each(|audio| add(audio.map_or(ENCODED_AUDIO_CODEC, |sound| sound.codec.as_str())));
+                .for_each(|audio| add(audio.map_or(ENCODED_AUDIO_CODEC, |track| track.codec.as_str())));
         }
         codecs
     }

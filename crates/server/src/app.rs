@@ -41,7 +41,7 @@ pub(crate) struct AppOptions {
     /// Makes signing keys.
     pub(crate) key_maker: Arc<dyn KeyMaker>,
     /// Where clients and players reach this server.
-    pub(crate) addresses: BaseUrls,
+    pub(crate) base_urls: BaseUrls,
     /// The web frontend: pages and their files.
     pub(crate) assets: Arc<dyn Assets>,
     /// Checks for `/readyz`.
@@ -82,7 +82,7 @@ impl App {
             clock,
             random,
             key_maker,
-            addresses,
+            base_urls,
             assets,
             health,
             render_metrics,
@@ -90,7 +90,7 @@ impl App {
             rate_limit,
             shared_max_age_s,
         } = options;
-        let addresses = Arc::new(addresses);
+        let addresses = Arc::new(base_urls);
         let authenticator = Authenticator::new(store.clone(), Arc::clone(&clock));
         let gzip = Arc::new(GzipCache::default());
         let observer = Arc::new(Observer::new(&*random));
@@ -100,20 +100,20 @@ impl App {
             intake: intake.clone(),
             clock: Arc::clone(&clock),
             random,
-            addresses: Arc::clone(&addresses),
+            base_urls: Arc::clone(&addresses),
             authenticator: authenticator.clone(),
             idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator.clone()),
             rate_limits: rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock))),
-            responses: ResponseCache::default(),
+            response_cache: ResponseCache::default(),
             key_pairs: KeyPairs::new(key_maker),
         });
         let delivery = DeliveryState::new(DeliveryParts {
             store: store.clone(),
             packager: packager.clone(),
             clock: Arc::clone(&clock),
-            addresses: Arc::clone(&addresses),
+            base_urls: Arc::clone(&addresses),
             assets: Arc::clone(&assets),
-            gate: AuthorizationCache::default(),
+            authorization: AuthorizationCache::default(),
             playlists: PlaylistCache::default(),
             gzip: Arc::clone(&gzip),
             shared_max_age_s,
@@ -189,8 +189,8 @@ impl App {
 
     async fn write_usage(&self) -> Result<(), kinora_store::Error> {
         let Parts { store, clock, .. } = &*self.0;
-        while let Some(WrittenUsage { used, was_late }) = store.write_usage(clock.now()).await? {
-            self.0.usage_totals.note(used);
+        while let Some(WrittenUsage { used, is_retry: was_late }) = store.write_usage(clock.now()).await? {
+            self.0.usage_totals.add(used);
             if !was_late {
                 break;
             }

@@ -77,8 +77,8 @@ pub(crate) fn warn(confinement: &Confinement) {
 
 /// Sets the metric of each guarantee: 1 where it holds, 0 where not.
 pub(crate) fn set_metrics(confinement: &Confinement) {
-    for (guarantee, guard) in confinement.parts() {
-        let holds = if *guard == Protection::InForce { 1.0 } else { 0.0 };
+    for (guarantee, protection) in confinement.parts() {
+        let holds = if *protection == Protection::InForce { 1.0 } else { 0.0 };
         metrics::gauge!("kinora_confinement_in_force", "guarantee" => guarantee).set(holds);
     }
 }
@@ -91,7 +91,7 @@ pub(crate) fn problem(confinement: &Confinement) -> Option<String> {
 
 /// The guarantees that do not hold, with the reasons.
 fn absent(confinement: &Confinement) -> impl Iterator<Item = (&'static str, &str)> {
-    confinement.parts().into_iter().filter_map(|(name, guard)| match guard {
+    confinement.parts().into_iter().filter_map(|(name, protection)| match protection {
         Protection::InForce => None,
         Protection::Absent(reason) => Some((name, reason.as_str())),
     })

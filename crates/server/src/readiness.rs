@@ -22,7 +22,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct ReadinessChecks {
     pub(crate) store: Store,
     pub(crate) blob: Blob,
-    pub(crate) disk_space: DiskFullJobs,
+    pub(crate) disk_full_jobs: DiskFullJobs,
     /// As measured at the start.
     pub(crate) confinement: Confinement,
 }
@@ -62,7 +62,7 @@ impl ReadinessChecks {
     async fn storage(&self) -> Option<String> {
         let problem = storage(&self.blob).await;
         problem.or_else(|| {
-            self.disk_space.is_any_waiting().then(|| {
+            self.disk_full_jobs.is_any_waiting().then(|| {
                 "the disk has too little space for the current downloads; jobs wait and nothing is lost; free disk space in the data folder"
                     .to_owned()
             })

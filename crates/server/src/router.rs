@@ -18,7 +18,7 @@ pub(crate) fn router(app: &App) -> Router {
         kinora_api::router(app.api(), app.gzip(), app.openapi())
             .merge(kinora_upload::routes().with_state(app.upload()))
     } else {
-        kinora_api::elsewhere(roles).merge(kinora_upload::elsewhere(roles))
+        kinora_api::role_disabled_routes(roles).merge(kinora_upload::elsewhere(roles))
     };
     let delivery = match (roles.delivery, roles.api) {
         (true, _) => kinora_delivery::routes().merge(kinora_delivery::assets()).with_state(app.delivery()),

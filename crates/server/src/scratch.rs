@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 /// The folder below the data folder.
-const IN_DATA: &str = "scratch";
+const FOLDER_NAME: &str = "scratch";
 /// Prefix of the folders in the temporary directory.
 const PREFIX: &str = "kinora-scratch-";
 /// Names to try; each name in use belongs to a live process, or to one that ended during its start.
@@ -27,8 +27,8 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// In the data folder, emptied, and accessible to the user of the server alone.
-    pub(crate) fn in_data(data: &Path) -> Result<Self, (PathBuf, io::Error)> {
-        let folder = data.join(IN_DATA);
+    pub(crate) fn in_data_dir(data: &Path) -> Result<Self, (PathBuf, io::Error)> {
+        let folder = data.join(FOLDER_NAME);
         let make = || {
             match fs::remove_dir_all(&folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -43,9 +43,9 @@ impl Scratch {
     }
 
     /// Below `parent`, next to the folders of other processes.
-    pub(crate) fn beside_others(parent: &Path) -> Result<Self, (PathBuf, io::Error)> {
+    pub(crate) fn in_temporary_dir(parent: &Path) -> Result<Self, (PathBuf, io::Error)> {
         let make = || {
-            let folder = fs::canonicalize(make_new(parent)?)?;
+            let folder = fs::canonicalize(create_new_folder(parent)?)?;
             let lock = File::create_new(folder.join(LOCK))?;
             lock.lock()?;
             remove_orphans(parent, fs::metadata(&folder)?.uid());
@@ -71,7 +71,7 @@ impl Drop for Scratch {
 
 /// Makes a new folder. A process in another container may have the same process id, and so has another
 /// server in this process.
-fn make_new(parent: &Path) -> io::Result<PathBuf> {
+fn create_new_folder(parent: &Path) -> io::Result<PathBuf> {
     let process = std::process::id();
     let mut last = io::ErrorKind::AlreadyExists.into();
     for number in 0..NAMES_MAX {
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn scratch_of_dead_processes_is_removed() {
         let parent = tempfile::tempdir().unwrap();
-        let living = Scratch::beside_others(parent.path()).unwrap();
+        let living = Scratch::in_temporary_dir(parent.path()).unwrap();
         fs::write(living.folder().join("file"), b"of a job").unwrap();
         let dead = parent.path().join("kinora-scratch-dead");
         fs::create_dir(&dead).unwrap();
@@ -125,7 +125,7 @@ mod tests {
             let entries = fs::read_dir(parent.path()).unwrap();
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
         };
-        let next = Scratch::beside_others(parent.path()).unwrap();
+        let next = Scratch::in_temporary_dir(parent.path()).unwrap();
         let own = |number| format!("kinora-scratch-{}-{number}", std::process::id());
         assert_eq!(names(), BTreeSet::from([own(0), own(1), "kinora-scratch-begun".into(), "else".into()]));
         assert!(living.folder().join("file").exists());
@@ -137,7 +137,7 @@ mod tests {
     fn scratch_folder_is_emptied_at_each_start() {
         let data = tempfile::tempdir().unwrap();
         for _ in 0..2 {
-            let scratch = Scratch::in_data(data.path()).unwrap();
+            let scratch = Scratch::in_data_dir(data.path()).unwrap();
             assert_eq!(fs::read_dir(scratch.folder()).unwrap().count(), 0);
             assert_eq!(fs::metadata(scratch.folder()).unwrap().mode() & 0o777, 0o700);
             fs::write(scratch.folder().join("file"), b"of a job").unwrap();

@@ -29,7 +29,7 @@ impl ServedUrls {
     /// Writes them into the folder atomically: a reader sees the old ones or these. Only the user of the
     /// server may read the file.
     pub(crate) fn write(&self, data_dir: &Path) -> io::Result<()> {
-        let path = file(data_dir);
+        let path = file_path(data_dir);
         let new = path.with_extension("json.new");
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
         // A start that was killed may have left the file with other permissions.
@@ -40,11 +40,11 @@ impl ServedUrls {
 
     /// The addresses in the folder; `None` when no server has run there, or the file is invalid.
     pub(crate) fn read(data_dir: &Path) -> Option<Self> {
-        serde_json::from_slice(&std::fs::read(file(data_dir)).ok()?).ok()
+        serde_json::from_slice(&std::fs::read(file_path(data_dir)).ok()?).ok()
     }
 }
 
-fn file(data_dir: &Path) -> PathBuf {
+fn file_path(data_dir: &Path) -> PathBuf {
     data_dir.join("addresses.json")
 }
 
@@ -62,7 +62,7 @@ mod tests {
         std::fs::set_permissions(&left, Permissions::from_mode(0o666)).unwrap();
         addresses.write(data.path()).unwrap();
         assert_eq!(ServedUrls::read(data.path()), Some(addresses));
-        let mode = std::fs::metadata(file(data.path())).unwrap().permissions().mode();
+        let mode = std::fs::metadata(file_path(data.path())).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 }

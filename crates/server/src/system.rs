@@ -10,7 +10,7 @@ use kinora_domain::{Clock, KeyMaker, KeyPair, Random, Timestamp};
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "everybody else takes the time from here")]
+    #[expect(clippy::disallowed_methods, reason = "all other code takes the time from here")]
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(jiff::Timestamp::now().as_microsecond())
     }
@@ -21,7 +21,7 @@ impl Clock for SystemClock {
 pub struct SystemRandom;
 
 impl Random for SystemRandom {
-    #[expect(clippy::disallowed_methods, reason = "everybody else takes randomness from here")]
+    #[expect(clippy::disallowed_methods, reason = "all other code takes randomness from here")]
     fn fill(&self, bytes: &mut [u8]) {
         // Without randomness every secret could be guessed, so the process must not continue.
         getrandom::fill(bytes).expect("the operating system has a random generator");
@@ -33,7 +33,7 @@ impl Random for SystemRandom {
 pub struct SystemKeys;
 
 impl KeyMaker for SystemKeys {
-    fn make(&self) -> KeyPair {
+    fn generate(&self) -> KeyPair {
         // Fails only without memory or randomness: as above.
         let pair = RsaKeyPair::generate(KeySize::Rsa2048).expect("there is memory and randomness");
         let private: Pkcs8V1Der<'_> = pair.as_der().expect("a key that was just made has a text");

@@ -28,28 +28,28 @@ pub(crate) struct ServerTasks {
     /// Exists as long as jobs run.
     pub(crate) scratch: Scratch,
     pub(crate) stop: CancellationToken,
-    pub(crate) is_lost: CancellationToken,
+    pub(crate) lock_loss: CancellationToken,
 }
 
 impl ServerTasks {
     pub(crate) async fn run(self, listener: TcpListener) {
-        let Self { app, serve_options, jobs, packager, store, lock, scratch, stop, is_lost } = self;
+        let Self { app, serve_options, jobs, packager, store, lock, scratch, stop, lock_loss } = self;
         let router = router(&app);
-        let work = async {
+        let run_jobs = async {
             if let Some(context) = jobs {
                 Box::pin(kinora_jobs::run(context, stop.clone())).await;
             }
         };
         let watch_lock = async {
             if stop.run_until_cancelled(lock.wait_lost()).await.is_some() {
-                is_lost.cancel();
+                lock_loss.cancel();
             }
         };
         tokio::join!(
             serve(listener, router, serve_options, stop.clone()),
-            work,
+            run_jobs,
             store.poll_changes(stop.clone()),
-            write_uses(&app, stop.clone()),
+            write_usage_periodically(&app, stop.clone()),
             watch_lock,
         );
         // No request waits for an encode any more.
@@ -63,7 +63,7 @@ impl ServerTasks {
     }
 }
 
-async fn write_uses(app: &App, stop: CancellationToken) {
+async fn write_usage_periodically(app: &App, stop: CancellationToken) {
     let mut ticks = tokio::time::interval(USAGE_WRITE_INTERVAL);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
         if let Err(error) = app.write_usage_all().await {

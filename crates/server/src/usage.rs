@@ -12,7 +12,7 @@ pub(crate) struct UsageTotals {
 
 impl UsageTotals {
     /// Adds usage that was stored.
-    pub(crate) fn note(&self, used: UsageCounts) {
+    pub(crate) fn add(&self, used: UsageCounts) {
         let seconds = self.whole_seconds(used);
         metrics::counter!("kinora_delivered_bytes_total").increment(used.delivered_bytes);
         metrics::counter!("kinora_delivered_seconds_total").increment(seconds.delivered);

@@ -46,11 +46,11 @@ pub struct ServerOptions {
     /// Limits of source downloads.
     pub fetch_limits: Limits,
     /// Minimum rate of uploads.
-    pub pace_min: StallLimit,
+    pub stall_limit: StallLimit,
     /// Downloads at once: [`kinora_jobs::DOWNLOADS_MAX`].
     pub downloads_max: usize,
     /// Downloads that wait for their next attempt with their bytes: [`kinora_jobs::PAUSED_DOWNLOADS_MAX`].
-    pub parked_max: usize,
+    pub paused_downloads_max: usize,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The source of randomness.
@@ -63,7 +63,7 @@ pub struct ServerOptions {
 pub struct Server {
     stop: CancellationToken,
     /// Cancelled when another process has taken the lock.
-    is_lost: CancellationToken,
+    lock_loss: CancellationToken,
     running: tokio::task::JoinHandle<()>,
 }
 
@@ -109,7 +109,7 @@ impl Server {
         let app = App::new(app_options(&options, &shared, metrics));
 
         let ServerOptions { settings, lock, store, .. } = options;
-        let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
+        let (stop, lock_loss) = (CancellationToken::new(), CancellationToken::new());
         let running = ServerTasks {
             app,
             serve_options: ServeOptions {
@@ -122,16 +122,16 @@ impl Server {
             lock,
             scratch,
             stop: stop.clone(),
-            is_lost: is_lost.clone(),
+            lock_loss: lock_loss.clone(),
         };
         let running = tokio::spawn(running.run(listener));
-        Ok(Self { stop, is_lost, running })
+        Ok(Self { stop, lock_loss, running })
     }
 
     /// Returns when another process has taken the lock, and this one must stop. That happens only after the
     /// database was unavailable.
     pub async fn lock_lost(&self) {
-        self.is_lost.cancelled().await;
+        self.lock_loss.cancelled().await;
     }
 
     /// Stops the server: work in progress may finish within limits. Returns when nothing runs any more.
@@ -164,7 +164,10 @@ async fn begin_maintenance(options: &ServerOptions) -> Result<(), StartError> {
         options.blob.sweep_temporary(now).await?;
     }
     for kind in [JobKind::Sweep, JobKind::MaintainRenditions] {
-        options.store.write(async move |tx| tx.enqueue_unique(NewJob::soon(kind, None, now)).await).await?;
+        options
+            .store
+            .write(async move |tx| tx.enqueue_unique(NewJob::due_now(kind, None, now)).await)
+            .await?;
     }
     Ok(())
 }
@@ -173,8 +176,8 @@ async fn begin_maintenance(options: &ServerOptions) -> Result<(), StartError> {
 struct Shared {
     packager: Packager,
     intake: Intake,
-    scan_queue: ScanLimits,
-    disk_space: DiskFullJobs,
+    scan_limits: ScanLimits,
+    disk_full_jobs: DiskFullJobs,
     worker: WorkerId,
 }
 
@@ -182,7 +185,7 @@ impl Shared {
     fn new(options: &ServerOptions, scratch: &Scratch) -> Self {
         let ServerOptions { settings, store, blob, engine, clock, random, .. } = options;
         let worker = WorkerId::new(&**random);
-        let scan_queue = ScanLimits::new(scratch.folder().into());
+        let scan_limits = ScanLimits::new(scratch.folder().into());
         let intake = Intake::new(IntakeOptions {
             store: store.clone(),
             blob: blob.clone(),
@@ -190,11 +193,11 @@ impl Shared {
             random: random.clone(),
             worker,
             public_url: settings.public_url.as_str().into(),
-            stall_limit: options.pace_min,
-            scans: scan_queue.clone(),
+            stall_limit: options.stall_limit,
+            scan_limits: scan_limits.clone(),
         });
         let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
-        Self { packager, intake, scan_queue, disk_space: DiskFullJobs::default(), worker }
+        Self { packager, intake, scan_limits, disk_full_jobs: DiskFullJobs::default(), worker }
     }
 }
 
@@ -206,7 +209,7 @@ fn job_context(options: &ServerOptions, shared: &Shared, scratch: &Scratch) -> R
         store: options.store.clone(),
         blob: options.blob.clone(),
         intake: shared.intake.clone(),
-        scan_limits: shared.scan_queue.clone(),
+        scan_limits: shared.scan_limits.clone(),
         fetcher: Fetcher::new(&network, options.fetch_limits.clone())?,
         webhook_client: WebhookClient::new(&network, PostLimits::default())?,
         packager: shared.packager.clone(),
@@ -219,11 +222,11 @@ fn job_context(options: &ServerOptions, shared: &Shared, scratch: &Scratch) -> R
         demo_url: settings.demo_url().into(),
         downloads_max: options.downloads_max,
         transfers: Admission::new(TRANSFERS_MAX),
-        paused_downloads: Admission::new(options.parked_max),
-        first_segment_jobs: Admission::new(FIRST_SEGMENT_JOBS_PER_PROCESS * engine.load().slots),
+        paused_downloads: Admission::new(options.paused_downloads_max),
+        ingest_engine_permits: Admission::new(FIRST_SEGMENT_JOBS_PER_PROCESS * engine.load().slots),
         audio_edits: Admission::new(AUDIO_EDITS_PER_PROCESS * engine.load().slots),
         commits: Admission::new(COMMITS_MAX),
-        disk_full_jobs: shared.disk_space.clone(),
+        disk_full_jobs: shared.disk_full_jobs.clone(),
         cache_bytes: settings.cache_bytes,
         prepares_start: settings.prepare_start,
         recent_backfills: RecentBackfills::default(),
@@ -242,7 +245,7 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
         clock: options.clock.clone(),
         random: options.random.clone(),
         key_maker: options.key_maker.clone(),
-        addresses: BaseUrls {
+        base_urls: BaseUrls {
             public: settings.public_url.clone(),
             stream: settings.stream_url.clone(),
             images: settings.images_url.clone(),
@@ -251,7 +254,7 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
         health: Arc::new(readiness::ReadinessChecks {
             store: store.clone(),
             blob: options.blob.clone(),
-            disk_space: shared.disk_space.clone(),
+            disk_full_jobs: shared.disk_full_jobs.clone(),
             confinement: options.confinement.clone(),
         }),
         render_metrics: Arc::new(move || metrics.render()),
@@ -263,12 +266,12 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
 
 /// Made and emptied on a blocking thread: the files of an earlier process may be large.
 async fn scratch(settings: &Settings) -> Result<Scratch, StartError> {
-    let data = settings.has_folder().then(|| settings.data_dir.clone());
+    let data = settings.uses_data_dir().then(|| settings.data_dir.clone());
     let made = tokio::task::spawn_blocking(move || match data {
-        Some(data) => Scratch::in_data(&data),
-        None => Scratch::beside_others(&env::temp_dir()),
+        Some(data) => Scratch::in_data_dir(&data),
+        None => Scratch::in_temporary_dir(&env::temp_dir()),
     });
-    let made = made.await.expect("it does not panic and nobody aborts it");
+    let made = made.await.expect("it does not panic and is not aborted");
     made.map_err(|(folder, error)| StartError::Scratch(folder, error))
 }
 

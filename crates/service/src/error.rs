@@ -13,7 +13,7 @@ pub enum Error {
     MediaNotFound,
     /// The workspace of the caller has no media with this id and this playback ID.
     #[error("there is no such playback ID")]
-    PlaybackNotFound,
+    MediaPlaybackIdNotFound,
     /// No media of the caller's workspace has this playback ID.
     #[error("there is no such playback ID in the workspace")]
     PlaybackIdNotFound,
@@ -32,10 +32,10 @@ pub enum Error {
     /// The resource is not in the state that the caller named (`If-Match`).
     #[error("the resource changed since it was read")]
     ConditionFailed,
-    /// The address of a source cannot be fetched.
+    /// The URL of a source cannot be fetched.
     #[error("the URL of a source {0}")]
     SourceUrl(UrlProblem),
-    /// The address of a webhook cannot receive posts.
+    /// The URL of a webhook cannot receive posts.
     #[error("the URL of a webhook {0}")]
     WebhookUrl(UrlProblem),
     /// A title is too long.

@@ -1,4 +1,5 @@
-//! Operations that HTTP and the command line share: (caller, input) → outcome, in one transaction.
+//! Operations that HTTP and the command line share: they map a caller and an input to an outcome, in one
+//! transaction.
 //!
 //! `POST /on-demand` and `kinora media create` call the same function. Independent of HTTP and terminal:
 //! the `api` crate maps [`Error`] to responses, the commands map it to sentences.

@@ -1,4 +1,4 @@
-//! Media: created from an address, changed, deleted.
+//! Media: created from a URL, changed, deleted.
 
 use kinora_domain::{Media, MediaChange, MediaId, MediaSettings, Mp4Support, NewMedia};
 use kinora_store::Tx;
@@ -6,7 +6,7 @@ use kinora_store::Tx;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
-    /// Registers a media that will be fetched from its address: row, event and job. The playback ID is
+    /// Registers a media that will be fetched from its URL: row, event and job. The playback ID is
     /// usable at once.
     ///
     /// `new.workspace` is replaced by the caller's. Errors: `SourceUrl`, `TitleTooLong`.
@@ -64,7 +64,7 @@ impl Service {
         self.store
             .write(async move |tx| {
                 let media = find(tx, &caller, id, &condition).await?;
-                let (media, events) = media.open_source(is_open, now);
+                let (media, events) = media.set_source_access(is_open, now);
                 tx.save_with_events(&media, &events).await?;
                 Ok(media)
             })

@@ -1,6 +1,6 @@
 //! Playback IDs of a media.
 
-use kinora_domain::{Media, MediaId, NewPlayback, NewRestriction, PlaybackHandle, PlaybackId};
+use kinora_domain::{Media, MediaId, NewPlaybackId, PlaybackId, PlaybackIdSettings, RestrictionUpdate};
 use kinora_store::Tx;
 
 use crate::{Caller, Commit, Error, Service};
@@ -9,18 +9,18 @@ impl Service {
     /// Adds a playback ID to a media in any state. The outcome is the playback ID, and the media with it.
     ///
     /// Errors: `MediaNotFound`, `TooManyPlaybackIds`.
-    pub async fn create_playback_id<C: Commit<(PlaybackHandle, Media)>>(
+    pub async fn create_playback_id<C: Commit<(PlaybackIdSettings, Media)>>(
         &self,
         caller: &Caller,
         id: MediaId,
-        new: NewPlayback,
+        new: NewPlaybackId,
         commit: C,
     ) -> Result<C::Output, C::Error> {
         let (workspace, now) = (caller.workspace, self.clock.now());
-        let playback = PlaybackHandle::new(new, now, &*self.random);
+        let playback = PlaybackIdSettings::new(new, now, &*self.random);
         let work = async move |tx: &mut Tx| {
             let media = tx.media(workspace, id).await?.ok_or(Error::MediaNotFound)?;
-            let added = media.add_playback(playback.clone(), now);
+            let added = media.add_playback_id(playback.clone(), now);
             let (media, updated) = added.map_err(Error::TooManyPlaybackIds)?;
             tx.save_with_event(&media, Some(&updated)).await?;
             Ok((playback.clone(), media))
@@ -30,21 +30,21 @@ impl Service {
 
     /// Replaces a restriction of a playback ID. An unchanged restriction emits no event.
     ///
-    /// Errors: `PlaybackNotFound`, `ConditionFailed`.
-    pub async fn restrict_playback(
+    /// Errors: `MediaPlaybackIdNotFound`, `ConditionFailed`.
+    pub async fn set_playback_restriction(
         &self,
         caller: &Caller,
-        (media, playback): (MediaId, PlaybackId),
-        condition: impl Fn(&PlaybackHandle) -> bool + Send + 'static,
-        rule: NewRestriction,
+        (media, playback_id): (MediaId, PlaybackId),
+        condition: impl Fn(&PlaybackIdSettings) -> bool + Send + 'static,
+        restriction: RestrictionUpdate,
     ) -> Result<(), Error> {
         let (workspace, now) = (caller.workspace, self.clock.now());
         self.store
             .write(async move |tx| {
-                let media = tx.media(workspace, media).await?.ok_or(Error::PlaybackNotFound)?;
-                check(&media, playback, &condition)?;
-                let changed = media.restrict_playback(playback, rule.clone(), now);
-                let (media, updated) = changed.ok_or(Error::PlaybackNotFound)?;
+                let media = tx.media(workspace, media).await?.ok_or(Error::MediaPlaybackIdNotFound)?;
+                check_condition(&media, playback_id, &condition)?;
+                let changed = media.set_restriction(playback_id, restriction.clone(), now);
+                let (media, updated) = changed.ok_or(Error::MediaPlaybackIdNotFound)?;
                 tx.save_with_event(&media, updated.as_ref()).await?;
                 Ok(())
             })
@@ -53,19 +53,20 @@ impl Service {
 
     /// Deletes a playback ID, which may be the last one. Playback through it ends.
     ///
-    /// Errors: `PlaybackNotFound`, also the second time; `ConditionFailed`.
+    /// Errors: `MediaPlaybackIdNotFound`, also the second time; `ConditionFailed`.
     pub async fn delete_playback_id(
         &self,
         caller: &Caller,
-        (media, playback): (MediaId, PlaybackId),
-        condition: impl Fn(&PlaybackHandle) -> bool + Send + 'static,
+        (media, playback_id): (MediaId, PlaybackId),
+        condition: impl Fn(&PlaybackIdSettings) -> bool + Send + 'static,
     ) -> Result<(), Error> {
         let (workspace, now) = (caller.workspace, self.clock.now());
         self.store
             .write(async move |tx| {
-                let media = tx.media(workspace, media).await?.ok_or(Error::PlaybackNotFound)?;
-                check(&media, playback, &condition)?;
-                let (media, updated) = media.remove_playback(playback, now).ok_or(Error::PlaybackNotFound)?;
+                let media = tx.media(workspace, media).await?.ok_or(Error::MediaPlaybackIdNotFound)?;
+                check_condition(&media, playback_id, &condition)?;
+                let (media, updated) =
+                    media.remove_playback_id(playback_id, now).ok_or(Error::MediaPlaybackIdNotFound)?;
                 tx.save_with_event(&media, Some(&updated)).await?;
                 Ok(())
             })
@@ -73,11 +74,11 @@ impl Service {
     }
 }
 
-fn check(
+fn check_condition(
     media: &Media,
-    playback: PlaybackId,
-    condition: &impl Fn(&PlaybackHandle) -> bool,
+    playback_id: PlaybackId,
+    condition: &impl Fn(&PlaybackIdSettings) -> bool,
 ) -> Result<(), Error> {
-    let found = media.playback(playback).ok_or(Error::PlaybackNotFound)?;
+    let found = media.playback_id(playback_id).ok_or(Error::MediaPlaybackIdNotFound)?;
     if condition(found) { Ok(()) } else { Err(Error::ConditionFailed) }
 }

@@ -28,7 +28,7 @@ impl Service {
             }
         };
         let work = async move |tx: &mut Tx| {
-            tx.insert_playlist(&playlist).await.map_err(|error| rejected(error, &playlist))?;
+            tx.insert_playlist(&playlist).await.map_err(|error| insert_error(error, &playlist))?;
             Ok((playlist.clone(), media.clone()))
         };
         commit.commit(&self.store, work).await
@@ -68,8 +68,8 @@ impl Service {
             let after = playlist.append(&media, now).map_err(Error::PlaylistRejected)?;
             let states = tx.media_states(workspace, &media).await?;
             let states = media.iter().map(|id| states.get(id).cloned()).enumerate();
-            let others: Vec<_> = states.filter(|(_, state)| state.as_deref() != Some("Ready")).collect();
-            if others.is_empty() { Ok(after) } else { Err(Error::MediaNotReady(others)) }
+            let not_ready: Vec<_> = states.filter(|(_, state)| state.as_deref() != Some("Ready")).collect();
+            if not_ready.is_empty() { Ok(after) } else { Err(Error::MediaNotReady(not_ready)) }
         };
         self.change_playlist(caller, id, condition, append).await
     }
@@ -121,7 +121,7 @@ impl Service {
         self.store
             .write(async move |tx| {
                 let found = tx.playlist(workspace, id).await?.ok_or(Error::PlaylistNotFound)?;
-                check(tx, &found, condition.as_ref()).await?;
+                check_condition(tx, &found, condition.as_ref()).await?;
                 let is_deleted = tx.delete_playlist(workspace, id).await?;
                 if is_deleted { Ok(()) } else { Err(Error::PlaylistNotFound) }
             })
@@ -148,7 +148,7 @@ impl Service {
         self.store
             .write(async move |tx: &mut Tx| {
                 let before = tx.playlist(workspace, id).await?.ok_or(Error::PlaylistNotFound)?;
-                check(tx, &before, condition.as_ref()).await?;
+                check_condition(tx, &before, condition.as_ref()).await?;
                 let after = change(tx, before.clone()).await?;
                 tx.save_playlist(&before, &after).await?;
                 let media = match &chosen {
@@ -162,7 +162,7 @@ impl Service {
 }
 
 /// Checks a condition. Reads the media only if there is one.
-async fn check(
+async fn check_condition(
     tx: &mut Tx,
     playlist: &Playlist,
     condition: Option<&(impl Fn(&Playlist, &[Media]) -> bool + Send)>,
@@ -172,7 +172,7 @@ async fn check(
     if condition(playlist, &media) { Ok(()) } else { Err(Error::ConditionFailed) }
 }
 
-fn rejected(error: StoreError, playlist: &Playlist) -> Error {
+fn insert_error(error: StoreError, playlist: &Playlist) -> Error {
     match error {
         StoreError::AlreadyExists { .. } => Error::PlaylistReferenceTaken(playlist.reference_id.clone()),
         StoreError::LimitReached { .. } => Error::TooManyPlaylists,

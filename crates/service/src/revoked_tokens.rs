@@ -13,7 +13,7 @@ pub struct NewRevokedToken {
     /// Its expiry. `None`: it stays revoked forever.
     pub expires_at: Option<Timestamp>,
     /// A playback ID of the caller's workspace.
-    pub playback: Option<PlaybackId>,
+    pub playback_id: Option<PlaybackId>,
     /// Whether players of that playback ID need the manifest again, with another token.
     pub end_playback: bool,
 }
@@ -30,12 +30,12 @@ impl Service {
     ) -> Result<C::Output, C::Error> {
         let (workspace, now) = (caller.workspace, self.clock.now());
         let work = async move |tx: &mut Tx| {
-            if let Some(playback) = new.playback {
-                let media = tx.media_of_playback(playback).await?;
+            if let Some(playback_id) = new.playback_id {
+                let media = tx.media_of_playback(playback_id).await?;
                 let media = media.filter(|media| media.workspace == workspace);
                 let media = media.ok_or(Error::PlaybackIdNotFound)?;
                 if new.end_playback {
-                    let ended = media.revoke_playback(playback).ok_or(Error::PlaybackIdNotFound)?;
+                    let ended = media.revoke_signed_paths(playback_id).ok_or(Error::PlaybackIdNotFound)?;
                     tx.save_media(&ended).await?;
                 }
             }

@@ -1,4 +1,4 @@
-//! Added tracks of a media: subtitles and audio with their own addresses.
+//! Added tracks of a media: subtitles and audio with their own URLs.
 
 use kinora_domain::{AddedTrack, Media, MediaId, NewTrack, TrackId, TrackUpdate};
 use kinora_store::Tx;
@@ -46,7 +46,7 @@ impl Service {
             .write(async move |tx| {
                 let media = tx.media(workspace, media).await?.ok_or(Error::MediaNotFound)?;
                 let before = media.added_track(track).cloned();
-                check(&media, track, &condition)?;
+                check_condition(&media, track, &condition)?;
                 let changed = media.update_track(track, update.clone(), now, &*random);
                 let (media, events) = changed.map_err(Error::TrackRejected)?;
                 let (before, after) = before.zip(media.added_track(track)).expect("it was just changed");
@@ -76,10 +76,11 @@ impl Service {
         self.store
             .write(async move |tx| {
                 let media = tx.media(workspace, media).await?.ok_or(Error::MediaNotFound)?;
-                check(&media, track, &condition)?;
-                let (media, gone, events) = media.remove_track(track, now).map_err(Error::TrackRejected)?;
+                check_condition(&media, track, &condition)?;
+                let (media, removed, events) =
+                    media.remove_track(track, now).map_err(Error::TrackRejected)?;
                 tx.save_tracks(&media, &events).await?;
-                tx.discard_track(&media, &gone, now).await?;
+                tx.discard_track(&media, &removed, now).await?;
                 Ok(())
             })
             .await
@@ -87,6 +88,6 @@ impl Service {
 }
 
 /// Checks the condition. Without the track it passes: the change itself then reports the missing track.
-fn check(media: &Media, track: TrackId, condition: &impl Fn(&Media) -> bool) -> Result<(), Error> {
+fn check_condition(media: &Media, track: TrackId, condition: &impl Fn(&Media) -> bool) -> Result<(), Error> {
     if media.added_track(track).is_none() || condition(media) { Ok(()) } else { Err(Error::ConditionFailed) }
 }

@@ -1,4 +1,4 @@
-//! Direct uploads.
+//! Registration of direct uploads. The media is created with the first byte (C-6): `Upload::begin`.
 
 use kinora_domain::{NewUpload, Upload};
 use kinora_store::Tx;

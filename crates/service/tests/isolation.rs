@@ -158,8 +158,8 @@ async fn token_is_not_revoked_with_playback_id_of_another_workspace() {
     let Fixture { store, service, mine, other, _folder } = world().await;
     let new = new_media(other.workspace, "https://example.com/a.mp4");
     let media = service.create_media(&other, new, CommitOnly).await.expect("created");
-    let playback = Some(media.playback[0].id);
-    let token = NewRevokedToken { jti: "a".to_owned(), expires_at: None, playback, end_playback: true };
+    let playback_id = Some(media.playback_ids[0].id);
+    let token = NewRevokedToken { jti: "a".to_owned(), expires_at: None, playback_id, end_playback: true };
     let revoked = service.revoke_token(&mine, token.clone(), CommitOnly).await;
     assert!(matches!(revoked, Err(Error::PlaybackIdNotFound)), "{revoked:?}");
     assert!(!store.is_token_revoked(mine.workspace, "a").await.expect("readable"));

@@ -17,7 +17,7 @@ statements! {
         FROM access_token ORDER BY created_at, id";
     /// The first revocation counts.
     REVOKE = "UPDATE access_token SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
-    NOTE_USED = "UPDATE access_token SET last_used_at = $2
+    SET_LAST_USED = "UPDATE access_token SET last_used_at = $2
         WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
 }
 
@@ -46,7 +46,7 @@ impl Tx {
 
     /// Adds a token.
     pub async fn insert_access_token(&mut self, token: &AccessToken) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         let values = values![
             token.id,
             token.workspace,
@@ -62,7 +62,7 @@ impl Tx {
     /// Revokes a token. A token that is revoked already keeps its earlier time. `false` when the token does
     /// not exist.
     pub async fn revoke_access_token(&mut self, id: AccessTokenId, now: Timestamp) -> Result<bool, Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         Ok(self.session.execute(REVOKE, values![id, now]).await? > 0)
     }
 
@@ -70,7 +70,7 @@ impl Tx {
     /// generation does not change, because no response depends on this time.
     pub async fn save_token_uses(&mut self, used: &[(AccessTokenId, Timestamp)]) -> Result<(), Error> {
         for (id, at) in used {
-            self.session.execute(NOTE_USED, values![*id, *at]).await?;
+            self.session.execute(SET_LAST_USED, values![*id, *at]).await?;
         }
         Ok(())
     }
@@ -84,7 +84,7 @@ fn read(row: &Row) -> Result<AccessToken, Error> {
     Ok(AccessToken {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,
-        permission: row.word("permission", Permission::from_text)?,
+        permission: row.parsed("permission", Permission::from_text)?,
         secret: SecretHash::from_bytes(row.bytes("secret_hash")?),
         created_at: row.time("created_at")?,
         last_used_at: row.time_or_none("last_used_at")?,

@@ -6,11 +6,11 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::sql::{Database, Session, statements, values};
-use crate::tx::Effects;
+use crate::tx::CommitSignals;
 use crate::{DataVersion, Error, Store, pg_notify};
 
 /// The polling interval (C-42).
-const INTERVAL: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 statements! {
     /// Changes when another connection has committed,
@@ -32,37 +32,37 @@ impl Store {
 
     async fn watch(&self) {
         match self.database() {
-            Database::Sqlite(_) => self.poll(Marks::Data(None)).await,
+            Database::Sqlite(_) => self.poll(VersionSource::Sqlite(None)).await,
             Database::Postgres(database) => {
                 tokio::select! {
-                    () = self.poll(Marks::Version) => {}
-                    () = pg_notify::listen(database.address(), self.common()) => {}
+                    () = self.poll(VersionSource::Postgres) => {}
+                    () = pg_notify::listen(database.address(), self.shared()) => {}
                 }
             }
         }
     }
 
-    async fn poll(&self, mut marks: Marks) {
+    async fn poll(&self, mut source: VersionSource) {
         let mut seen = None;
-        let mut fails = false;
-        let mut ticks = tokio::time::interval(INTERVAL);
+        let mut is_failing = false;
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            match self.mark(&mut marks).await {
-                Ok(mark) => {
-                    fails = false;
-                    if seen.as_ref() != Some(&mark) {
-                        seen = Some(mark);
-                        self.common().apply_effects(Effects::ALL);
+            match self.observe_version(&mut source).await {
+                Ok(version) => {
+                    is_failing = false;
+                    if seen.as_ref() != Some(&version) {
+                        seen = Some(version);
+                        self.shared().apply_signals(CommitSignals::ALL);
                     }
                 }
                 Err(Error::Stopped) => return,
                 Err(error) => {
                     // An unknown state counts as a change.
                     seen = None;
-                    self.common().apply_effects(Effects::ALL);
-                    if !std::mem::replace(&mut fails, true) {
+                    self.shared().apply_signals(CommitSignals::ALL);
+                    if !std::mem::replace(&mut is_failing, true) {
                         tracing::warn!(error = &error as &dyn std::error::Error, "cannot look for changes");
                     }
                 }
@@ -70,12 +70,12 @@ impl Store {
         }
     }
 
-    /// Changes when a commit happened.
-    async fn mark(&self, marks: &mut Marks) -> Result<Mark, Error> {
+    /// Reads a version that differs after each commit.
+    async fn observe_version(&self, source: &mut VersionSource) -> Result<ObservedVersion, Error> {
         self.check_running()?;
-        match marks {
-            Marks::Version => self.version().await.map(Mark::Version),
-            Marks::Data(session) => {
+        match source {
+            VersionSource::Postgres => self.version().await.map(ObservedVersion::Postgres),
+            VersionSource::Sqlite(session) => {
                 let mut used = match session.take() {
                     Some(session) => session,
                     None => self.database().connect().await?,
@@ -83,22 +83,22 @@ impl Store {
                 let row = used.first(DATA_VERSION, values![]).await?;
                 let row = row.ok_or_else(|| Error::internal("SQLite does not tell its data version"))?;
                 *session = Some(used);
-                row.int("data_version").map(Mark::Data)
+                row.int("data_version").map(ObservedVersion::Sqlite)
             }
         }
     }
 }
 
-/// The source of the marks.
-enum Marks {
+/// The source of the observed versions.
+enum VersionSource {
     /// SQLite, on a separate connection.
-    Data(Option<Session>),
+    Sqlite(Option<Session>),
     /// PostgreSQL.
-    Version,
+    Postgres,
 }
 
 #[derive(PartialEq, Eq)]
-enum Mark {
-    Data(i64),
-    Version(DataVersion),
+enum ObservedVersion {
+    Sqlite(i64),
+    Postgres(DataVersion),
 }

@@ -9,7 +9,7 @@ use crate::sql::{statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
-    MAKE = "INSERT INTO content_key (playback_id, secret) VALUES ($1, $2) ON CONFLICT (playback_id) DO NOTHING";
+    INSERT = "INSERT INTO content_key (playback_id, secret) VALUES ($1, $2) ON CONFLICT (playback_id) DO NOTHING";
     FIND = "SELECT secret FROM content_key WHERE playback_id = $1";
     NEXT_SEAL = "SELECT substr(secret, 1, 11) AS seal FROM content_key WHERE substr(secret, 1, 11) > $1
         ORDER BY substr(secret, 1, 11) LIMIT 1";
@@ -23,32 +23,34 @@ pub(crate) const SECRETS: SealedColumn = SealedColumn {
     what: "keys of encrypted playback IDs",
     next_seal: NEXT_SEAL,
     page: OF_SEAL,
-    set: SET,
-    first: || values![""],
+    update: SET,
+    start_key: || values![""],
     read: |row| {
         let id: PlaybackId = row.id("playback_id")?;
         Ok((values![id], owner(id)))
     },
-    without_key: WithoutKey::Refuse,
+    without_key: WithoutKey::FailStart,
 };
 
 impl Store {
     /// The key of a playback ID; `None` when the playback ID is not encrypted or was deleted.
     pub async fn content_key(&self, id: PlaybackId) -> Result<Option<ContentKey>, Error> {
         let row = self.reader().await?.first(FIND, values![id]).await?;
-        row.map(|row| open(&self.common().keyring, id, &row.text("secret")?)).transpose()
+        row.map(|row| open(&self.shared().keyring, id, &row.text("secret")?)).transpose()
     }
 }
 
 impl Tx {
     /// Creates keys for the encrypted playback IDs of a media that have no key. An existing key never
     /// changes, because caches store segments that it encrypted.
-    pub(crate) async fn make_content_keys(&mut self, media: &Media) -> Result<(), Error> {
-        let random = self.common.random.as_ref();
-        for handle in media.playback.iter().filter(|handle| handle.encryption == Encryption::Aes128) {
+    pub(crate) async fn create_content_keys(&mut self, media: &Media) -> Result<(), Error> {
+        let random = self.shared.random.as_ref();
+        for handle in
+            media.playback_ids.iter().filter(|playback_id| playback_id.encryption == Encryption::Aes128)
+        {
             let key = ContentKey::new(random);
-            let sealed = self.common.keyring.seal(key.as_bytes(), &owner(handle.id), random);
-            self.session.execute(MAKE, values![handle.id, sealed]).await?;
+            let sealed = self.shared.keyring.seal(key.as_bytes(), &owner(handle.id), random);
+            self.session.execute(INSERT, values![handle.id, sealed]).await?;
         }
         Ok(())
     }

@@ -23,38 +23,38 @@ statements! {
 /// The result of [`Store::version`](crate::Store::version). Versions of one store can be compared, and have
 /// no other meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DataVersion(Mark);
+pub struct DataVersion(Inner);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Mark {
+enum Inner {
     Generation(u64),
     Snapshot(String),
 }
 
 impl DataVersion {
-    pub(crate) fn of_generation(generation: u64) -> Self {
-        Self(Mark::Generation(generation))
+    pub(crate) fn from_generation(generation: u64) -> Self {
+        Self(Inner::Generation(generation))
     }
 }
 
-type Answer = oneshot::Sender<Result<DataVersion, Error>>;
+type ReplySender = oneshot::Sender<Result<DataVersion, Error>>;
 
 /// Queries PostgreSQL on a separate connection. Callers that arrive while a query runs share the next one.
 /// A query that began earlier might miss a commit that the caller already knows of.
 pub(crate) struct DataVersionReader {
-    requests: mpsc::Sender<Answer>,
+    requests: mpsc::Sender<ReplySender>,
     task: AbortOnDropHandle<()>,
 }
 
 impl DataVersionReader {
     /// The connection belongs to the runtime that calls this, and is opened when needed.
     pub(crate) fn start(address: PgAddress) -> Self {
-        let (requests, waiting) = mpsc::channel(WAITING_MAX);
-        let task = AbortOnDropHandle::new(tokio::spawn(answer(address, waiting)));
+        let (requests, receiver) = mpsc::channel(WAITING_MAX);
+        let task = AbortOnDropHandle::new(tokio::spawn(answer_requests(address, receiver)));
         Self { requests, task }
     }
 
-    pub(crate) async fn ask(&self) -> Result<DataVersion, Error> {
+    pub(crate) async fn read_version(&self) -> Result<DataVersion, Error> {
         let (reply, answer) = oneshot::channel();
         self.requests.send(reply).await.map_err(|_| Error::Stopped)?;
         answer.await.unwrap_or(Err(Error::Stopped))
@@ -66,7 +66,7 @@ impl DataVersionReader {
     }
 }
 
-async fn answer(address: PgAddress, mut requests: mpsc::Receiver<Answer>) {
+async fn answer_requests(address: PgAddress, mut requests: mpsc::Receiver<ReplySender>) {
     let mut session = None;
     while let Some(first) = requests.recv().await {
         let mut waiting = vec![first];
@@ -110,5 +110,5 @@ async fn query(address: &PgAddress, session: Option<Session>) -> Result<(DataVer
 async fn read(session: &mut Session) -> Result<DataVersion, Error> {
     let row = session.first(SNAPSHOT, values![]).await?;
     let row = row.ok_or_else(|| Error::internal("PostgreSQL does not tell its snapshot"))?;
-    Ok(DataVersion(Mark::Snapshot(row.text("snapshot")?)))
+    Ok(DataVersion(Inner::Snapshot(row.text("snapshot")?)))
 }

@@ -17,7 +17,7 @@ impl Tx {
         let row = self.session.first(READ, values![]).await?;
         let before = row.map(|row: Row| row.text("value")).transpose()?;
         if before.as_deref() != Some(own) {
-            self.effects.rows = true;
+            self.signals.rows = true;
             self.session.execute(WRITE, values![own]).await?;
         }
         Ok(before)

@@ -70,7 +70,7 @@ pub enum Error {
     #[error(
         "the database has schema {found} and this binary needs {known}; start kinora serve once to migrate it"
     )]
-    SchemaOther {
+    SchemaNotMigrated {
         /// The schema of the database.
         found: i64,
         /// The schema that this binary needs.

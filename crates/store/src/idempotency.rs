@@ -39,7 +39,7 @@ impl std::fmt::Debug for StoredResponse {
 
 impl StoredResponse {
     /// How long a response is stored (C-24), in microseconds.
-    pub const STORED_FOR_US: i64 = 24 * 60 * 60 * Timestamp::SECOND;
+    pub const RETENTION_US: i64 = 24 * 60 * 60 * Timestamp::SECOND;
     /// The most bytes of sealed bodies stored per workspace. D-0070.
     pub const BYTES_PER_WORKSPACE_MAX: i64 = 2 << 30;
 }
@@ -70,8 +70,8 @@ pub(crate) const BODIES: SealedColumn = SealedColumn {
     what: "answers",
     next_seal: NEXT_SEAL,
     page: OF_SEAL,
-    set: SET_BODY,
-    first: || values!["", &[][..]],
+    update: SET_BODY,
+    start_key: || values!["", &[][..]],
     read: |row| {
         let key = IdempotencyKey { workspace: row.id("workspace_id")?, hash: row.bytes("key_hash")? };
         Ok((values![key.workspace, &key.hash[..]], owner(key)))
@@ -86,7 +86,7 @@ impl Store {
         key: IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<StoredResponse>, Error> {
-        find(&mut self.reader().await?, &self.common().keyring, key, now).await
+        find(&mut self.reader().await?, &self.shared().keyring, key, now).await
     }
 }
 
@@ -97,7 +97,7 @@ impl Tx {
         key: IdempotencyKey,
         now: Timestamp,
     ) -> Result<Option<StoredResponse>, Error> {
-        find(&mut self.session, &self.common.keyring, key, now).await
+        find(&mut self.session, &self.shared.keyring, key, now).await
     }
 
     /// Stores a response for 24 hours and replaces an expired one. `false`, and nothing stored, when the
@@ -109,10 +109,11 @@ impl Tx {
         response: &StoredResponse,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let before = now.plus_micros(-StoredResponse::STORED_FOR_US);
-        let old = self.session.change(DELETE, values![key.workspace, &key.hash[..], before]).await?;
-        count_out(&mut self.session, &old).await?;
-        let body = self.common.keyring.seal(&response.body, &owner(key), self.common.random.as_ref());
+        let before = now.plus_micros(-StoredResponse::RETENTION_US);
+        let old =
+            self.session.execute_returning(DELETE, values![key.workspace, &key.hash[..], before]).await?;
+        subtract_sizes(&mut self.session, &old).await?;
+        let body = self.shared.keyring.seal(&response.body, &owner(key), self.shared.random.as_ref());
         let size = i64::try_from(body.len()).unwrap_or(i64::MAX);
         let max = StoredResponse::BYTES_PER_WORKSPACE_MAX;
         if self.session.execute(COUNT, values![key.workspace, size, max]).await? == 0 {
@@ -126,9 +127,9 @@ impl Tx {
 
     /// Removes a batch of expired responses and returns their number.
     pub(crate) async fn sweep_responses(&mut self, now: Timestamp) -> Result<u64, Error> {
-        let before = now.plus_micros(-StoredResponse::STORED_FOR_US);
-        let rows = self.session.change(SWEEP, values![before, BATCH_MAX]).await?;
-        count_out(&mut self.session, &rows).await?;
+        let before = now.plus_micros(-StoredResponse::RETENTION_US);
+        let rows = self.session.execute_returning(SWEEP, values![before, BATCH_MAX]).await?;
+        subtract_sizes(&mut self.session, &rows).await?;
         Ok(rows.len() as u64)
     }
 }
@@ -139,7 +140,7 @@ async fn find(
     key: IdempotencyKey,
     now: Timestamp,
 ) -> Result<Option<StoredResponse>, Error> {
-    let after = now.plus_micros(-StoredResponse::STORED_FOR_US);
+    let after = now.plus_micros(-StoredResponse::RETENTION_US);
     let row = session.first(FIND, values![key.workspace, &key.hash[..], after]).await?;
     let read = |row: Row| {
         Ok(StoredResponse {
@@ -152,7 +153,7 @@ async fn find(
 }
 
 /// Subtracts removed rows from the sizes of their workspaces.
-pub(crate) async fn count_out(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
+pub(crate) async fn subtract_sizes(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
     let mut sizes: BTreeMap<WorkspaceId, i64> = BTreeMap::new();
     for row in rows {
         *sizes.entry(row.id("workspace_id")?).or_default() += row.int("size")?;

@@ -21,24 +21,24 @@ pub(crate) struct SealedColumn {
     pub(crate) page: Statement,
     /// Replaces a secret: takes the newer, the older, and the key of the row. A secret that changed
     /// meanwhile stays.
-    pub(crate) set: Statement,
+    pub(crate) update: Statement,
     /// A key that sorts before all rows.
-    pub(crate) first: fn() -> Vec<Value>,
+    pub(crate) start_key: fn() -> Vec<Value>,
     /// Reads the row key and the owner of a secret.
-    pub(crate) read: fn(&Row) -> Result<Owner, Error>,
+    pub(crate) read: fn(&Row) -> Result<KeyAndOwner, Error>,
     /// The action for secrets whose key was not given.
     pub(crate) without_key: WithoutKey,
 }
 
 /// The key of a row, and the owner that its secret is sealed for.
-pub(crate) type Owner = (Vec<Value>, String);
+pub(crate) type KeyAndOwner = (Vec<Value>, String);
 
 /// The action for secrets whose key was not given.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum WithoutKey {
     /// The server does not start, because the secrets would be lost.
-    Refuse,
-    /// Deletes them: takes a seal and a number, returns the rows for [`idempotency::count_out`]. They
+    FailStart,
+    /// Deletes them: takes a seal and a number, returns the rows for [`idempotency::subtract_sizes`]. They
     /// cannot be read and would expire within a day.
     Drop(Statement),
 }
@@ -66,7 +66,7 @@ pub(crate) async fn rotate_keys(
     let mut older = Vec::new();
     for column in COLUMNS {
         for seal in seals(session, column).await? {
-            if !keyring.has(&seal) && matches!(column.without_key, WithoutKey::Refuse) {
+            if !keyring.has_key_for(&seal) && matches!(column.without_key, WithoutKey::FailStart) {
                 return Err(Error::KeyUnknown { what: column.what });
             }
             if seal != keyring.first_seal() {
@@ -76,10 +76,10 @@ pub(crate) async fn rotate_keys(
     }
     for (column, seal) in older {
         match column.without_key {
-            WithoutKey::Drop(statement) if !keyring.has(&seal) => {
+            WithoutKey::Drop(statement) if !keyring.has_key_for(&seal) => {
                 delete_all(session, statement, &seal).await?
             }
-            _ => rewrite(session, column, &seal, keyring, random).await?,
+            _ => reseal_rows(session, column, &seal, keyring, random).await?,
         }
     }
     Ok(())
@@ -98,14 +98,14 @@ async fn seals(session: &mut Session, column: &SealedColumn) -> Result<Vec<Strin
 
 /// Walks once along the rows of a seal. A server with another first key may walk the other way meanwhile,
 /// and both end.
-async fn rewrite(
+async fn reseal_rows(
     session: &mut Session,
     column: &SealedColumn,
     seal: &str,
     keyring: &Keyring,
     random: &dyn Random,
 ) -> Result<(), Error> {
-    let mut key = (column.first)();
+    let mut key = (column.start_key)();
     loop {
         let mut values = values![seal];
         values.append(&mut key);
@@ -121,7 +121,7 @@ async fn rewrite(
         if changes.is_empty() {
             return Ok(());
         }
-        Batch::Set { statement: column.set, changes }.commit(session).await?;
+        Batch::Set { statement: column.update, changes }.commit(session).await?;
     }
 }
 
@@ -176,8 +176,8 @@ impl Batch<'_> {
                 Ok(changes.len())
             }
             Self::Drop { statement, seal } => {
-                let rows = session.change(*statement, values![*seal, BATCH_MAX]).await?;
-                idempotency::count_out(session, &rows).await?;
+                let rows = session.execute_returning(*statement, values![*seal, BATCH_MAX]).await?;
+                idempotency::subtract_sizes(session, &rows).await?;
                 Ok(rows.len())
             }
         }

@@ -1,8 +1,8 @@
 //! The keys that seal secrets at rest.
 //!
-//! A sealed secret is text: `1.KEY.DATA`, where 1 is the form, KEY names the key and DATA is Base64 of
-//! nonce and ciphertext (XChaCha20-Poly1305; its 192-bit nonces may be random). The owner of the secret is
-//! authenticated with it, so a sealed secret copied to another row does not open.
+//! A sealed secret is text: `1.KEY.DATA`, where 1 is the format version, KEY names the key and DATA is
+//! Base64 of nonce and ciphertext (XChaCha20-Poly1305; its 192-bit nonces may be random). The owner of the
+//! secret is authenticated with it, so a sealed secret copied to another row does not open.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const FILE_SIZE_MAX: u64 = 4096;
 /// Of HMAC-SHA256.
 const SIGNATURE_BYTES: usize = 32;
 const FILE_NAME: &str = "secret.key";
-const FORM: &str = "1";
+const FORMAT_VERSION: &str = "1";
 
 /// The given keys; the first one seals, all of them open.
 pub(crate) struct Keyring {
@@ -84,8 +84,12 @@ impl Keyring {
             let (mut key, mut unique) = ([0; KEY_BYTES], [0; 8]);
             random.fill(&mut key);
             random.fill(&mut unique);
-            let draft = format!("key-{:016x}", u64::from_be_bytes(unique));
-            private_file::create_atomically(&path, &draft, &format!("{}\n", STANDARD.encode(key)))?;
+            let temporary_extension = format!("key-{:016x}", u64::from_be_bytes(unique));
+            private_file::create_atomically(
+                &path,
+                &temporary_extension,
+                &format!("{}\n", STANDARD.encode(key)),
+            )?;
         }
         Self::from_folder(data_dir)
     }
@@ -101,7 +105,7 @@ impl Keyring {
     }
 
     /// Whether the key for secrets with this prefix was given.
-    pub(crate) fn has(&self, seal: &str) -> bool {
+    pub(crate) fn has_key_for(&self, seal: &str) -> bool {
         self.keys.iter().any(|key| seal_of(&key.id) == seal)
     }
 
@@ -115,7 +119,7 @@ impl Keyring {
             .encrypt(&XNonce::from(nonce), Payload { msg: secret, aad: owner.as_bytes() })
             .expect("only secrets of many GiB are refused");
         let data = STANDARD.encode([nonce.as_slice(), &sealed].concat());
-        format!("{FORM}.{}.{data}", key.id)
+        format!("{FORMAT_VERSION}.{}.{data}", key.id)
     }
 
     /// Opens a secret that was sealed for `owner`. [`Error::WrongKey`] when no key fits, or when it was
@@ -152,17 +156,17 @@ impl Keyring {
 }
 
 /// The name of the key that sealed this secret.
-pub(crate) fn sealed_by(sealed: &str) -> Option<&str> {
+pub(crate) fn sealing_key_id(sealed: &str) -> Option<&str> {
     parts(sealed).map(|(id, _)| id)
 }
 
 /// 11 characters; statements compare a prefix of this length.
 fn seal_of(id: &str) -> String {
-    format!("{FORM}.{id}.")
+    format!("{FORMAT_VERSION}.{id}.")
 }
 
 fn parts(sealed: &str) -> Option<(&str, &str)> {
-    sealed.strip_prefix(FORM)?.strip_prefix('.')?.split_once('.')
+    sealed.strip_prefix(FORMAT_VERSION)?.strip_prefix('.')?.split_once('.')
 }
 
 impl Key {
@@ -174,9 +178,9 @@ impl Key {
         // Never the sealing key.
         let signing = Sha256::new().chain_update(b"kinora signing key").chain_update(bytes).finalize();
         let keyed = |key: &[u8]| Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-        let of =
+        let mac_for =
             |purpose: Purpose| keyed(&keyed(&signing).chain_update(purpose.name()).finalize().into_bytes());
-        Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()), macs: Purpose::ALL.map(of) })
+        Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()), macs: Purpose::ALL.map(mac_for) })
     }
 
     /// HMAC-SHA256 with the key of this purpose.
@@ -233,8 +237,12 @@ mod tests {
         assert!(sealed.starts_with(&both.first_seal()), "{sealed}");
         assert_eq!(both.first_seal().len(), 11, "as in statements and indexes");
         let old = ring(&word(1));
-        assert!(both.has(&both.first_seal()) && both.has(&old.first_seal()) && !old.has(&both.first_seal()));
-        assert_eq!(sealed_by(&both.seal(b"", "", &Fill(0))), Some(both.first_id()));
+        assert!(
+            both.has_key_for(&both.first_seal())
+                && both.has_key_for(&old.first_seal())
+                && !old.has_key_for(&both.first_seal())
+        );
+        assert_eq!(sealing_key_id(&both.seal(b"", "", &Fill(0))), Some(both.first_id()));
         assert_eq!(both.first_id(), ring(&word(2)).first_id());
     }
 

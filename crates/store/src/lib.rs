@@ -59,7 +59,7 @@ mod write;
 mod writer;
 
 pub use data_version::DataVersion;
-pub use delivery::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, DueWebhook, StoredEvent};
+pub use delivery::{ClaimDeliveries, ClaimedDelivery, DueWebhook, NextDeliveryState, StoredEvent};
 pub use error::Error;
 pub use fault::{FaultAction, FaultPoint, Faults};
 pub use idempotency::{IdempotencyKey, StoredResponse};
@@ -67,7 +67,7 @@ pub use job::{
     ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, NewJob, Priority,
     WorkspaceLimit,
 };
-pub use list::{List, ListPage, Page, Position, SliceStart};
+pub use list::{List, ListPage, Page, PageStart, Position};
 pub use lock::{ObjectStorageKind, ServeLock};
 pub use media::MediaFilter;
 pub use playlist::{ListedPlaylist, PlaylistVersion};
@@ -78,7 +78,7 @@ pub use store::{DatabaseLocation, Opener, Store, StoreOptions};
 pub use tx::Tx;
 pub use upload::{UploadCancelled, UploadLease, UploadMultipart, UploadPart};
 pub use usage::{DailyUsage, StoredBytes, Usage, UsageCounts, WrittenUsage};
-pub use wake_signal::Wake;
+pub use wake_signal::WakeReceiver;
 pub use worker::WorkerId;
 
 mod worker;

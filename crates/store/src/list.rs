@@ -25,12 +25,12 @@ pub struct ListPage {
     /// Whether the newest entry comes first, by creation time.
     pub newest_first: bool,
     /// The start or the end of the page.
-    pub start: SliceStart,
+    pub start: PageStart,
 }
 
 /// The start or the end of a page, in the order of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SliceStart {
+pub enum PageStart {
     /// The page number, with pages of this length. The first page is 1; 0 means the first page too.
     Number(u32),
     /// The page starts after this position.
@@ -41,7 +41,7 @@ pub enum SliceStart {
 
 impl From<Page> for ListPage {
     fn from(page: Page) -> Self {
-        Self { limit: page.limit, newest_first: page.newest_first, start: SliceStart::Number(page.number) }
+        Self { limit: page.limit, newest_first: page.newest_first, start: PageStart::Number(page.number) }
     }
 }
 
@@ -83,8 +83,8 @@ impl Position {
         self.id
     }
 
-    pub(crate) fn of_row(row: &Row) -> Result<Self, Error> {
-        let id = row.text("id")?.parse().map_err(|_| Row::bad("id"))?;
+    pub(crate) fn from_row(row: &Row) -> Result<Self, Error> {
+        let id = row.text("id")?.parse().map_err(|_| Row::invalid_column("id"))?;
         Ok(Self { created_at: row.time("created_at")?, id })
     }
 }
@@ -105,18 +105,18 @@ pub struct List<T> {
 }
 
 impl<T> List<T> {
-    /// The same page with these entries instead of the rows they were read from.
-    pub(crate) fn with<U>(self, items: Vec<U>) -> List<U> {
+    /// This page with these entries instead of the rows they were read from.
+    pub(crate) fn replace_items<U>(self, items: Vec<U>) -> List<U> {
         let Self { total, is_lower_bound, next, previous, .. } = self;
         List { items, total, is_lower_bound, next, previous }
     }
 }
 
 impl List<Row> {
-    /// The same page with each row read by `read`.
+    /// This page with each row read by `read`.
     pub(crate) fn read<T>(self, read: impl Fn(&Row) -> Result<T, Error>) -> Result<List<T>, Error> {
         let items = self.items.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(self.with(items))
+        Ok(self.replace_items(items))
     }
 }
 
@@ -125,13 +125,19 @@ pub(crate) async fn page(
     session: &mut Session,
     workspace: WorkspaceId,
     total: Statement,
-    ends: ListStatements,
-    slice: ListPage,
+    statements: ListStatements,
+    page: ListPage,
 ) -> Result<List<Row>, Error> {
     let total = count(session, total, values![workspace]).await?;
     let bounds = Bounds::all();
-    let rows = ListQuery { ends, unbounded: None, owner: workspace.into(), bounds: &bounds, own: Vec::new() };
-    rows.slice(session, slice, total, false).await
+    let rows = ListQuery {
+        statements,
+        unbounded: None,
+        owner: workspace.into(),
+        bounds: &bounds,
+        own_values: Vec::new(),
+    };
+    rows.page(session, page, total, false).await
 }
 
 /// The `total` of a statement; 0 without a row.
@@ -158,7 +164,7 @@ impl Bounds {
 
     /// Rows created at `from` or later, and before `before`. No id is empty, so each id sorts after the
     /// empty one.
-    pub(crate) fn created(from: Option<Timestamp>, before: Option<Timestamp>) -> Self {
+    pub(crate) fn created_between(from: Option<Timestamp>, before: Option<Timestamp>) -> Self {
         let Self { mut lower, mut upper } = Self::all();
         lower.0 = from.map_or(lower.0, Timestamp::as_micros);
         upper.0 = before.map_or(upper.0, Timestamp::as_micros);
@@ -166,7 +172,7 @@ impl Bounds {
     }
 
     /// The part of these bounds on one side of a position.
-    pub(crate) fn beyond(&self, position: Position, is_newer: bool) -> Self {
+    pub(crate) fn clipped_at(&self, position: Position, is_newer: bool) -> Self {
         let position = (position.created_at.as_micros(), position.id.to_string());
         let Self { lower, upper } = self.clone();
         if is_newer {
@@ -193,7 +199,7 @@ pub(crate) struct ListStatements {
 }
 
 /// Declares a [`ListStatements`]: columns, table with its condition, and the number of the last value.
-macro_rules! ends {
+macro_rules! list_statements {
     ($columns:literal, $from:literal, $offset:literal) => {
         $crate::list::ListStatements {
             newest: $crate::sql::Statement::new(concat!(
@@ -217,12 +223,12 @@ macro_rules! ends {
         }
     };
 }
-pub(crate) use ends;
+pub(crate) use list_statements;
 
 /// The statements and values of a list.
 pub(crate) struct ListQuery<'a> {
-    pub(crate) ends: ListStatements,
-    /// The same without bounds, for page numbers: `$1` is the owner of the list, `$2` the most rows, `$3`
+    pub(crate) statements: ListStatements,
+    /// Statements without bounds, for page numbers: `$1` is the owner of the list, `$2` the most rows, `$3`
     /// the number of rows to skip. Bounds are compared with every skipped row, which takes longer than the
     /// skip.
     pub(crate) unbounded: Option<ListStatements>,
@@ -230,51 +236,51 @@ pub(crate) struct ListQuery<'a> {
     pub(crate) owner: Value,
     pub(crate) bounds: &'a Bounds,
     /// The own values of the list.
-    pub(crate) own: Vec<Value>,
+    pub(crate) own_values: Vec<Value>,
 }
 
 impl ListQuery<'_> {
     /// A page of these rows. `total` is the exact number of entries or a lower bound.
-    pub(crate) async fn slice(
+    pub(crate) async fn page(
         self,
         session: &mut Session,
-        slice: ListPage,
+        page: ListPage,
         total: u64,
         is_lower_bound: bool,
     ) -> Result<List<Row>, Error> {
         let mut list = List { items: Vec::new(), total, is_lower_bound, next: None, previous: None };
         let exact_total = (!is_lower_bound).then_some(total);
-        let Some(scan) = SliceScan::of(slice, self.bounds, exact_total) else { return Ok(list) };
+        let Some(scan) = PageScan::new(page, self.bounds, exact_total) else { return Ok(list) };
         let mut rows = self.rows(session, &scan).await?;
-        let has_more = rows.len() > scan.show;
-        rows.truncate(scan.show);
-        if scan.is_from_newest != slice.newest_first {
+        let has_more = rows.len() > scan.return_max;
+        rows.truncate(scan.return_max);
+        if scan.is_from_newest != page.newest_first {
             rows.reverse();
         }
-        let (has_previous, has_next) = match slice.start {
-            SliceStart::Number(_) => (scan.has_before, scan.has_behind.unwrap_or(has_more)),
-            SliceStart::After(_) => (true, has_more),
-            SliceStart::Before(_) => (has_more, true),
+        let (has_previous, has_next) = match page.start {
+            PageStart::Number(_) => (scan.has_rows_before, scan.has_rows_after.unwrap_or(has_more)),
+            PageStart::After(_) => (true, has_more),
+            PageStart::Before(_) => (has_more, true),
         };
-        let at = |row: Option<&Row>| row.map(Position::of_row).transpose();
+        let at = |row: Option<&Row>| row.map(Position::from_row).transpose();
         list.previous = at(rows.first().filter(|_| has_previous))?;
         list.next = at(rows.last().filter(|_| has_next))?;
         list.items = rows;
         Ok(list)
     }
 
-    async fn rows(self, session: &mut Session, scan: &SliceScan) -> Result<Vec<Row>, Error> {
+    async fn rows(self, session: &mut Session, scan: &PageScan) -> Result<Vec<Row>, Error> {
         let unbounded = self.unbounded.filter(|_| scan.bounds == Bounds::all());
-        let ends = unbounded.unwrap_or(self.ends);
-        let statement = if scan.is_from_newest { ends.newest } else { ends.oldest };
+        let statements = unbounded.unwrap_or(self.statements);
+        let statement = if scan.is_from_newest { statements.newest } else { statements.oldest };
         let mut values = vec![self.owner];
         if unbounded.is_some() {
-            values.extend(values![scan.take, scan.skip]);
+            values.extend(values![scan.read_max, scan.skip]);
             return session.all(statement, values).await;
         }
         values.extend(scan.bounds.values());
-        values.extend(values![scan.take]);
-        values.extend(self.own);
+        values.extend(values![scan.read_max]);
+        values.extend(self.own_values);
         values.extend(values![scan.skip]);
         session.all(statement, values).await
     }
@@ -282,72 +288,80 @@ impl ListQuery<'_> {
 
 /// The index walk that reads a page.
 #[derive(Debug, PartialEq, Eq)]
-struct SliceScan {
+struct PageScan {
     is_from_newest: bool,
     bounds: Bounds,
     /// Rows to skip, in the index.
     skip: i64,
     /// Rows to read.
-    take: i64,
+    read_max: i64,
     /// Rows to return; one more row shows that the list continues.
-    show: usize,
-    has_before: bool,
+    return_max: usize,
+    has_rows_before: bool,
     /// `None`: one more row decides.
-    has_behind: Option<bool>,
+    has_rows_after: Option<bool>,
 }
 
-impl SliceScan {
+impl PageScan {
     /// `None` for a page without rows. With a number and a list of known length, the walk starts from the
     /// nearer end.
-    fn of(slice: ListPage, bounds: &Bounds, exact_total: Option<u64>) -> Option<Self> {
-        let limit = i64::from(slice.limit);
-        let show = usize::try_from(slice.limit).unwrap_or(usize::MAX);
+    fn new(page: ListPage, bounds: &Bounds, exact_total: Option<u64>) -> Option<Self> {
+        let limit = i64::from(page.limit);
+        let return_max = usize::try_from(page.limit).unwrap_or(usize::MAX);
         if limit == 0 {
             return None;
         }
-        let from = |position, is_behind: bool| {
+        let from = |position, is_after: bool| {
             // After a position come older entries where the newest comes first.
-            let is_newer = slice.newest_first != is_behind;
+            let is_newer = page.newest_first != is_after;
             Self {
                 is_from_newest: !is_newer,
-                bounds: bounds.beyond(position, is_newer),
+                bounds: bounds.clipped_at(position, is_newer),
                 skip: 0,
-                take: limit + 1,
-                show,
-                has_before: true,
-                has_behind: None,
+                read_max: limit + 1,
+                return_max,
+                has_rows_before: true,
+                has_rows_after: None,
             }
         };
-        let number = match slice.start {
-            SliceStart::Number(number) => number,
-            SliceStart::After(position) => return Some(from(position, true)),
-            SliceStart::Before(position) => return Some(from(position, false)),
+        let number = match page.start {
+            PageStart::Number(number) => number,
+            PageStart::After(position) => return Some(from(position, true)),
+            PageStart::Before(position) => return Some(from(position, false)),
         };
         let skip = i64::from(number.saturating_sub(1)).saturating_mul(limit);
-        let (is_from_newest, bounds) = (slice.newest_first, bounds.clone());
+        let (is_from_newest, bounds) = (page.newest_first, bounds.clone());
         let Some(total) = exact_total.map(|total| i64::try_from(total).unwrap_or(i64::MAX)) else {
-            let take = limit + 1;
+            let read_max = limit + 1;
             return Some(Self {
                 is_from_newest,
                 bounds,
                 skip,
-                take,
-                show,
-                has_before: skip > 0,
-                has_behind: None,
+                read_max,
+                return_max,
+                has_rows_before: skip > 0,
+                has_rows_after: None,
             });
         };
         let count = limit.min(total.saturating_sub(skip));
         if count <= 0 {
             return None;
         }
-        let behind = total - skip - count;
-        let (has_before, has_behind) = (skip > 0, Some(behind > 0));
-        let is_nearer_behind = behind < skip;
+        let rows_after = total - skip - count;
+        let (has_rows_before, has_rows_after) = (skip > 0, Some(rows_after > 0));
+        let is_end_nearer = rows_after < skip;
         let (is_from_newest, skip) =
-            if is_nearer_behind { (!is_from_newest, behind) } else { (is_from_newest, skip) };
+            if is_end_nearer { (!is_from_newest, rows_after) } else { (is_from_newest, skip) };
         let show = usize::try_from(count).unwrap_or(usize::MAX);
-        Some(Self { is_from_newest, bounds, skip, take: count, show, has_before, has_behind })
+        Some(Self {
+            is_from_newest,
+            bounds,
+            skip,
+            read_max: count,
+            return_max: show,
+            has_rows_before,
+            has_rows_after,
+        })
     }
 }
 
@@ -356,14 +370,14 @@ mod tests {
     use super::*;
 
     fn number(number: u32, newest_first: bool) -> ListPage {
-        ListPage { limit: 10, newest_first, start: SliceStart::Number(number) }
+        ListPage { limit: 10, newest_first, start: PageStart::Number(number) }
     }
 
     #[test]
     fn page_offset_counts_from_nearer_end() {
         let check = |page, newest_first, total, expected: Option<(bool, i64, i64)>| {
-            let scan = SliceScan::of(number(page, newest_first), &Bounds::all(), Some(total));
-            let found = scan.map(|walk| (walk.is_from_newest, walk.skip, walk.take));
+            let scan = PageScan::new(number(page, newest_first), &Bounds::all(), Some(total));
+            let found = scan.map(|walk| (walk.is_from_newest, walk.skip, walk.read_max));
             assert_eq!(found, expected, "{page} {newest_first} {total}");
         };
         check(1, true, 0, None);
@@ -381,12 +395,12 @@ mod tests {
 
     #[test]
     fn page_of_unknown_total_reads_one_extra_row() {
-        let scan = SliceScan::of(number(u32::MAX, false), &Bounds::all(), None).unwrap();
+        let scan = PageScan::new(number(u32::MAX, false), &Bounds::all(), None).unwrap();
         let skip = (i64::from(u32::MAX) - 1) * 10;
-        assert_eq!((scan.is_from_newest, scan.skip, scan.take, scan.show), (false, skip, 11, 10));
-        assert_eq!((scan.has_before, scan.has_behind), (true, None));
-        assert!(!SliceScan::of(number(1, true), &Bounds::all(), None).unwrap().has_before);
-        assert_eq!(SliceScan::of(ListPage { limit: 0, ..number(1, true) }, &Bounds::all(), None), None);
+        assert_eq!((scan.is_from_newest, scan.skip, scan.read_max, scan.return_max), (false, skip, 11, 10));
+        assert_eq!((scan.has_rows_before, scan.has_rows_after), (true, None));
+        assert!(!PageScan::new(number(1, true), &Bounds::all(), None).unwrap().has_rows_before);
+        assert_eq!(PageScan::new(ListPage { limit: 0, ..number(1, true) }, &Bounds::all(), None), None);
     }
 
     #[test]
@@ -395,18 +409,18 @@ mod tests {
         let at = (7, Uuid::from_u128(5).to_string());
         let check = |newest_first, start, is_from_newest, is_lower: bool| {
             let scan =
-                SliceScan::of(ListPage { limit: 10, newest_first, start }, &Bounds::all(), Some(3)).unwrap();
+                PageScan::new(ListPage { limit: 10, newest_first, start }, &Bounds::all(), Some(3)).unwrap();
             let Bounds { lower, upper } = scan.bounds;
             let moved = if is_lower { lower } else { upper };
             assert_eq!(
-                (scan.is_from_newest, moved, scan.skip, scan.take),
+                (scan.is_from_newest, moved, scan.skip, scan.read_max),
                 (is_from_newest, at.clone(), 0, 11)
             );
         };
-        check(true, SliceStart::After(position), true, false);
-        check(true, SliceStart::Before(position), false, true);
-        check(false, SliceStart::After(position), false, true);
-        check(false, SliceStart::Before(position), true, false);
+        check(true, PageStart::After(position), true, false);
+        check(true, PageStart::Before(position), false, true);
+        check(false, PageStart::After(position), false, true);
+        check(false, PageStart::Before(position), true, false);
     }
 
     #[test]
@@ -420,14 +434,14 @@ mod tests {
     #[test]
     fn time_range_is_half_open() {
         let at = Timestamp::from_micros;
-        let bounds = Bounds::created(Some(at(5)), Some(at(9)));
+        let bounds = Bounds::created_between(Some(at(5)), Some(at(9)));
         assert_eq!(bounds, Bounds { lower: (5, String::new()), upper: (9, String::new()) });
         let id = Uuid::from_u128(1);
         assert_eq!(
-            bounds.beyond(Position::new(at(4), id), true),
+            bounds.clipped_at(Position::new(at(4), id), true),
             bounds,
             "a position outside widens nothing"
         );
-        assert_eq!(bounds.beyond(Position::new(at(9), id), false), bounds);
+        assert_eq!(bounds.clipped_at(Position::new(at(9), id), false), bounds);
     }
 }

@@ -15,8 +15,8 @@ use tokio::sync::Notify;
 use crate::Error;
 use crate::sql::postgres::{PgAddress, listener_pool};
 use crate::sql::{Session, statements, values};
-use crate::store::Common;
-use crate::tx::Effects;
+use crate::store::SharedState;
+use crate::tx::CommitSignals;
 
 /// Channels belong to one database.
 const CHANNEL: &str = "kinora";
@@ -29,11 +29,11 @@ statements! {
     NOTIFY = "SELECT pg_notify('kinora', $1)";
 }
 
-/// The effects of commits that are not sent to other processes yet.
+/// The signals of commits that are not sent to other processes yet.
 pub(crate) struct Outbox {
     /// Separates our own notifications from those of others.
     sender: String,
-    effects: Mutex<Effects>,
+    signals: Mutex<CommitSignals>,
     changed: Notify,
 }
 
@@ -43,31 +43,31 @@ impl Outbox {
         random.fill(&mut bytes);
         Self {
             sender: format!("{:016x}", u64::from_be_bytes(bytes)),
-            effects: Mutex::default(),
+            signals: Mutex::default(),
             changed: Notify::new(),
         }
     }
 
-    pub(crate) fn put(&self, effects: Effects) {
-        if effects.is_some() {
-            self.effects.lock().unwrap_or_else(PoisonError::into_inner).add(effects);
+    pub(crate) fn add(&self, signals: CommitSignals) {
+        if signals.is_some() {
+            self.signals.lock().unwrap_or_else(PoisonError::into_inner).add(signals);
             self.changed.notify_one();
         }
     }
 
-    async fn take(&self) -> Effects {
+    async fn next_signals(&self) -> CommitSignals {
         self.changed.notified().await;
-        std::mem::take(&mut *self.effects.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.signals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Sends the outbox forever. Drops effects that cannot be sent.
-pub(crate) async fn send_notifications(address: PgAddress, common: Arc<Common>) {
-    let Some(outbox) = &common.outbox else { return };
+/// Sends the outbox forever. Drops signals that cannot be sent.
+pub(crate) async fn send_notifications(address: PgAddress, shared: Arc<SharedState>) {
+    let Some(outbox) = &shared.outbox else { return };
     let mut session = None;
     loop {
-        let effects = outbox.take().await;
-        match send(&address, session.take(), &payload(&outbox.sender, effects)).await {
+        let signals = outbox.next_signals().await;
+        match send(&address, session.take(), &payload(&outbox.sender, signals)).await {
             Ok(used) => session = Some(used),
             Err(error) => {
                 tracing::debug!(error = &error as &dyn std::error::Error, "a notification was not sent");
@@ -88,18 +88,18 @@ async fn send(address: &PgAddress, session: Option<Session>, payload: &str) -> R
 }
 
 /// Receives the commits of other processes, forever.
-pub(crate) async fn listen(address: &PgAddress, common: &Common) {
+pub(crate) async fn listen(address: &PgAddress, shared: &SharedState) {
     let pool = listener_pool(address);
     loop {
-        if let Err(error) = receive_notification(&pool, common).await {
+        if let Err(error) = receive_notification(&pool, shared).await {
             tracing::debug!(error = &error as &dyn std::error::Error, "notifications cannot be received");
         }
         tokio::time::sleep(RECONNECT_DELAY).await;
     }
 }
 
-async fn receive_notification(pool: &sqlx::PgPool, common: &Common) -> Result<(), sqlx::Error> {
-    let own = common.outbox.as_ref().map(|outbox| outbox.sender.as_str());
+async fn receive_notification(pool: &sqlx::PgPool, shared: &SharedState) -> Result<(), sqlx::Error> {
+    let own = shared.outbox.as_ref().map(|outbox| outbox.sender.as_str());
     let mut listener = PgListener::connect_with(pool).await?;
     listener.listen(CHANNEL).await?;
     loop {
@@ -108,28 +108,28 @@ async fn receive_notification(pool: &sqlx::PgPool, common: &Common) -> Result<()
             None => {}
             Some(notification) => match read(notification.payload()) {
                 Some((sender, _)) if Some(sender) == own => {}
-                Some((_, effects)) => common.apply_effects(effects),
-                None => common.apply_effects(Effects::ALL),
+                Some((_, signals)) => shared.apply_signals(signals),
+                None => shared.apply_signals(CommitSignals::ALL),
             },
         }
     }
 }
 
-/// `SENDER:rjd`, with one letter per effect.
-fn payload(sender: &str, effects: Effects) -> String {
-    let letters = [(effects.rows, 'r'), (effects.jobs, 'j'), (effects.deliveries, 'd')];
+/// `SENDER:rjd`, with one letter per signal.
+fn payload(sender: &str, signals: CommitSignals) -> String {
+    let letters = [(signals.rows, 'r'), (signals.jobs, 'j'), (signals.deliveries, 'd')];
     let letters: String = letters.iter().filter(|(is_set, _)| *is_set).map(|(_, letter)| letter).collect();
     format!("{sender}:{letters}")
 }
 
-fn read(payload: &str) -> Option<(&str, Effects)> {
+fn read(payload: &str) -> Option<(&str, CommitSignals)> {
     let (sender, letters) = payload.split_once(':')?;
-    let effects = Effects {
+    let signals = CommitSignals {
         rows: letters.contains('r'),
         jobs: letters.contains('j'),
         deliveries: letters.contains('d'),
     };
-    Some((sender, effects))
+    Some((sender, signals))
 }
 
 #[cfg(test)]
@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn payload_round_trips_sender_and_effects() {
         let check = |rows, jobs, deliveries, text: &str| {
-            let effects = Effects { rows, jobs, deliveries };
-            assert_eq!(payload("0a", effects), text);
-            assert_eq!(read(text), Some(("0a", effects)));
+            let signals = CommitSignals { rows, jobs, deliveries };
+            assert_eq!(payload("0a", signals), text);
+            assert_eq!(read(text), Some(("0a", signals)));
         };
         check(true, false, false, "0a:r");
         check(false, true, true, "0a:jd");

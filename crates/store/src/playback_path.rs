@@ -6,11 +6,11 @@ use crate::Store;
 use crate::keyring::Purpose;
 
 impl Store {
-    /// The signed part of a path, in bytes: its ticket and a signature.
-    pub fn sign_path(&self, ticket: &PathClaims) -> Vec<u8> {
-        let mut part = ticket.to_bytes();
-        let id = ticket.playback.as_uuid();
-        part.extend(self.common().keyring.sign(Purpose::PlaybackPath, &[id.as_bytes(), &part]));
+    /// The signed part of a path, in bytes: its claims and a signature.
+    pub fn sign_path(&self, path_claims: &PathClaims) -> Vec<u8> {
+        let mut part = path_claims.to_bytes();
+        let id = path_claims.playback.as_uuid();
+        part.extend(self.shared().keyring.sign(Purpose::PlaybackPath, &[id.as_bytes(), &part]));
         part
     }
 
@@ -19,9 +19,9 @@ impl Store {
     pub fn has_signed_path(
         &self,
         playback: PlaybackId,
-        SignedPath { said, signature }: SignedPath<'_>,
+        SignedPath { signed_bytes, signature }: SignedPath<'_>,
     ) -> bool {
         let id = playback.as_uuid();
-        self.common().keyring.has_signed(Purpose::PlaybackPath, &[id.as_bytes(), said], signature)
+        self.shared().keyring.has_signed(Purpose::PlaybackPath, &[id.as_bytes(), signed_bytes], signature)
     }
 }

@@ -8,12 +8,12 @@ use std::path::Path;
 use crate::Error;
 
 /// Creates the folder with access for its owner alone. An existing folder does not change.
-pub(crate) fn make(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_folder(path: &Path) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| Error::folder(path, error))
 }
 
 /// Creates an empty file that only its owner may read; an existing file does not change.
-pub(crate) fn make_file(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_file(path: &Path) -> Result<(), Error> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -23,15 +23,19 @@ pub(crate) fn make_file(path: &Path) -> Result<(), Error> {
 
 /// Creates a whole, synced file of mode 0600 unless it exists. Returns whether it did.
 ///
-/// `unique` separates the draft from that of another process. The file appears under its name only when it
-/// is whole: a link, unlike a rename, never replaces.
-pub(crate) fn create_atomically(path: &Path, unique: &str, content: &str) -> Result<bool, Error> {
-    let draft = path.with_extension(unique);
-    let linked = write_draft(&draft, content).and_then(|()| std::fs::hard_link(&draft, path));
-    let removed = std::fs::remove_file(&draft);
+/// `temporary_extension` separates the temporary file from that of another process. The file appears under
+/// its name only when it is whole: a link, unlike a rename, never replaces.
+pub(crate) fn create_atomically(
+    path: &Path,
+    temporary_extension: &str,
+    content: &str,
+) -> Result<bool, Error> {
+    let temporary = path.with_extension(temporary_extension);
+    let linked = write_temporary(&temporary, content).and_then(|()| std::fs::hard_link(&temporary, path));
+    let removed = std::fs::remove_file(&temporary);
     match linked {
         Ok(()) => {
-            removed.map_err(|error| Error::folder(&draft, error))?;
+            removed.map_err(|error| Error::folder(&temporary, error))?;
             let folder = path.parent().unwrap_or(Path::new("."));
             File::open(folder)
                 .and_then(|file| file.sync_all())
@@ -53,7 +57,7 @@ pub(crate) fn read_small(path: &Path, size_max: u64) -> Result<Option<String>, E
     }
 }
 
-fn write_draft(path: &Path, content: &str) -> std::io::Result<()> {
+fn write_temporary(path: &Path, content: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(content.as_bytes())?;
     file.sync_all()

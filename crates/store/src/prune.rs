@@ -73,28 +73,32 @@ impl Store {
     pub async fn prune(&self, now: Timestamp) -> Result<PrunedCounts, Error> {
         let before = |retention_us: i64| now.plus_micros(-retention_us);
         Ok(PrunedCounts {
-            given_up: self.batches(GIVE_UP, values![now, before(DISABLED_PENDING_MAX_US), BATCH_MAX]).await?,
-            jobs: self.batches(JOBS, values![before(JOB_RETENTION_US), BATCH_MAX]).await?,
-            deliveries: self.batches(DELIVERIES, values![before(DELIVERY_RETENTION_US), BATCH_MAX]).await?,
-            events: self.batches(EVENTS, values![before(DELIVERY_RETENTION_US), BATCH_MAX]).await?,
-            uploads: self.upload_batches(before(upload::delete_at_us())).await?,
-            responses: self.response_batches(now).await?,
+            given_up: self
+                .run_in_batches(GIVE_UP, values![now, before(DISABLED_PENDING_MAX_US), BATCH_MAX])
+                .await?,
+            jobs: self.run_in_batches(JOBS, values![before(JOB_RETENTION_US), BATCH_MAX]).await?,
+            deliveries: self
+                .run_in_batches(DELIVERIES, values![before(DELIVERY_RETENTION_US), BATCH_MAX])
+                .await?,
+            events: self.run_in_batches(EVENTS, values![before(DELIVERY_RETENTION_US), BATCH_MAX]).await?,
+            uploads: self.delete_uploads(before(upload::retention_us())).await?,
+            responses: self.delete_responses(now).await?,
             revoked_tokens: self
-                .batches(REVOKED_TOKENS, values![before(REVOKED_TOKEN_RETENTION_US), BATCH_MAX])
+                .run_in_batches(REVOKED_TOKENS, values![before(REVOKED_TOKEN_RETENTION_US), BATCH_MAX])
                 .await?,
             usage_writers: self
-                .batches(USAGE_WRITERS, values![before(USAGE_WRITER_RETENTION_US), BATCH_MAX])
+                .run_in_batches(USAGE_WRITERS, values![before(USAGE_WRITER_RETENTION_US), BATCH_MAX])
                 .await?,
         })
     }
 
     /// Uploads without a file also leave the upload count, in the same commit.
-    async fn upload_batches(&self, before: Timestamp) -> Result<u64, Error> {
+    async fn delete_uploads(&self, before: Timestamp) -> Result<u64, Error> {
         let mut sum = 0;
         for _ in 0..BATCHES_MAX {
             let rows = self
                 .write(async move |tx: &mut Tx| {
-                    let rows = tx.session.change(UPLOADS, values![before, BATCH_MAX]).await?;
+                    let rows = tx.session.execute_returning(UPLOADS, values![before, BATCH_MAX]).await?;
                     let mut unused: BTreeMap<WorkspaceId, i64> = BTreeMap::new();
                     for row in &rows {
                         if row.text("state")? != "completed" {
@@ -102,7 +106,7 @@ impl Store {
                         }
                     }
                     for (workspace, count) in unused {
-                        tx.count_uploads(workspace, -count).await?;
+                        tx.add_upload_count(workspace, -count).await?;
                     }
                     Ok::<_, Error>(rows.len() as u64)
                 })
@@ -115,7 +119,7 @@ impl Store {
         Ok(sum)
     }
 
-    async fn response_batches(&self, now: Timestamp) -> Result<u64, Error> {
+    async fn delete_responses(&self, now: Timestamp) -> Result<u64, Error> {
         let mut sum = 0;
         for _ in 0..BATCHES_MAX {
             let rows = self.write(async move |tx: &mut Tx| tx.sweep_responses(now).await).await?;
@@ -127,7 +131,7 @@ impl Store {
         Ok(sum)
     }
 
-    async fn batches(&self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
+    async fn run_in_batches(&self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
         let mut sum = 0;
         for _ in 0..BATCHES_MAX {
             let values = values.clone();

@@ -45,10 +45,10 @@ statements! {
         AND NOT EXISTS (SELECT 1 FROM added_track a WHERE a.source_id = r.presentation_id)
         ORDER BY id LIMIT $2";
     /// Two processes may write at once, in any order.
-    NOTE = "UPDATE rendition SET bytes = bytes + $2, segments = segments + $3,
+    ADD_USAGE = "UPDATE rendition SET bytes = bytes + $2, segments = segments + $3,
         watched_at = CASE WHEN watched_at < $4 THEN $4 ELSE watched_at END WHERE id = $1";
     RESET = "UPDATE rendition SET bytes = 0, segments = 0 WHERE id = $1";
-    COUNTED = "UPDATE rendition SET bytes = $2, segments = $3 WHERE id = $1";
+    SET_COUNTS = "UPDATE rendition SET bytes = $2, segments = $3 WHERE id = $1";
     SET_BROKEN = "UPDATE rendition SET broken_at = $2 WHERE id = $1 AND broken_at IS NULL";
     DELETE = "DELETE FROM rendition WHERE id = $1";
 }
@@ -176,8 +176,8 @@ impl Tx {
         Ok(inserted > 0 || self.session.first(BY_ID, values![id]).await?.is_some())
     }
 
-    /// The same by name: an existing rendition that is not broken continues under its id. `None` without a
-    /// media that references the presentation. May run twice.
+    /// Inserts the row by name: an existing rendition that is not broken continues under its id. `None`
+    /// without a media that references the presentation. May run twice.
     pub async fn begin_rendition_named(
         &mut self,
         id: RenditionId,
@@ -195,7 +195,9 @@ impl Tx {
     pub async fn add_rendition_usage(&mut self, uses: &[RenditionUsage]) -> Result<(), Error> {
         for RenditionUsage { id, bytes, segments, watched_at } in uses {
             let watched_at = watched_at.map_or(0, Timestamp::as_micros);
-            self.session.execute(NOTE, values![*id, count(*bytes), count(*segments), watched_at]).await?;
+            self.session
+                .execute(ADD_USAGE, values![*id, saturated_i64(*bytes), saturated_i64(*segments), watched_at])
+                .await?;
         }
         Ok(())
     }
@@ -213,7 +215,10 @@ impl Tx {
         bytes: u64,
         segments: u64,
     ) -> Result<(), Error> {
-        self.session.execute(COUNTED, values![id, count(bytes), count(segments)]).await.map(drop)
+        self.session
+            .execute(SET_COUNTS, values![id, saturated_i64(bytes), saturated_i64(segments)])
+            .await
+            .map(drop)
     }
 
     /// Marks a rendition as broken; the first time counts.
@@ -228,7 +233,7 @@ impl Tx {
 }
 
 /// A number as the database stores it.
-fn count(number: u64) -> i64 {
+fn saturated_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

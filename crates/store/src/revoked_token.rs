@@ -41,8 +41,8 @@ impl Tx {
         expires_at: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<RevokedToken, Error> {
-        self.effects.rows = true;
-        let rows = self.session.change(SAVE, values![workspace, jti, expires_at, now]).await?;
+        self.signals.rows = true;
+        let rows = self.session.execute_returning(SAVE, values![workspace, jti, expires_at, now]).await?;
         let row = rows.first().ok_or_else(|| Error::internal("a revoked token was not kept"))?;
         Ok(RevokedToken { expires_at: row.time_or_none("expires_at")?, revoked_at: row.time("revoked_at")? })
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Workspace, WorkspaceId};
 
-use crate::keyring::{Keyring, sealed_by};
+use crate::keyring::{Keyring, sealing_key_id};
 use crate::sql::{Session, statements, values};
 use crate::{DatabaseLocation, Error, JobKind, NewJob, Opener, StoreOptions, job, key_rotation, workspace};
 
@@ -33,7 +33,7 @@ const STEPS: [Migration; 2] = [
     },
 ];
 /// The newest schema.
-const KNOWN: i64 = STEPS[STEPS.len() - 1].to;
+const NEWEST_SCHEMA: i64 = STEPS[STEPS.len() - 1].to;
 /// The schema of trial installations before the first release. Older ones are rejected (D-0125).
 const LAST_UNRELEASED: i64 = 25;
 /// On PostgreSQL one process at a time creates or migrates a database. The two numbers are Kinora's own:
@@ -59,12 +59,12 @@ statements! {
     CANARY_READ = "SELECT value FROM setting WHERE key = 'canary'";
     CANARY_WRITE = "INSERT INTO setting (key, value) VALUES ('canary', $1)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    CANARY_AGAIN = "UPDATE setting SET value = $1 WHERE key = 'canary' AND value = $2";
+    CANARY_RESEAL = "UPDATE setting SET value = $1 WHERE key = 'canary' AND value = $2";
 }
 
 /// Prepares the database for the opener, and returns its keys.
 pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Result<Keyring, Error> {
-    if must_migrate(version(session).await?, LAST_UNRELEASED, KNOWN, options.opener)? {
+    if must_migrate(version(session).await?, LAST_UNRELEASED, NEWEST_SCHEMA, options.opener)? {
         transaction(session, async |session| migrate(session, options).await).await?;
     }
     let keyring = match &options.secret_keys {
@@ -79,9 +79,9 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
         // In spite of the canary: another process may have sealed with its own first key since this one
         // started.
         key_rotation::rotate_keys(session, &keyring, options.random.as_ref()).await?;
-        if sealed_by(&canary) != Some(keyring.first_id()) {
-            let again = keyring.seal(CANARY, CANARY_OWNER, options.random.as_ref());
-            session.execute(CANARY_AGAIN, values![again, canary]).await?;
+        if sealing_key_id(&canary) != Some(keyring.first_id()) {
+            let resealed = keyring.seal(CANARY, CANARY_OWNER, options.random.as_ref());
+            session.execute(CANARY_RESEAL, values![resealed, canary]).await?;
         }
     }
     Ok(keyring)
@@ -101,7 +101,7 @@ fn must_migrate(found: i64, oldest: i64, known: i64, opener: Opener) -> Result<b
     } else if opener == Opener::Server {
         Ok(true)
     } else {
-        Err(Error::SchemaOther { found, known })
+        Err(Error::SchemaNotMigrated { found, known })
     }
 }
 
@@ -116,7 +116,7 @@ async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Er
         reached = step.to;
     }
     match found {
-        0 => first_start(session, options).await,
+        0 => create_first_rows(session, options).await,
         LAST_UNRELEASED => enqueue_reindex(session, options).await,
         _ => Ok(()),
     }
@@ -129,13 +129,13 @@ async fn enqueue_reindex(session: &mut Session, options: &StoreOptions) -> Resul
         let workspace: WorkspaceId = row.id("id")?;
         for row in session.all(READY, values![workspace]).await? {
             let kind = JobKind::Reindex { media: row.id("id")?, source: row.id("source_id")? };
-            job::insert(session, &NewJob::soon(kind, workspace, now), now, random).await?;
+            job::insert(session, &NewJob::due_now(kind, workspace, now), now, random).await?;
         }
     }
     Ok(())
 }
 
-async fn first_start(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
+async fn create_first_rows(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
     let (now, random) = (options.clock.now(), options.random.as_ref());
     let keyring = first_keyring(options)?;
     let sealed = keyring.seal(CANARY, CANARY_OWNER, random);
@@ -194,7 +194,7 @@ async fn transaction(
     work: impl AsyncFnOnce(&mut Session) -> Result<(), Error>,
 ) -> Result<(), Error> {
     session.execute(BEGIN, values![]).await?;
-    match locked(session, work).await {
+    match run_locked(session, work).await {
         Ok(()) => session.execute(COMMIT, values![]).await.map(drop),
         Err(error) => {
             // Return the first error.
@@ -205,7 +205,7 @@ async fn transaction(
 }
 
 /// Prevents concurrent creation and migration; on SQLite `BEGIN` has taken the lock already.
-async fn locked(
+async fn run_locked(
     session: &mut Session,
     work: impl AsyncFnOnce(&mut Session) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -223,7 +223,7 @@ pub(crate) async fn begin_with(
     script: &'static str,
 ) -> Result<(), Error> {
     session.script(script).await?;
-    first_start(session, options).await
+    create_first_rows(session, options).await
 }
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
         for step in &STEPS {
             assert!(step.from < step.to);
             let has_next = STEPS.iter().any(|next| next.from == step.to);
-            assert!(has_next || step.to == KNOWN, "schema {} leads nowhere", step.to);
+            assert!(has_next || step.to == NEWEST_SCHEMA, "schema {} leads nowhere", step.to);
         }
     }
 }

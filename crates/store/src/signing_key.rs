@@ -2,13 +2,13 @@
 
 use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
 
-use crate::list::{self, ListStatements, ends};
+use crate::list::{self, ListStatements, list_statements};
 use crate::sql::{Row, statements, values};
 use crate::{Error, List, ListPage, Store, Tx};
 
 /// The list of a workspace's keys.
 pub(crate) const PAGE: ListStatements =
-    ends!("id, workspace_id, public_key, created_at", "signing_key WHERE workspace_id = $1", "$7");
+    list_statements!("id, workspace_id, public_key, created_at", "signing_key WHERE workspace_id = $1", "$7");
 
 statements! {
     INSERT = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, $3, $4)";
@@ -37,10 +37,10 @@ impl Store {
     pub async fn signing_key_page(
         &self,
         workspace: WorkspaceId,
-        slice: impl Into<ListPage>,
+        page: impl Into<ListPage>,
     ) -> Result<List<SigningKey>, Error> {
         let mut snapshot = self.snapshot().await?;
-        list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?.read(read)
+        list::page(&mut snapshot, workspace, TOTAL, PAGE, page.into()).await?.read(read)
     }
 }
 
@@ -61,7 +61,7 @@ impl Tx {
 
     /// Adds a key.
     pub async fn insert_signing_key(&mut self, key: &SigningKey) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         let values = values![key.id, key.workspace, key.public_key.as_str(), key.created_at];
         self.session.execute(INSERT, values).await.map(drop)
     }
@@ -73,7 +73,7 @@ impl Tx {
         workspace: WorkspaceId,
         id: SigningKeyId,
     ) -> Result<bool, Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         Ok(self.session.execute(DELETE, values![id, workspace]).await? > 0)
     }
 }

@@ -12,12 +12,13 @@ use crate::data_version::DataVersionReader;
 use crate::keyring::Keyring;
 use crate::pg_notify::Outbox;
 use crate::sql::{Database, Session, postgres, sqlite, statements, values};
-use crate::tx::Effects;
+use crate::tx::CommitSignals;
 use crate::usage::UsageCounters;
 use crate::wake_signal::WakeSignal;
 use crate::write::WriteRequest;
 use crate::{
-    DataVersion, Error, FaultAction, FaultPoint, Faults, Tx, Wake, WorkerId, private_file, schema, writer,
+    DataVersion, Error, FaultAction, FaultPoint, Faults, Tx, WakeReceiver, WorkerId, private_file, schema,
+    writer,
 };
 
 /// The kind of process that opens a store (C-42). On an empty folder both create the schema, the key and
@@ -73,35 +74,35 @@ pub struct StoreOptions {
 /// The open database. Clones are cheap and share it.
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<Shared>,
+    inner: Arc<StoreInner>,
 }
 
-struct Shared {
-    common: Arc<Common>,
+struct StoreInner {
+    shared: Arc<SharedState>,
     database: Database,
     /// The usage counters of this process.
-    meter: UsageCounters,
+    usage_counters: UsageCounters,
     /// On PostgreSQL.
-    version: Option<DataVersionReader>,
+    version_reader: Option<DataVersionReader>,
     /// `None` once closed.
-    requests: Mutex<Option<writer::Requests>>,
+    write_queue: Mutex<Option<writer::WriteQueue>>,
     /// Closes when the writer has ended.
-    ended: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
+    writer_ended: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
 }
 
 /// The state that the handle and the writer share.
-pub(crate) struct Common {
+pub(crate) struct SharedState {
     pub(crate) keyring: Keyring,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) faults: Option<Arc<dyn Faults>>,
-    jobs: WakeSignal,
+    job_signal: WakeSignal,
     delivery_signal: WakeSignal,
-    /// Effects to notify other processes of, on PostgreSQL.
+    /// Signals for other processes, on PostgreSQL.
     pub(crate) outbox: Option<Outbox>,
     generation: AtomicU64,
     is_stopped: AtomicBool,
-    is_full: AtomicBool,
+    is_disk_full: AtomicBool,
     /// Whether commits queue BlurHash jobs.
     pub(crate) has_blur_hash: AtomicBool,
 }
@@ -119,7 +120,7 @@ impl Store {
     /// database itself only where that is a file. Several processes may do so at once.
     ///
     /// Errors a person can act on: [`Error::SchemaTooNew`], [`Error::SchemaTooOld`],
-    /// [`Error::SchemaOther`], [`Error::WrongKey`], [`Error::KeyUnknown`], [`Error::BadKey`],
+    /// [`Error::SchemaNotMigrated`], [`Error::WrongKey`], [`Error::KeyUnknown`], [`Error::BadKey`],
     /// [`Error::Full`], and [`Error::Busy`] when another process creates or migrates the database for too
     /// long. Of a folder: [`Error::KeyMissing`], [`Error::Folder`]. Of PostgreSQL:
     /// [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those whose names begin with `Database`.
@@ -127,17 +128,17 @@ impl Store {
         let (database, mut session) = connect(&options).await?;
         let keyring =
             schema::prepare(&mut session, &options).await.map_err(|error| database.explain(error))?;
-        let common = Arc::new(Common {
+        let shared = Arc::new(SharedState {
             keyring,
             outbox: database.address().map(|_| Outbox::new(options.random.as_ref())),
             clock: options.clock,
             random: options.random,
             faults: options.faults,
-            jobs: WakeSignal::new(),
+            job_signal: WakeSignal::new(),
             delivery_signal: WakeSignal::new(),
             generation: AtomicU64::new(0),
             is_stopped: AtomicBool::new(false),
-            is_full: AtomicBool::new(false),
+            is_disk_full: AtomicBool::new(false),
             has_blur_hash: AtomicBool::new(true),
         });
         let target = match database.address() {
@@ -147,16 +148,16 @@ impl Store {
                 writer::Target::Postgres(address)
             }
         };
-        let (requests, ended) = writer::start(target, Arc::clone(&common))?;
-        let meter = UsageCounters::new(WorkerId::new(common.random.as_ref()));
+        let (write_queue, writer_ended) = writer::start(target, Arc::clone(&shared))?;
+        let usage_counters = UsageCounters::new(WorkerId::new(shared.random.as_ref()));
         Ok(Self {
-            shared: Arc::new(Shared {
-                common,
-                meter,
-                version: database.address().map(DataVersionReader::start),
+            inner: Arc::new(StoreInner {
+                shared,
+                usage_counters,
+                version_reader: database.address().map(DataVersionReader::start),
                 database,
-                requests: Mutex::new(Some(requests)),
-                ended: tokio::sync::Mutex::new(Some(ended)),
+                write_queue: Mutex::new(Some(write_queue)),
+                writer_ended: tokio::sync::Mutex::new(Some(writer_ended)),
             }),
         })
     }
@@ -164,7 +165,7 @@ impl Store {
     /// Stops queueing BlurHash jobs. For tests of other subjects: the job runs ffmpeg and commits at any
     /// later time.
     pub fn disable_blur_hash(&self) {
-        self.shared.common.has_blur_hash.store(false, Ordering::Release);
+        self.inner.shared.has_blur_hash.store(false, Ordering::Release);
     }
 
     /// Closes the store: queued writes still run, and every later operation returns [`Error::Stopped`]. May
@@ -172,16 +173,16 @@ impl Store {
     ///
     /// Dropping the last clone does the same without waiting.
     pub async fn close(&self) {
-        drop(self.requests().take());
-        if let Some(ended) = self.shared.ended.lock().await.take() {
+        drop(self.write_queue().take());
+        if let Some(ended) = self.inner.writer_ended.lock().await.take() {
             // The sender is dropped unsent when the thread ends.
             let _ = ended.await;
         }
-        if let Some(version_reader) = &self.shared.version {
+        if let Some(version_reader) = &self.inner.version_reader {
             version_reader.stop();
         }
-        self.shared.database.close().await;
-        self.shared.common.stop();
+        self.inner.database.close().await;
+        self.inner.shared.stop();
     }
 
     /// The version of the database: as long as it stays equal, every read returns the same.
@@ -191,9 +192,9 @@ impl Store {
     /// change of every process whose commit was reported. Calls that wait at the same time share one query.
     pub async fn version(&self) -> Result<DataVersion, Error> {
         self.check_running()?;
-        match &self.shared.version {
-            None => Ok(DataVersion::of_generation(self.generation())),
-            Some(teller) => teller.ask().await,
+        match &self.inner.version_reader {
+            None => Ok(DataVersion::from_generation(self.generation())),
+            Some(version_reader) => version_reader.read_version().await,
         }
     }
 
@@ -201,34 +202,34 @@ impl Store {
     /// webhooks. Results read after this number was taken may be cached under it. [`Store::poll_changes`]
     /// adds the changes of other processes.
     pub fn generation(&self) -> u64 {
-        self.shared.common.generation.load(Ordering::Acquire)
+        self.inner.shared.generation.load(Ordering::Acquire)
     }
 
     /// Wakes the tasks that wait for jobs.
     pub fn wake_jobs(&self) {
-        self.shared.common.jobs.notify();
+        self.inner.shared.job_signal.notify();
     }
 
     /// Waits for jobs: woken after commits that queued some.
-    pub fn job_wake(&self) -> Wake {
-        self.shared.common.jobs.listen()
+    pub fn job_wake(&self) -> WakeReceiver {
+        self.inner.shared.job_signal.listen()
     }
 
     /// Wakes the tasks that wait for deliveries.
     pub fn wake_deliveries(&self) {
-        self.shared.common.delivery_signal.notify();
+        self.inner.shared.delivery_signal.notify();
     }
 
     /// Waits for deliveries: woken after commits that added or unblocked some.
-    pub fn delivery_wake(&self) -> Wake {
-        self.shared.common.delivery_signal.listen()
+    pub fn delivery_wake(&self) -> WakeReceiver {
+        self.inner.shared.delivery_signal.listen()
     }
 
     /// Whether the database can be read and written. After a write that found the disk full, this tries a
     /// small one, and returns [`Error::Full`] until disk space is free again.
     pub async fn ping(&self) -> Result<(), Error> {
         self.reader().await?.first(PING, values![]).await?;
-        if self.shared.common.is_full.load(Ordering::Acquire) {
+        if self.inner.shared.is_disk_full.load(Ordering::Acquire) {
             self.write(async |tx: &mut Tx| {
                 let now = tx.now();
                 tx.session.execute(PROBE, values![now.to_string()]).await.map(drop)
@@ -242,39 +243,39 @@ impl Store {
     pub(crate) async fn reader(&self) -> Result<Session, Error> {
         self.check_running()?;
         // Boxed: rare reads do not enlarge the futures of all callers.
-        Box::pin(self.shared.database.reader()).await
+        Box::pin(self.inner.database.reader()).await
     }
 
     /// A connection for several reads of one snapshot.
     pub(crate) async fn snapshot(&self) -> Result<Session, Error> {
         self.check_running()?;
-        Box::pin(self.shared.database.snapshot()).await
+        Box::pin(self.inner.database.snapshot()).await
     }
 
-    pub(crate) fn common(&self) -> &Common {
-        &self.shared.common
+    pub(crate) fn shared(&self) -> &SharedState {
+        &self.inner.shared
     }
 
     pub(crate) fn database(&self) -> &Database {
-        &self.shared.database
+        &self.inner.database
     }
 
-    pub(crate) fn meter(&self) -> &UsageCounters {
-        &self.shared.meter
+    pub(crate) fn usage_counters(&self) -> &UsageCounters {
+        &self.inner.usage_counters
     }
 
     pub(crate) fn check_running(&self) -> Result<(), Error> {
-        if self.shared.common.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
+        if self.inner.shared.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// Sends a closure to the writer, and waits for a slot in its queue.
     pub(crate) async fn send(&self, work: Box<dyn WriteRequest>) -> Result<(), Error> {
-        let requests = self.requests().clone().ok_or(Error::Stopped)?;
-        requests.send(work).await.map_err(|_| Error::Stopped)
+        let write_queue = self.write_queue().clone().ok_or(Error::Stopped)?;
+        write_queue.send(work).await.map_err(|_| Error::Stopped)
     }
 
-    fn requests(&self) -> std::sync::MutexGuard<'_, Option<writer::Requests>> {
-        self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn write_queue(&self) -> std::sync::MutexGuard<'_, Option<writer::WriteQueue>> {
+        self.inner.write_queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -282,9 +283,9 @@ impl Store {
 async fn connect(options: &StoreOptions) -> Result<(Database, Session), Error> {
     match &options.database {
         DatabaseLocation::Folder(data_dir) => {
-            private_file::make(data_dir)?;
+            private_file::create_folder(data_dir)?;
             let file = data_dir.join("kinora.db");
-            private_file::make_file(&file)?;
+            private_file::create_file(&file)?;
             let database = Database::Sqlite(sqlite::Database::new(file));
             let session = database.connect().await?;
             Ok((database, session))
@@ -300,24 +301,24 @@ async fn connect(options: &StoreOptions) -> Result<(Database, Session), Error> {
     }
 }
 
-impl Common {
+impl SharedState {
     /// Notifies this process and the others of a commit of this process.
-    pub(crate) fn notify(&self, effects: Effects) {
-        self.apply_effects(effects);
+    pub(crate) fn notify(&self, signals: CommitSignals) {
+        self.apply_signals(signals);
         if let Some(outbox) = &self.outbox {
-            outbox.put(effects);
+            outbox.add(signals);
         }
     }
 
     /// Notifies this process of a commit.
-    pub(crate) fn apply_effects(&self, effects: Effects) {
-        if effects.rows {
+    pub(crate) fn apply_signals(&self, signals: CommitSignals) {
+        if signals.rows {
             self.generation.fetch_add(1, Ordering::AcqRel);
         }
-        if effects.jobs {
-            self.jobs.notify();
+        if signals.jobs {
+            self.job_signal.notify();
         }
-        if effects.deliveries {
+        if signals.deliveries {
             self.delivery_signal.notify();
         }
     }
@@ -342,7 +343,7 @@ impl Common {
         }
     }
 
-    pub(crate) fn set_disk_full(&self, is_full: bool) {
-        self.is_full.store(is_full, Ordering::Release);
+    pub(crate) fn set_disk_full(&self, is_disk_full: bool) {
+        self.is_disk_full.store(is_disk_full, Ordering::Release);
     }
 }

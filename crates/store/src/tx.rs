@@ -5,20 +5,20 @@ use std::sync::Arc;
 use kinora_domain::Timestamp;
 
 use crate::sql::Session;
-use crate::store::Common;
+use crate::store::SharedState;
 
 /// A transaction: its reads see its own writes, and other transactions see them only after the commit.
 ///
 /// The files of the aggregates define its methods.
 pub struct Tx {
     pub(crate) session: Session,
-    pub(crate) common: Arc<Common>,
-    pub(crate) effects: Effects,
+    pub(crate) shared: Arc<SharedState>,
+    pub(crate) signals: CommitSignals,
 }
 
-/// The effects of a commit on waiting tasks and caches.
+/// The signals of a commit to waiting tasks and caches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Effects {
+pub(crate) struct CommitSignals {
     /// Rows behind responses changed: workspaces, tokens, signing keys, revoked tokens, media, playlists,
     /// webhooks.
     pub(crate) rows: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Effects {
     pub(crate) deliveries: bool,
 }
 
-impl Effects {
+impl CommitSignals {
     pub(crate) const ALL: Self = Self { rows: true, jobs: true, deliveries: true };
 
     pub(crate) fn is_some(self) -> bool {
@@ -43,11 +43,11 @@ impl Effects {
 }
 
 impl Tx {
-    pub(crate) fn new(session: Session, common: Arc<Common>) -> Self {
-        Self { session, common, effects: Effects::default() }
+    pub(crate) fn new(session: Session, shared: Arc<SharedState>) -> Self {
+        Self { session, shared, signals: CommitSignals::default() }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.common.clock.now()
+        self.shared.clock.now()
     }
 }

@@ -14,17 +14,17 @@ impl WakeSignal {
         self.0.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    pub(crate) fn listen(&self) -> Wake {
-        Wake(self.0.subscribe())
+    pub(crate) fn listen(&self) -> WakeReceiver {
+        WakeReceiver(self.0.subscribe())
     }
 }
 
 /// Waits for work. Create one before the first check and reuse it, so that work between a check and the
 /// wait is not missed. Do not depend on it alone: poll in time for work of other processes and for work
 /// that becomes due.
-pub struct Wake(watch::Receiver<u64>);
+pub struct WakeReceiver(watch::Receiver<u64>);
 
-impl Wake {
+impl WakeReceiver {
     /// Returns when work was queued since this handle was created or last returned from here. Dropping the
     /// future loses nothing.
     pub async fn notified(&mut self) {

@@ -40,26 +40,26 @@ pub(crate) const SECRETS: SealedColumn = SealedColumn {
     what: "secrets of webhooks",
     next_seal: NEXT_SEAL,
     page: OF_SEAL,
-    set: SET_SECRET,
-    first: || values![""],
+    update: SET_SECRET,
+    start_key: || values![""],
     read: |row| {
         let id: WebhookId = row.id("id")?;
         Ok((values![id], owner(id)))
     },
-    without_key: WithoutKey::Refuse,
+    without_key: WithoutKey::FailStart,
 };
 /// Earlier secrets that still sign for some time after a rotation.
 pub(crate) const PREVIOUS_SECRETS: SealedColumn = SealedColumn {
     next_seal: NEXT_PREVIOUS_SEAL,
     page: OF_PREVIOUS_SEAL,
-    set: SET_PREVIOUS_SECRET,
+    update: SET_PREVIOUS_SECRET,
     ..SECRETS
 };
 
 impl Store {
     /// One webhook, with its secrets.
     pub async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>, Error> {
-        by_id(&mut self.reader().await?, &self.common().keyring, id).await
+        by_id(&mut self.reader().await?, &self.shared().keyring, id).await
     }
 
     /// The webhooks of a workspace, or all, oldest first, with their secrets.
@@ -69,26 +69,26 @@ impl Store {
             Some(workspace) => reader.all(OF_WORKSPACE, values![workspace]).await?,
             None => reader.all(ALL, values![]).await?,
         };
-        rows.iter().map(|row| read(row, &self.common().keyring)).collect()
+        rows.iter().map(|row| read(row, &self.shared().keyring)).collect()
     }
 }
 
 impl Tx {
     /// One webhook, with its secrets.
     pub async fn webhook(&mut self, id: WebhookId) -> Result<Option<Webhook>, Error> {
-        by_id(&mut self.session, &self.common.keyring, id).await
+        by_id(&mut self.session, &self.shared.keyring, id).await
     }
 
     /// The webhooks of a workspace, oldest first, with their secrets.
     pub async fn webhooks(&mut self, workspace: WorkspaceId) -> Result<Vec<Webhook>, Error> {
         let rows = self.session.all(OF_WORKSPACE, values![workspace]).await?;
-        rows.iter().map(|row| read(row, &self.common.keyring)).collect()
+        rows.iter().map(|row| read(row, &self.shared.keyring)).collect()
     }
 
     /// Adds a webhook. It receives the events from now on.
     pub async fn insert_webhook(&mut self, webhook: &Webhook) -> Result<(), Error> {
-        self.effects.rows = true;
-        let (secret, previous) = self.sealed(webhook);
+        self.signals.rows = true;
+        let (secret, previous) = self.seal_secrets(webhook);
         let (state, disabled_at, reason) = state_columns(&webhook.state);
         let values = values![
             webhook.id,
@@ -96,7 +96,7 @@ impl Tx {
             webhook.url.as_str(),
             secret,
             previous,
-            webhook.previous.as_ref().map(|(_, until)| *until),
+            webhook.previous_secret.as_ref().map(|(_, until)| *until),
             state,
             disabled_at,
             reason,
@@ -110,10 +110,10 @@ impl Tx {
     /// Saves a changed webhook over the version that was read. [`Error::Conflict`] when the row changed or
     /// is gone: the closure is retried.
     pub async fn save_webhook(&mut self, webhook: &Webhook) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         // A webhook that was enabled may have many pending deliveries.
-        self.effects.deliveries = true;
-        let (secret, previous) = self.sealed(webhook);
+        self.signals.deliveries = true;
+        let (secret, previous) = self.seal_secrets(webhook);
         let (state, disabled_at, reason) = state_columns(&webhook.state);
         let values = values![
             webhook.id,
@@ -121,7 +121,7 @@ impl Tx {
             webhook.url.as_str(),
             secret,
             previous,
-            webhook.previous.as_ref().map(|(_, until)| *until),
+            webhook.previous_secret.as_ref().map(|(_, until)| *until),
             state,
             disabled_at,
             reason,
@@ -133,10 +133,10 @@ impl Tx {
         }
     }
 
-    fn sealed(&self, webhook: &Webhook) -> (String, Option<String>) {
-        let (owner, random) = (owner(webhook.id), self.common.random.as_ref());
-        let seal = |secret: &WebhookSecret| self.common.keyring.seal(secret.as_bytes(), &owner, random);
-        (seal(&webhook.secret), webhook.previous.as_ref().map(|(secret, _)| seal(secret)))
+    fn seal_secrets(&self, webhook: &Webhook) -> (String, Option<String>) {
+        let (owner, random) = (owner(webhook.id), self.shared.random.as_ref());
+        let seal = |secret: &WebhookSecret| self.shared.keyring.seal(secret.as_bytes(), &owner, random);
+        (seal(&webhook.secret), webhook.previous_secret.as_ref().map(|(secret, _)| seal(secret)))
     }
 }
 
@@ -169,9 +169,10 @@ fn read(row: &Row, keyring: &Keyring) -> Result<Webhook, Error> {
         None => None,
     };
     let state = match row.time_or_none("disabled_at")? {
-        Some(since) => {
-            WebhookState::Disabled { since, reason: row.word("disabled_reason", DisabledReason::from_text)? }
-        }
+        Some(since) => WebhookState::Disabled {
+            since,
+            reason: row.parsed("disabled_reason", DisabledReason::from_text)?,
+        },
         None => WebhookState::Enabled,
     };
     Ok(Webhook {
@@ -179,7 +180,7 @@ fn read(row: &Row, keyring: &Keyring) -> Result<Webhook, Error> {
         workspace: row.id("workspace_id")?,
         url: row.text("url")?,
         secret: open(row.text("secret")?)?,
-        previous,
+        previous_secret: previous,
         state,
         failing_since: row.time_or_none("failing_since")?,
         created_at: row.time("created_at")?,

@@ -59,7 +59,7 @@ impl Tx {
     /// Adds a workspace. [`Error::AlreadyExists`] when the organisation has one with this name; the
     /// transaction can continue.
     pub async fn insert_workspace(&mut self, workspace: &Workspace) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         insert(&mut self.session, workspace).await
     }
 }

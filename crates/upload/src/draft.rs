@@ -13,7 +13,7 @@ use kinora_domain::{LengthRejected, Timestamp, UploadClaims};
 use kinora_intake::{IntakeError, UploadProgress};
 use kinora_web::error::ApiError;
 
-use super::upload_request::{Chunk, UploadRequest, empty, require_open};
+use super::upload_request::{Chunk, UploadRequest, empty_response, require_open};
 use crate::error;
 use crate::problem::{self, Problem};
 use command::{Command, Version};
@@ -27,7 +27,7 @@ const VERSION: HeaderName = HeaderName::from_static("upload-draft-interop-versio
 pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
     let version = match Version::read(upload_request.headers) {
         Ok(version) => version,
-        Err(refusal) => return problem::answer(refusal, Problem::Unnamed),
+        Err(rejection) => return problem::answer(rejection, Problem::AboutBlank),
     };
     let mut response = match command::read(&upload_request.method, upload_request.headers, version) {
         Ok(command) => run_command(&mut upload_request, command, version).await,
@@ -40,8 +40,13 @@ pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
 }
 
 /// The limits of an upload: its size, and its remaining lifetime.
-pub(super) fn add_limits(headers: &mut HeaderMap, claims: &UploadClaims, until: Timestamp, now: Timestamp) {
-    let max_age = until.micros_since(now).max(0) / Timestamp::SECOND;
+pub(super) fn add_limits(
+    headers: &mut HeaderMap,
+    claims: &UploadClaims,
+    expires_at: Timestamp,
+    now: Timestamp,
+) {
+    let max_age = expires_at.micros_since(now).max(0) / Timestamp::SECOND;
     let max_size = claims.size_max.map(|max| format!("max-size={max}, ")).unwrap_or_default();
     let limits = HeaderValue::from_str(&format!("{max_size}min-size=1, max-age={max_age}"));
     headers.insert(LIMIT, limits.expect("made of letters and digits"));
@@ -49,23 +54,23 @@ pub(super) fn add_limits(headers: &mut HeaderMap, claims: &UploadClaims, until: 
 
 async fn run_command(upload_request: &mut UploadRequest<'_>, command: Command, version: Version) -> Response {
     match command {
-        Command::Create { length, with: None } => {
-            match upload_request.create(length).await.and_then(require_open) {
-                Ok(progress) => created(upload_request, &progress),
+        Command::Create { file_len, first_chunk: None } => {
+            match upload_request.create(file_len).await.and_then(require_open) {
+                Ok(progress) => created_response(upload_request, &progress),
                 Err(error) => error_response(error, 0),
             }
         }
-        Command::Create { with: Some(chunk), .. } => match upload_request.receive(chunk).await {
-            Ok(standing) => created(upload_request, &standing),
+        Command::Create { first_chunk: Some(chunk), .. } => match upload_request.receive(chunk).await {
+            Ok(standing) => created_response(upload_request, &standing),
             Err(error) => error_response(error, 0),
         },
-        Command::Stand => match upload_request.status().await.and_then(require_open) {
+        Command::Status => match upload_request.status().await.and_then(require_open) {
             Ok(standing) => status_response(upload_request, &standing),
             Err(error) => error_response(error, 0),
         },
         Command::Append(piece) => append(upload_request, piece, version).await,
         Command::Cancel => match upload_request.cancel().await {
-            Ok(()) => empty(StatusCode::NO_CONTENT),
+            Ok(()) => empty_response(StatusCode::NO_CONTENT),
             Err(IntakeError::Complete(upload)) => {
                 problem::answer(ApiError::upload_not_cancelled(&upload), Problem::Completed)
             }
@@ -75,18 +80,18 @@ async fn run_command(upload_request: &mut UploadRequest<'_>, command: Command, v
 }
 
 async fn append(upload_request: &mut UploadRequest<'_>, chunk: Chunk, version: Version) -> Response {
-    let (start, len, is_last) = (chunk.start, chunk.len, chunk.is_last);
-    let status = version.appended();
+    let (start, body_len, is_last) = (chunk.start, chunk.body_len, chunk.is_last);
+    let status = version.append_status();
     match upload_request.receive(chunk).await {
         Ok(progress) => {
-            let mut response = empty(status);
+            let mut response = empty_response(status);
             add_offset(response.headers_mut(), &progress);
             response
         }
         // An upload is complete with its last byte when its length is known. A separate request that marks
         // its end afterwards is still valid.
-        Err(IntakeError::Complete(upload)) if is_last && len == Some(0) && start == upload.offset() => {
-            let mut response = empty(status);
+        Err(IntakeError::Complete(upload)) if is_last && body_len == Some(0) && start == upload.offset() => {
+            let mut response = empty_response(status);
             let offset = upload.offset();
             add_offset(response.headers_mut(), &UploadProgress { upload: *upload, offset });
             response
@@ -95,8 +100,8 @@ async fn append(upload_request: &mut UploadRequest<'_>, chunk: Chunk, version: V
     }
 }
 
-fn created(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Response {
-    let mut response = empty(StatusCode::CREATED);
+fn created_response(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Response {
+    let mut response = empty_response(StatusCode::CREATED);
     let headers = response.headers_mut();
     let location =
         HeaderValue::from_str(&upload_request.location).expect("made of a checked base and base64url");
@@ -107,7 +112,7 @@ fn created(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Res
 }
 
 fn status_response(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Response {
-    let mut response = empty(StatusCode::NO_CONTENT);
+    let mut response = empty_response(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
     add_offset(headers, progress);
     if let Some(length) = progress.upload.length {
@@ -125,7 +130,7 @@ fn add_offset(headers: &mut HeaderMap, progress: &UploadProgress) {
 
 fn add_limits_of(headers: &mut HeaderMap, upload_request: &UploadRequest<'_>, progress: &UploadProgress) {
     if let Some(expires_at) = progress.expires_at() {
-        add_limits(headers, upload_request.ticket, expires_at, upload_request.app.clock.now());
+        add_limits(headers, upload_request.claims, expires_at, upload_request.app.clock.now());
     }
 }
 
@@ -142,7 +147,7 @@ fn error_response(error: IntakeError, provided: u64) -> Response {
         IntakeError::TooManyBytes { offset, .. } | IntakeError::TooFewBytes { offset } => {
             (Problem::InconsistentLength, Some(*offset))
         }
-        _ => (Problem::Unnamed, None),
+        _ => (Problem::AboutBlank, None),
     };
     let complete = if problem == Problem::Completed { "?1" } else { "?0" };
     let mut response = problem::answer(error::from_intake(error), problem);

@@ -107,7 +107,7 @@ pub(crate) fn locked() -> ApiError {
         "locked",
         "another request is sending this upload; wait Retry-After seconds, then retry",
     );
-    error.retry_after(ApiError::BUSY_RETRY_AFTER_S)
+    error.with_retry_after(ApiError::BUSY_RETRY_AFTER_S)
 }
 
 /// 460: the bytes do not match their checksum (tus 1.0, checksum).
@@ -127,7 +127,7 @@ pub(crate) fn taken_over() -> ApiError {
         "service unavailable",
         "another request has taken over this upload; wait Retry-After seconds, then read its offset",
     );
-    error.retry_after(INTERRUPTED_RETRY_AFTER_S)
+    error.with_retry_after(INTERRUPTED_RETRY_AFTER_S)
 }
 
 /// Converts an invalid length.

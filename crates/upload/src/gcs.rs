@@ -7,7 +7,9 @@ use kinora_web::error::ApiError;
 
 use super::request_headers::{RequestHeaders, decimal};
 use super::single_put;
-use super::upload_request::{Chunk, HeaderResult, UploadRequest, empty, received, require_open};
+use super::upload_request::{
+    Chunk, HeaderResult, UploadRequest, complete_response, empty_response, require_open,
+};
 use crate::error;
 
 const METHODS: &str = "POST, PUT";
@@ -17,8 +19,8 @@ const METHODS: &str = "POST, PUT";
 enum Command {
     /// Starts a session. Its address is the upload address, and repeating this changes nothing.
     Start,
-    /// Returns the offset. `length` is that of the whole file, if it is known.
-    Stand { length: Option<u64> },
+    /// Returns the offset: a status request. `file_len` is the length of the whole file, if it is known.
+    Status { file_len: Option<u64> },
     /// Stores bytes of the file, or all of them.
     Append(Chunk),
 }
@@ -26,14 +28,16 @@ enum Command {
 pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
     let command = match read(&upload_request.method, upload_request.headers) {
         Ok(ask) => ask,
-        Err(refusal) => return refusal.into_response(),
+        Err(rejection) => return rejection.into_response(),
     };
     let outcome = match command {
-        Command::Start => {
-            upload_request.status().await.and_then(require_open).map(|_| started(&upload_request.location))
-        }
-        Command::Stand { length } => {
-            status(&mut upload_request, length).await.map(|progress| status_response(&progress))
+        Command::Start => upload_request
+            .status()
+            .await
+            .and_then(require_open)
+            .map(|_| started_response(&upload_request.location)),
+        Command::Status { file_len } => {
+            status(&mut upload_request, file_len).await.map(|progress| status_response(&progress))
         }
         Command::Append(chunk) => {
             upload_request.receive(chunk).await.map(|standing| status_response(&standing))
@@ -46,10 +50,10 @@ pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
 /// here: all bytes are stored, so the upload completes.
 async fn status(
     upload_request: &mut UploadRequest<'_>,
-    length: Option<u64>,
+    file_len: Option<u64>,
 ) -> Result<UploadProgress, IntakeError> {
     let progress = upload_request.status().await.and_then(require_open)?;
-    let Some(length) = length else { return Ok(progress) };
+    let Some(length) = file_len else { return Ok(progress) };
     progress.upload.check_length(length, progress.offset)?;
     if progress.is_complete() || progress.offset != length {
         return Ok(progress);
@@ -77,9 +81,9 @@ fn read(method: &Method, headers: &HeaderMap) -> HeaderResult<Command> {
     }
 }
 
-/// The operation of a `PUT` with this `Content-Range` and a body of `len` bytes.
-fn append(range: &str, len: Option<u64>) -> HeaderResult<Command> {
-    let Some(ContentRange { span, length: file_len }) = parse(range) else {
+/// The operation of a `PUT` with this `Content-Range` and a body of `body_len` bytes.
+fn append(range: &str, body_len: Option<u64>) -> HeaderResult<Command> {
+    let Some(ContentRange { span, file_len }) = parse(range) else {
         return Err(ApiError::bad_request(
             "the header Content-Range must be bytes FIRST-LAST/TOTAL, bytes FIRST-*/TOTAL or bytes */TOTAL, where TOTAL may be *",
         ));
@@ -88,16 +92,16 @@ fn append(range: &str, len: Option<u64>) -> HeaderResult<Command> {
         return Err(error::empty_file());
     }
     let Some((first, last)) = span else {
-        return match len {
-            Some(0) => Ok(Command::Stand { length: file_len }),
+        return match body_len {
+            Some(0) => Ok(Command::Status { file_len }),
             _ => Err(ApiError::bad_request(
                 "a status request, Content-Range: bytes */TOTAL, must have no body",
             )),
         };
     };
-    let Some(last) = last else { return open_ended(first, file_len, len).map(Command::Append) };
+    let Some(last) = last else { return open_ended(first, file_len, body_len).map(Command::Append) };
     let in_range = last - first + 1;
-    if len.is_some_and(|len| len != in_range) {
+    if body_len.is_some_and(|len| len != in_range) {
         return Err(ApiError::bad_request(format!(
             "Content-Range has {in_range} bytes, but Content-Length differs"
         )));
@@ -108,14 +112,14 @@ fn append(range: &str, len: Option<u64>) -> HeaderResult<Command> {
         may_overlap: true,
         file_len,
         is_last,
-        len: Some(in_range),
+        body_len: Some(in_range),
         checksum: None,
     }))
 }
 
 /// The bytes of `FIRST-*`: the body ends where the file ends. Clients of Google send it when they stream.
-fn open_ended(start: u64, file_len: Option<u64>, len: Option<u64>) -> HeaderResult<Chunk> {
-    let end = len.map(|len| start.saturating_add(len));
+fn open_ended(start: u64, file_len: Option<u64>, body_len: Option<u64>) -> HeaderResult<Chunk> {
+    let end = body_len.map(|len| start.saturating_add(len));
     if end == Some(0) {
         return Err(error::empty_file());
     }
@@ -126,7 +130,7 @@ fn open_ended(start: u64, file_len: Option<u64>, len: Option<u64>) -> HeaderResu
     }
     // With a known total the body may end early: the rest comes in another request.
     let is_last = file_len.is_none();
-    Ok(Chunk { start, may_overlap: true, file_len, is_last, len, checksum: None })
+    Ok(Chunk { start, may_overlap: true, file_len, is_last, body_len, checksum: None })
 }
 
 /// A value of `Content-Range` (RFC 9110, 14.4), or `FIRST-*` instead of `FIRST-LAST`.
@@ -134,18 +138,18 @@ struct ContentRange {
     /// First and last byte; without a last one up to the end of the file. `None` for a status request.
     span: Option<(u64, Option<u64>)>,
     /// Length of the whole file, if it is known.
-    length: Option<u64>,
+    file_len: Option<u64>,
 }
 
 fn parse(range: &str) -> Option<ContentRange> {
     let (unit, rest) = range.split_once(' ')?;
-    let (span, length) = rest.split_once('/')?;
+    let (span, file_len) = rest.split_once('/')?;
     if !unit.eq_ignore_ascii_case("bytes") {
         return None;
     }
-    let length = if length == "*" { None } else { Some(decimal(length)?) };
+    let length = if file_len == "*" { None } else { Some(decimal(file_len)?) };
     if span == "*" {
-        return Some(ContentRange { span: None, length });
+        return Some(ContentRange { span: None, file_len: length });
     }
     let (first, last) = span.split_once('-')?;
     let first = decimal(first)?;
@@ -155,11 +159,11 @@ fn parse(range: &str) -> Option<ContentRange> {
         // A stream that ended with the chunk before has no byte left.
         None => length.is_none_or(|length| first <= length),
     };
-    is_inside.then_some(ContentRange { span: Some((first, last)), length })
+    is_inside.then_some(ContentRange { span: Some((first, last)), file_len: length })
 }
 
-fn started(location: &str) -> Response {
-    let mut response = empty(StatusCode::CREATED);
+fn started_response(location: &str) -> Response {
+    let mut response = empty_response(StatusCode::CREATED);
     let location = HeaderValue::from_str(location).expect("made of a checked base and base64url");
     response.headers_mut().insert(header::LOCATION, location);
     response
@@ -168,11 +172,11 @@ fn started(location: &str) -> Response {
 /// 200 when the file is complete, else 308 with the range of stored bytes. Never with a `Location`: browsers
 /// would follow it (C-148).
 fn status_response(progress: &UploadProgress) -> Response {
-    if progress.is_complete() { received(progress) } else { resume_incomplete(progress.offset) }
+    if progress.is_complete() { complete_response(progress) } else { resume_incomplete(progress.offset) }
 }
 
 fn resume_incomplete(offset: u64) -> Response {
-    let mut response = empty(StatusCode::PERMANENT_REDIRECT);
+    let mut response = empty_response(StatusCode::PERMANENT_REDIRECT);
     if let Some(last) = offset.checked_sub(1) {
         let range = HeaderValue::from_str(&format!("bytes=0-{last}")).expect("made of digits");
         response.headers_mut().insert(header::RANGE, range);
@@ -200,7 +204,14 @@ mod tests {
 
     fn chunk(start: u64, len: u64, file_len: Option<u64>) -> Command {
         let is_last = file_len == Some(start + len);
-        Command::Append(Chunk { start, may_overlap: true, file_len, is_last, len: Some(len), checksum: None })
+        Command::Append(Chunk {
+            start,
+            may_overlap: true,
+            file_len,
+            is_last,
+            body_len: Some(len),
+            checksum: None,
+        })
     }
 
     #[test]
@@ -217,14 +228,25 @@ mod tests {
         check(Method::PUT, &range("bytes 90-99/100", "10"), chunk(90, 10, Some(100)));
         check(Method::PUT, &range("bytes 0-9/*", "10"), chunk(0, 10, None));
         check(Method::PUT, &range("Bytes 5-5/*", "1"), chunk(5, 1, None));
-        check(Method::PUT, &range("bytes */100", "0"), Command::Stand { length: Some(100) });
-        check(Method::PUT, &range("bytes */*", "0"), Command::Stand { length: None });
-        check(Method::PUT, &[start, ("content-range", "bytes */100")], Command::Stand { length: Some(100) });
+        check(Method::PUT, &range("bytes */100", "0"), Command::Status { file_len: Some(100) });
+        check(Method::PUT, &range("bytes */*", "0"), Command::Status { file_len: None });
+        check(
+            Method::PUT,
+            &[start, ("content-range", "bytes */100")],
+            Command::Status { file_len: Some(100) },
+        );
         let chunked = [("content-range", "bytes 0-9/100"), ("transfer-encoding", "chunked")];
         check(Method::PUT, &chunked, chunk(0, 10, Some(100)));
         let rest = |start, file_len: Option<u64>, len| {
             let is_last = file_len.is_none();
-            Command::Append(Chunk { start, may_overlap: true, file_len, is_last, len, checksum: None })
+            Command::Append(Chunk {
+                start,
+                may_overlap: true,
+                file_len,
+                is_last,
+                body_len: len,
+                checksum: None,
+            })
         };
         let stream = [("content-range", "bytes 0-*/*"), ("transfer-encoding", "chunked")];
         check(Method::PUT, &stream, rest(0, None, None));
@@ -236,7 +258,7 @@ mod tests {
             may_overlap: true,
             file_len: Some(7),
             is_last: true,
-            len: Some(7),
+            body_len: Some(7),
             checksum: None,
         };
         check(Method::PUT, &[start, ("content-length", "7")], Command::Append(single_chunk));
@@ -245,8 +267,8 @@ mod tests {
     #[test]
     fn invalid_content_range_is_rejected() {
         let check = |method: Method, pairs: &[(&str, &str)], status: u16| {
-            let refusal = read_command(method, pairs).unwrap_err();
-            assert_eq!(refusal.status().as_u16(), status, "{pairs:?}: {refusal:?}");
+            let rejection = read_command(method, pairs).unwrap_err();
+            assert_eq!(rejection.status().as_u16(), status, "{pairs:?}: {rejection:?}");
         };
         let ranges = [
             "",

@@ -49,32 +49,33 @@ pub fn elsewhere(roles: Roles) -> Router {
     Router::new().route("/upload/{signed}", any(async move || ApiError::role_disabled("api", roles)))
 }
 
-/// Handles every method at the address. A request rejected for its address or its headers costs no look-up
+/// Handles every method at the address. The signed address is the credential: no access token is read
+/// (C-105). A request rejected for its address or its headers costs no look-up
 /// in the database.
 async fn serve(State(app): State<UploadRouterState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let mut body = RequestBody::new(&parts.headers, body);
     let signed = parts.uri.path().rsplit('/').next().unwrap_or_default();
     let claims = signed_url::verify(&app, signed);
-    let is_for_a_person = upload_page::accepts_html(&parts.method, &parts.headers);
+    let wants_html = upload_page::accepts_html(&parts.method, &parts.headers);
     let mut response = match &claims {
-        Ok(ticket) => match signed_url::check_access(&app, ticket, &parts.headers) {
-            Ok(()) => answer(&app, ticket, signed, parts.method, &parts.headers, &mut body).await,
-            Err(_) if parts.method == Method::OPTIONS && signed_url::is_expired(&app, ticket) => {
+        Ok(path_claims) => match signed_url::check_access(&app, path_claims, &parts.headers) {
+            Ok(()) => answer(&app, path_claims, signed, parts.method, &parts.headers, &mut body).await,
+            Err(_) if parts.method == Method::OPTIONS && signed_url::is_expired(&app, path_claims) => {
                 cors::preflight(&parts.headers)
             }
-            Err(refusal) => refusal.into_response(),
+            Err(rejection) => rejection.into_response(),
         },
         // A browser reports a rejected preflight as a network error, so its page could never read the
         // reason.
         Err(_) if parts.method == Method::OPTIONS => cors::preflight(&parts.headers),
         Err(_) => error::upload_url_not_found().into_response(),
     };
-    if is_for_a_person && response.status().is_client_error() {
+    if wants_html && response.status().is_client_error() {
         response = upload_page::show(&app, claims.as_ref().ok(), response.status());
     }
     body.linger();
-    cors::allow(&mut response, claims.ok().map(|ticket| ticket.origin));
+    cors::allow(&mut response, claims.ok().map(|claims| claims.origin));
     response
 }
 
@@ -87,7 +88,7 @@ async fn answer(
     body: &mut RequestBody,
 ) -> Response {
     let location = format!("{}/upload/{signed}", app.addresses.public);
-    let upload_request = UploadRequest { app, ticket: claims, location, method, headers, body };
+    let upload_request = UploadRequest { app, claims, location, method, headers, body };
     match Protocol::of(&upload_request.method, headers) {
         Ok(Protocol::Options) => cors::options(app, claims, headers),
         Ok(Protocol::Page) if upload_page::accepts_json(headers) => status::status(app, claims).await,
@@ -96,6 +97,6 @@ async fn answer(
         Ok(Protocol::Gcs) => gcs::answer(upload_request).await,
         Ok(Protocol::Tus) => tus::answer(upload_request).await,
         Ok(Protocol::Draft) => draft::answer(upload_request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(rejection) => rejection.into_response(),
     }
 }

@@ -8,8 +8,8 @@ use serde::Serialize;
 /// The type of a problem, if the draft defines it (draft-ietf-httpbis-resumable-upload-08, 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// No defined type: the status says enough.
-    Unnamed,
+    /// `about:blank`, no defined type: the status says enough (RFC 9457, 4.2.1).
+    AboutBlank,
     /// The bytes do not follow the stored ones.
     MismatchingOffset {
         /// The offset where the next bytes belong.
@@ -37,9 +37,9 @@ struct ProblemBody<'a> {
 }
 
 /// The response of an error as a problem.
-pub(crate) fn answer(refusal: ApiError, problem: Problem) -> Response {
+pub(crate) fn answer(rejection: ApiError, problem: Problem) -> Response {
     let (kind, title) = match problem {
-        Problem::Unnamed => ("about:blank", refusal.message()),
+        Problem::AboutBlank => ("about:blank", rejection.message()),
         Problem::MismatchingOffset { .. } => (
             "https://iana.org/assignments/http-problem-types#mismatching-upload-offset",
             "offset from request does not match offset of resource",
@@ -57,10 +57,10 @@ pub(crate) fn answer(refusal: ApiError, problem: Problem) -> Response {
         Problem::MismatchingOffset { expected, provided } => (Some(expected), Some(provided)),
         _ => (None, None),
     };
-    let (status, detail) = (refusal.status().as_u16(), refusal.description());
+    let (status, detail) = (rejection.status().as_u16(), rejection.description());
     let body = ProblemBody { r#type: kind, title, status, detail, expected_offset, provided_offset };
     let body = serde_json::to_vec(&body).expect("strings and numbers are always JSON");
-    let mut response = refusal.into_response();
+    let mut response = rejection.into_response();
     *response.body_mut() = body.into();
     let problem_type = HeaderValue::from_static("application/problem+json");
     response.headers_mut().insert(header::CONTENT_TYPE, problem_type);

@@ -33,7 +33,8 @@ const OLD_DRAFT: &str = "upload-incomplete";
 const GCS: [&str; 2] = ["x-goog-resumable", "content-range"];
 
 impl Protocol {
-    /// 400 when the headers are of two protocols, or of none that has the method.
+    /// Any address takes any protocol (C-104). 400 when the headers are of two protocols, or of none that has
+    /// the method.
     pub(super) fn of(method: &Method, headers: &HeaderMap) -> HeaderResult<Self> {
         let request_headers = RequestHeaders(headers);
         let has = |names: &[&str]| names.iter().any(|name| request_headers.has(name));

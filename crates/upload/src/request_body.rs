@@ -36,10 +36,10 @@ impl RequestBody {
     pub(super) fn linger(self) {
         let Some(mut rest) = self.rest.filter(|_| !self.is_waiting) else { return };
         tokio::spawn(tokio::time::timeout(LINGER_MAX, async move {
-            let mut thrown_away = 0;
+            let mut discarded_len = 0;
             while let Some(Ok(bytes)) = rest.next().await {
-                thrown_away += bytes.len() as u64;
-                if thrown_away > LINGER_BYTES_MAX {
+                discarded_len += bytes.len() as u64;
+                if discarded_len > LINGER_BYTES_MAX {
                     break;
                 }
             }

@@ -35,7 +35,7 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// A number of bytes.
-    pub(super) fn bytes(self, name: &str) -> HeaderResult<Option<u64>> {
+    pub(super) fn byte_count(self, name: &str) -> HeaderResult<Option<u64>> {
         let Some(value) = self.single(name)? else { return Ok(None) };
         decimal(value).map(Some).ok_or_else(|| {
             ApiError::bad_request(format!("the header {name} must be a whole number from 0 to {LENGTH_MAX}"))
@@ -47,7 +47,7 @@ impl<'a> RequestHeaders<'a> {
         if self.has(header::TRANSFER_ENCODING.as_str()) {
             return Ok(None);
         }
-        Ok(Some(self.bytes(header::CONTENT_LENGTH.as_str())?.unwrap_or(0)))
+        Ok(Some(self.byte_count(header::CONTENT_LENGTH.as_str())?.unwrap_or(0)))
     }
 
     /// The type of the body in lower case, without its parameters.
@@ -86,8 +86,8 @@ impl<'a> RequestHeaders<'a> {
     /// 415 for a compressed body: the body is stored unchanged as the file.
     fn reject_content_encoding(self) -> HeaderResult<()> {
         let values = self.0.get_all(header::CONTENT_ENCODING).iter();
-        let is_packed = |value: &header::HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
-        if values.into_iter().any(is_packed) {
+        let is_encoded = |value: &header::HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
+        if values.into_iter().any(is_encoded) {
             return Err(error::unsupported_body_type("send the bytes of the file without Content-Encoding"));
         }
         Ok(())
@@ -140,12 +140,12 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_header_is_400() {
+    fn number_headers_parse_and_duplicate_or_non_ascii_are_rejected() {
         let header_map = headers(&[("a", "1"), ("b", "1"), ("b", "1"), ("c", "\u{fc}"), ("d", " 5 ")]);
         let request_headers = RequestHeaders(&header_map);
-        assert_eq!(request_headers.bytes("a").unwrap(), Some(1));
-        assert_eq!(request_headers.bytes("d").unwrap(), Some(5));
-        assert_eq!(request_headers.bytes("e").unwrap(), None);
+        assert_eq!(request_headers.byte_count("a").unwrap(), Some(1));
+        assert_eq!(request_headers.byte_count("d").unwrap(), Some(5));
+        assert_eq!(request_headers.byte_count("e").unwrap(), None);
         assert!(request_headers.single("b").is_err());
         assert!(request_headers.single("c").is_err());
     }

@@ -4,17 +4,17 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 
 use super::request_headers::RequestHeaders;
-use super::upload_request::{Chunk, HeaderResult, UploadRequest, received};
+use super::upload_request::{Chunk, HeaderResult, UploadRequest, complete_response};
 use crate::error;
 
 /// Receives the file, and responds when it is complete. A retry completes it too: stored bytes are skipped.
 pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
     let chunk = match read(upload_request.headers) {
         Ok(piece) => piece,
-        Err(refusal) => return refusal.into_response(),
+        Err(rejection) => return rejection.into_response(),
     };
     match upload_request.receive(chunk).await {
-        Ok(progress) => received(&progress),
+        Ok(progress) => complete_response(&progress),
         Err(error) => error::from_intake(error).into_response(),
     }
 }
@@ -22,11 +22,11 @@ pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
 pub(super) fn read(headers: &HeaderMap) -> HeaderResult<Chunk> {
     let request_headers = RequestHeaders(headers);
     request_headers.reject_encoded()?;
-    let len = request_headers.body_len()?;
-    if len == Some(0) {
+    let body_len = request_headers.body_len()?;
+    if body_len == Some(0) {
         return Err(error::empty_file());
     }
-    Ok(Chunk { start: 0, may_overlap: true, file_len: len, is_last: true, len, checksum: None })
+    Ok(Chunk { start: 0, may_overlap: true, file_len: body_len, is_last: true, body_len, checksum: None })
 }
 
 #[cfg(test)]
@@ -36,8 +36,14 @@ mod tests {
 
     #[test]
     fn single_put_is_one_complete_chunk() {
-        let expected =
-            |len| Chunk { start: 0, may_overlap: true, file_len: len, is_last: true, len, checksum: None };
+        let expected = |len| Chunk {
+            start: 0,
+            may_overlap: true,
+            file_len: len,
+            is_last: true,
+            body_len: len,
+            checksum: None,
+        };
         assert_eq!(read(&headers(&[("content-length", "7")])).unwrap(), expected(Some(7)));
         assert_eq!(read(&headers(&[("transfer-encoding", "chunked")])).unwrap(), expected(None));
     }

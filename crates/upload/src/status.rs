@@ -42,7 +42,7 @@ struct UploadStatus {
 pub(super) async fn status(app: &UploadRouterState, claims: &UploadClaims) -> Response {
     match read(app, claims).await {
         Ok(status) => ([(header::CACHE_CONTROL, "no-store")], Data::ok(status)).into_response(),
-        Err(refusal) => refusal.into_response(),
+        Err(rejection) => rejection.into_response(),
     }
 }
 
@@ -54,20 +54,21 @@ async fn read(app: &UploadRouterState, claims: &UploadClaims) -> Result<UploadSt
     if media.is_none() && matches!(upload.state, UploadState::Completed { .. }) {
         return Err(error::upload_url_not_found());
     }
-    Ok(of(&upload, media.as_ref(), &app.addresses.public))
+    Ok(upload_status(&upload, media.as_ref(), &app.addresses.public))
 }
 
-fn of(upload: &Upload, media: Option<&Media>, public: &str) -> UploadStatus {
+fn upload_status(upload: &Upload, media: Option<&Media>, public: &str) -> UploadStatus {
     let ready = media.filter(|media| matches!(media.state, MediaState::Ready { .. }));
-    let everybody = ready.and_then(|media| media.playback.iter().find(|handle| handle.is_unrestricted()));
+    let public_playback =
+        ready.and_then(|media| media.playback_ids.iter().find(|handle| handle.is_unrestricted()));
     UploadStatus {
         upload_id: upload.id.to_string(),
         status: upload.state.name(),
         kept_bytes: upload.offset(),
         size_bytes: upload.length,
         is_ready: ready.is_some(),
-        playback_id: everybody.map(|handle| handle.id.to_string()),
-        player_url: everybody.map(|handle| format!("{public}/embed/{}", handle.id)),
+        playback_id: public_playback.map(|handle| handle.id.to_string()),
+        player_url: public_playback.map(|handle| format!("{public}/embed/{}", handle.id)),
         error: failure(upload, media).map(FailureView::from),
     }
 }

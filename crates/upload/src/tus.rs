@@ -10,7 +10,7 @@ use kinora_intake::{IntakeError, UploadProgress};
 use kinora_web::error::ApiError;
 
 use super::date::http_date;
-use super::upload_request::{Chunk, UploadRequest, empty, require_open};
+use super::upload_request::{Chunk, UploadRequest, empty_response, require_open};
 use crate::error;
 use command::Command;
 
@@ -29,10 +29,10 @@ const EXPIRES: HeaderName = HeaderName::from_static("upload-expires");
 pub(super) async fn answer(mut upload_request: UploadRequest<'_>) -> Response {
     let mut response = match command::read(&upload_request.method, upload_request.headers) {
         Ok(command) => run_command(&mut upload_request, command).await,
-        Err(refusal) => refusal.into_response(),
+        Err(rejection) => rejection.into_response(),
     };
     if response.status() == StatusCode::PRECONDITION_FAILED {
-        add_extensions(response.headers_mut(), upload_request.ticket);
+        add_extensions(response.headers_mut(), upload_request.claims);
     }
     response.headers_mut().insert(RESUMABLE, VERSION);
     response
@@ -51,13 +51,13 @@ pub(super) fn add_extensions(headers: &mut HeaderMap, claims: &UploadClaims) {
 
 async fn run_command(upload_request: &mut UploadRequest<'_>, command: Command) -> Response {
     let outcome = match command {
-        Command::Create { length, with: None } => upload_request
-            .create(length)
+        Command::Create { file_len, first_chunk: None } => upload_request
+            .create(file_len)
             .await
             .and_then(require_open)
-            .map(|progress| created(upload_request, &progress)),
-        Command::Create { with: Some(chunk), .. } => {
-            upload_request.receive(chunk).await.map(|standing| created(upload_request, &standing))
+            .map(|progress| created_response(upload_request, &progress)),
+        Command::Create { first_chunk: Some(chunk), .. } => {
+            upload_request.receive(chunk).await.map(|standing| created_response(upload_request, &standing))
         }
         Command::Status => {
             upload_request.status().await.and_then(require_open).map(|standing| status_response(&standing))
@@ -65,7 +65,7 @@ async fn run_command(upload_request: &mut UploadRequest<'_>, command: Command) -
         Command::Append(piece) => append(upload_request, piece).await,
         Command::Cancel => {
             return match upload_request.cancel().await {
-                Ok(()) => empty(StatusCode::NO_CONTENT),
+                Ok(()) => empty_response(StatusCode::NO_CONTENT),
                 Err(IntakeError::Complete(upload)) => ApiError::upload_not_cancelled(&upload).into_response(),
                 Err(error) => error_response(error),
             };
@@ -75,9 +75,9 @@ async fn run_command(upload_request: &mut UploadRequest<'_>, command: Command) -
 }
 
 async fn append(upload_request: &mut UploadRequest<'_>, chunk: Chunk) -> Result<Response, IntakeError> {
-    let (start, len) = (chunk.start, chunk.len);
-    let appended = |offset: u64, expires: Option<HeaderValue>| {
-        let mut response = empty(StatusCode::NO_CONTENT);
+    let (start, body_len) = (chunk.start, chunk.body_len);
+    let append_response = |offset: u64, expires: Option<HeaderValue>| {
+        let mut response = empty_response(StatusCode::NO_CONTENT);
         response.headers_mut().insert(OFFSET, offset.into());
         if let Some(expires) = expires {
             response.headers_mut().insert(EXPIRES, expires);
@@ -85,11 +85,11 @@ async fn append(upload_request: &mut UploadRequest<'_>, chunk: Chunk) -> Result<
         response
     };
     match upload_request.receive(chunk).await {
-        Ok(progress) => Ok(appended(progress.offset, progress.expires_at().map(http_date))),
+        Ok(progress) => Ok(append_response(progress.offset, progress.expires_at().map(http_date))),
         // An empty append at the end of a complete upload succeeds; at another offset the client gets the
         // right one.
-        Err(IntakeError::Complete(upload)) if start == upload.offset() && len == Some(0) => {
-            Ok(appended(start, None))
+        Err(IntakeError::Complete(upload)) if start == upload.offset() && body_len == Some(0) => {
+            Ok(append_response(start, None))
         }
         Err(IntakeError::Complete(upload)) if start != upload.offset() => {
             Err(IntakeError::WrongOffset { offset: upload.offset(), length: upload.length })
@@ -98,8 +98,8 @@ async fn append(upload_request: &mut UploadRequest<'_>, chunk: Chunk) -> Result<
     }
 }
 
-fn created(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Response {
-    let mut response = empty(StatusCode::CREATED);
+fn created_response(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Response {
+    let mut response = empty_response(StatusCode::CREATED);
     let headers = response.headers_mut();
     let location =
         HeaderValue::from_str(&upload_request.location).expect("made of a checked base and base64url");
@@ -110,7 +110,7 @@ fn created(upload_request: &UploadRequest<'_>, progress: &UploadProgress) -> Res
 }
 
 fn status_response(progress: &UploadProgress) -> Response {
-    let mut response = empty(StatusCode::OK);
+    let mut response = empty_response(StatusCode::OK);
     let headers = response.headers_mut();
     headers.insert(OFFSET, progress.offset.into());
     match progress.upload.length {

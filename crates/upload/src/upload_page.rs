@@ -39,7 +39,7 @@ pub(super) fn show(app: &UploadRouterState, claims: Option<&UploadClaims>, statu
 /// Nothing from outside except the player page; pages of the allowed origin may frame it.
 fn policy(app: &UploadRouterState, claims: Option<&UploadClaims>) -> HeaderValue {
     let player = &app.addresses.public;
-    let frames = claims.map_or("", |ticket| ticket.origin.as_str());
+    let frames = claims.map_or("", |path_claims| path_claims.origin.as_str());
     let text = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
          frame-src 'self' {player}; base-uri 'none'; form-action 'none'; frame-ancestors 'self' {frames}"

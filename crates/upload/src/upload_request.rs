@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::request_body::RequestBody;
 use crate::UploadRouterState;
 
-/// A request that was admitted.
+/// A request whose signed URL was accepted.
 pub(super) struct UploadRequest<'a> {
     pub(super) app: &'a UploadRouterState,
-    pub(super) ticket: &'a UploadClaims,
+    pub(super) claims: &'a UploadClaims,
     /// The complete upload address.
     pub(super) location: String,
     pub(super) method: Method,
@@ -34,7 +34,7 @@ pub(super) struct Chunk {
     /// Whether the file ends with the body.
     pub(super) is_last: bool,
     /// Length of the body in bytes, if the request states it.
-    pub(super) len: Option<u64>,
+    pub(super) body_len: Option<u64>,
     /// Checksum of the body.
     pub(super) checksum: Option<Checksum>,
 }
@@ -47,7 +47,7 @@ impl Chunk {
             may_overlap: true,
             file_len: Some(length),
             is_last: true,
-            len: Some(0),
+            body_len: Some(0),
             checksum: None,
         }
     }
@@ -56,7 +56,7 @@ impl Chunk {
 impl UploadRequest<'_> {
     /// The offset of the upload. Ends another request that is still receiving it.
     pub(super) async fn status(&mut self) -> Result<UploadProgress, IntakeError> {
-        Box::pin(self.app.intake.progress(self.ticket.upload)).await
+        Box::pin(self.app.intake.progress(self.claims.upload)).await
     }
 
     /// Sets the length of the file, if it is known, and returns the offset of the upload. An upload that is
@@ -64,7 +64,7 @@ impl UploadRequest<'_> {
     pub(super) async fn create(&mut self, length: Option<u64>) -> Result<UploadProgress, IntakeError> {
         let Some(length) = length else { return self.status().await };
         self.check_length(length)?;
-        match Box::pin(self.app.intake.announce(self.ticket.upload, length)).await {
+        match Box::pin(self.app.intake.announce(self.claims.upload, length)).await {
             Err(IntakeError::Complete(upload)) => {
                 upload.check_length(length, upload.offset())?;
                 Ok(UploadProgress { offset: upload.offset(), upload: *upload })
@@ -79,12 +79,12 @@ impl UploadRequest<'_> {
 
     /// Receives the body.
     pub(super) async fn receive(&mut self, chunk: Chunk) -> Result<UploadProgress, IntakeError> {
-        let Chunk { start, may_overlap, file_len, is_last, len, checksum } = chunk;
-        let end = len.map(|len| start.saturating_add(len));
+        let Chunk { start, may_overlap, file_len, is_last, body_len, checksum } = chunk;
+        let end = body_len.map(|len| start.saturating_add(len));
         if let Some(length) = file_len.or(end.filter(|_| is_last)) {
             self.check_length(length)?;
         }
-        if let Some((max, _)) = self.ticket.size_max.zip(end).filter(|(max, end)| end > max) {
+        if let Some((max, _)) = self.claims.size_max.zip(end).filter(|(max, end)| end > max) {
             return Err(LengthRejected::TooLarge { max }.into());
         }
         let append = Append {
@@ -92,11 +92,11 @@ impl UploadRequest<'_> {
             may_overlap,
             length: file_len,
             is_last,
-            body_len: len,
+            body_len,
             checksum,
             body: &mut *self.body,
         };
-        let progress = Box::pin(self.app.intake.receive(self.ticket.upload, append)).await?;
+        let progress = Box::pin(self.app.intake.receive(self.claims.upload, append)).await?;
         if let Some(length) = file_len.filter(|_| progress.is_complete()) {
             progress.upload.check_length(length, progress.offset)?;
         }
@@ -105,12 +105,12 @@ impl UploadRequest<'_> {
 
     /// Cancels the upload.
     pub(super) async fn cancel(&mut self) -> Result<(), IntakeError> {
-        Box::pin(self.app.intake.cancel(self.ticket.upload)).await.map(drop)
+        Box::pin(self.app.intake.cancel(self.claims.upload)).await.map(drop)
     }
 
     /// Checks a length against the address alone, without a look-up.
     fn check_length(&self, length: u64) -> Result<(), LengthRejected> {
-        match self.ticket.size_max {
+        match self.claims.size_max {
             Some(max) if length > max => Err(LengthRejected::TooLarge { max }),
             _ if length == 0 => Err(LengthRejected::Empty),
             _ => Ok(()),
@@ -127,7 +127,7 @@ struct Received {
 }
 
 /// 200: the file is complete.
-pub(super) fn received(progress: &UploadProgress) -> Response {
+pub(super) fn complete_response(progress: &UploadProgress) -> Response {
     let upload = &progress.upload;
     Data::ok(Received { upload_id: upload.id.to_string(), status: upload.state.name() }).into_response()
 }
@@ -141,7 +141,7 @@ pub(super) fn require_open(progress: UploadProgress) -> Result<UploadProgress, I
 }
 
 /// A response without a body.
-pub(super) fn empty(status: StatusCode) -> Response {
+pub(super) fn empty_response(status: StatusCode) -> Response {
     (status, [(axum::http::header::CACHE_CONTROL, "no-store")]).into_response()
 }
 

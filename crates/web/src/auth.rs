@@ -1,4 +1,5 @@
-//! Authentication of callers: access tokens by HTTP Basic, or the result of a layer in front.
+//! Authentication of callers: access tokens by HTTP Basic, or the result of a layer in front
+//! (C-103).
 //!
 //! Begin with [`Access`].
 
@@ -21,8 +22,8 @@ use crate::error::ApiError;
 
 /// A caller with a valid access token; may read.
 #[derive(Debug, Clone, Copy)]
-pub struct Reader {
-    /// The one workspace that exists for this caller.
+pub struct ReadCaller {
+    /// The workspace of the caller. Other workspaces are not visible to it.
     pub workspace: WorkspaceId,
     /// Whether the token may write, and so read values that let others write (C-39).
     pub may_write: bool,
@@ -30,9 +31,9 @@ pub struct Reader {
 
 /// A caller that may write, for example with a read-write token.
 #[derive(Debug, Clone, Copy)]
-pub struct Writer(Caller);
+pub struct WriteCaller(Caller);
 
-impl Deref for Writer {
+impl Deref for WriteCaller {
     type Target = Caller;
 
     fn deref(&self) -> &Caller {
@@ -53,7 +54,7 @@ pub struct Access {
     pub permission: Permission,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Reader
+impl<S: Send + Sync> FromRequestParts<S> for ReadCaller
 where
     Authenticator: FromRef<S>,
 {
@@ -66,27 +67,27 @@ where
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Writer
+impl<S: Send + Sync> FromRequestParts<S> for WriteCaller
 where
     Authenticator: FromRef<S>,
 {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut RequestParts, state: &S) -> Result<Self, ApiError> {
-        Authenticator::from_ref(state).writer(parts).await
+        Authenticator::from_ref(state).authenticate_write_caller(parts).await
     }
 }
 
 /// Checks access tokens. Cheap to clone.
 #[derive(Clone)]
-pub struct Authenticator(Arc<Parts>);
+pub struct Authenticator(Arc<AuthenticatorState>);
 
-struct Parts {
+struct AuthenticatorState {
     store: Store,
     clock: Arc<dyn Clock>,
-    /// Callers of the last second. Refusals are not cached (C-44).
+    /// Callers of the last second. Rejected credentials are not cached (C-44).
     callers: moka::sync::Cache<[u8; 32], Access>,
-    uses: Mutex<HashMap<AccessTokenId, Timestamp>>,
+    last_used_at: Mutex<HashMap<AccessTokenId, Timestamp>>,
 }
 
 impl Authenticator {
@@ -99,14 +100,20 @@ impl Authenticator {
 
     /// Authenticates against the access tokens in this store.
     pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Parts { store, clock, callers: callers(), uses: Mutex::default() }))
+        Self(Arc::new(AuthenticatorState {
+            store,
+            clock,
+            callers: caller_cache(),
+            last_used_at: Mutex::default(),
+        }))
     }
 
     /// Stores when access tokens were used since the last call. May run at any time. After a crash the
     /// dates may be older.
     pub async fn write_uses(&self) -> Result<(), kinora_store::Error> {
-        let uses = std::mem::take(&mut *self.0.uses.lock().expect("nothing panics while holding it"));
-        let uses: Vec<_> = uses.into_iter().collect();
+        let last_used_at =
+            std::mem::take(&mut *self.0.last_used_at.lock().expect("nothing panics while holding it"));
+        let uses: Vec<_> = last_used_at.into_iter().collect();
         if uses.is_empty() {
             return Ok(());
         }
@@ -122,10 +129,13 @@ impl Authenticator {
     }
 
     /// A caller who may write; 401 and 403 otherwise.
-    pub(crate) async fn writer(&self, parts: &RequestParts) -> Result<Writer, ApiError> {
+    pub(crate) async fn authenticate_write_caller(
+        &self,
+        parts: &RequestParts,
+    ) -> Result<WriteCaller, ApiError> {
         let access = self.authenticate(parts).await?;
         match access.permission {
-            Permission::ReadWrite => Ok(Writer(access.caller)),
+            Permission::ReadWrite => Ok(WriteCaller(access.caller)),
             Permission::ReadOnly => Err(ApiError::read_only()),
         }
     }
@@ -138,7 +148,7 @@ impl Authenticator {
         if header.len() > Self::CREDENTIALS_BYTES_MAX {
             return Err(ApiError::unauthorized());
         }
-        let Parts { store, clock, callers, uses } = &*self.0;
+        let AuthenticatorState { store, clock, callers, last_used_at } = &*self.0;
         // A hash of the whole header, so that the cache contains no secret.
         let fingerprint: [u8; 32] = Sha256::digest(header).into();
         if let Some(access) = callers.get(&fingerprint) {
@@ -152,12 +162,12 @@ impl Authenticator {
         let caller = Caller { workspace: token.workspace, principal: Principal::AccessToken(id) };
         let access = Access { caller, permission: token.permission };
         callers.insert(fingerprint, access);
-        uses.lock().expect("nothing panics while holding it").insert(id, clock.now());
+        last_used_at.lock().expect("nothing panics while holding it").insert(id, clock.now());
         Ok(access)
     }
 }
 
-fn callers() -> moka::sync::Cache<[u8; 32], Access> {
+fn caller_cache() -> moka::sync::Cache<[u8; 32], Access> {
     moka::sync::Cache::builder()
         .max_capacity(Authenticator::CALLERS_MAX)
         .time_to_live(Authenticator::TIME_TO_LIVE)
@@ -184,7 +194,7 @@ mod tests {
     /// Half of the 2 s in which a revoked token is rejected (C-103).
     #[test]
     fn cached_caller_expires_within_1_s() {
-        let ttl = callers().policy().time_to_live();
+        let ttl = caller_cache().policy().time_to_live();
         assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
     }
 

@@ -29,7 +29,7 @@ pub struct InvalidEntityTags;
 
 impl EntityTag {
     /// Weak comparison (RFC 9110, 8.8.3.2) with the tag of a response.
-    pub fn is_weakly(&self, etag: &str) -> bool {
+    pub fn matches_weakly(&self, etag: &str) -> bool {
         self.opaque == etag.strip_prefix("W/").unwrap_or(etag).as_bytes()
     }
 }
@@ -52,35 +52,35 @@ impl EntityTags {
     }
 }
 
-/// A tag may contain a comma.
+/// Parses a list of tags. A tag may contain a comma.
 fn parse(list: &[u8]) -> Option<EntityTags> {
     let list = list.trim_ascii();
     if list == b"*" {
         return Some(EntityTags::Any);
     }
     let mut tags = Vec::new();
-    let mut list = behind_commas(list);
+    let mut list = skip_commas(list);
     while !list.is_empty() {
         let rest = list.strip_prefix(b"W/");
         let is_weak = rest.is_some();
         let rest = rest.unwrap_or(list);
         let len = rest.strip_prefix(b"\"")?.iter().position(|byte| *byte == b'"')? + 2;
-        let (opaque, behind) = rest.split_at(len);
+        let (opaque, after_tag) = rest.split_at(len);
         if opaque.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) || tags.len() == TAGS_MAX {
             return None;
         }
         tags.push(EntityTag { is_weak, opaque: opaque.to_vec() });
-        list = behind.trim_ascii_start();
+        list = after_tag.trim_ascii_start();
         if !list.is_empty() && !list.starts_with(b",") {
             return None;
         }
-        list = behind_commas(list);
+        list = skip_commas(list);
     }
     (!tags.is_empty()).then_some(EntityTags::List(tags))
 }
 
-/// Empty elements are skipped (RFC 9110, 5.6.1.2).
-fn behind_commas(mut list: &[u8]) -> &[u8] {
+/// The list without the commas at its start: empty elements are skipped (RFC 9110, 5.6.1.2).
+fn skip_commas(mut list: &[u8]) -> &[u8] {
     while let Some(next) = list.strip_prefix(b",") {
         list = next.trim_ascii_start();
     }

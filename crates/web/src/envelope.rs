@@ -167,7 +167,7 @@ impl IntoResponse for RenderedResponse {
     }
 }
 
-/// JSON with `Cache-Control: no-store`.
+/// JSON with `Cache-Control: no-store` (C-101).
 pub fn json(status: StatusCode, body: impl Into<axum::body::Body>) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (status, headers, body.into()).into_response()

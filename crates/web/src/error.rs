@@ -1,4 +1,4 @@
-//! Maps errors to a status and a message (C-109, C-40).
+//! Maps errors to a status and a message: which status stands for which error (C-113, C-109, C-40).
 //!
 //! Covers the errors of several crates; each crate of routes has an `error.rs` for its own. Status codes and
 //! messages of errors exist in these files alone.
@@ -113,7 +113,7 @@ impl ApiError {
 
     /// Adds `Retry-After`.
     #[must_use]
-    pub fn retry_after(self, seconds: u32) -> Self {
+    pub fn with_retry_after(self, seconds: u32) -> Self {
         Self { retry_after_s: Some(seconds), ..self }
     }
 

@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A JSON body.
 ///
 /// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it is too slow, 400 when it is not
-/// JSON (C-40).
+/// JSON (C-40, C-101). A request without a content type counts as JSON (C-102).
 pub struct JsonBody(pub Value);
 
 impl<S: Send + Sync> FromRequest<S> for JsonBody {
@@ -119,7 +119,7 @@ impl<T: PathParameter, S: Send + Sync> FromRequestParts<S> for PathId<T> {
             .await
             .map_err(|_| ApiError::bad_request("the path is not valid UTF-8"))?;
         let problems = Problems::default();
-        let id = read_id(&params, &problems);
+        let id = parse_id(&params, &problems);
         problems.into_result(id).map(Self)
     }
 }
@@ -140,12 +140,12 @@ where
             .await
             .map_err(|_| ApiError::bad_request("the path is not valid UTF-8"))?;
         let problems = Problems::default();
-        let (first, second) = (read_id(&params, &problems), read_id(&params, &problems));
+        let (first, second) = (parse_id(&params, &problems), parse_id(&params, &problems));
         problems.into_result(first.zip(second)).map(|(first, second)| Self(first, second))
     }
 }
 
-fn read_id<T: PathParameter>(params: &RawPathParams, problems: &Problems) -> Option<T> {
+fn parse_id<T: PathParameter>(params: &RawPathParams, problems: &Problems) -> Option<T> {
     let value = params.iter().find(|(name, _)| *name == T::NAME).map(|(_, value)| value);
     let value = value.expect("only used on routes with a parameter of this name");
     value.parse().map_err(|error: T::Err| problems.add(T::NAME, error.to_string())).ok()
@@ -203,12 +203,12 @@ impl PageQuery {
         let pairs = url::form_urlencoded::parse(query.as_bytes());
         let pairs: Vec<_> = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         let problems = Problems::default();
-        let page = Self::read(&pairs, &problems);
+        let page = Self::parse_pairs(&pairs, &problems);
         problems.into_result(Some(page))
     }
 
     /// Parses these names and values. An invalid value is reported, and the default applies.
-    pub(crate) fn read(pairs: &[(String, String)], problems: &Problems) -> Self {
+    pub(crate) fn parse_pairs(pairs: &[(String, String)], problems: &Problems) -> Self {
         let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
         let number = |field: &str, value: &str, max: u32, into: &mut u32| match value.parse::<u32>() {
             Ok(number) if (1..=max).contains(&number) => *into = number,

@@ -87,8 +87,8 @@ impl<'a> Fields<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// Whether the field was sent.
-    pub fn has(&self, name: &str) -> bool {
+    /// Whether the field was sent with a value other than `null`.
+    pub fn is_present(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         self.object.get(name).is_some_and(Value::is_null)
     }
 
-    /// Its entries, for free key and value pairs.
+    /// All its entries, for an object whose keys the client chooses.
     pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
         self.object.iter()
     }
@@ -125,7 +125,7 @@ impl<'a> Fields<'a> {
     /// A text that is stored. Databases store no NUL, so it is replaced here: responses, events and
     /// comparisons use the stored text.
     pub fn stored_text(&self, name: &str, max: usize) -> Option<String> {
-        self.text(name, max).map(as_stored)
+        self.text(name, max).map(replace_nul)
     }
 
     /// One of a few words. `from_text` parses a word; the error of an unknown one lists `words`.
@@ -176,7 +176,7 @@ impl<'a> Fields<'a> {
 }
 
 /// A text as databases store it: a NUL becomes U+FFFD.
-pub fn as_stored(text: &str) -> String {
+pub fn replace_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 

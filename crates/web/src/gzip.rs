@@ -103,17 +103,17 @@ impl GzipCache {
 /// Compresses a text.
 pub(crate) async fn compress(text: Bytes) -> Bytes {
     if text.len() <= INLINE_LEN_MAX {
-        return write(&text);
+        return compress_blocking(&text);
     }
     let compressed = {
         let text = text.clone();
-        tokio::task::spawn_blocking(move || write(&text)).await
+        tokio::task::spawn_blocking(move || compress_blocking(&text)).await
     };
     // A runtime that shuts down starts no more blocking tasks.
-    compressed.unwrap_or_else(|_| write(&text))
+    compressed.unwrap_or_else(|_| compress_blocking(&text))
 }
 
-fn write(text: &[u8]) -> Bytes {
+fn compress_blocking(text: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 8), LEVEL);
     let written = encoder.write_all(text).and_then(|()| encoder.finish());
     Bytes::from(written.expect("memory takes everything"))
@@ -129,12 +129,12 @@ pub fn compress_responses(cache: &Arc<GzipCache>, request: Request, next: &mut N
     }
     let cache = Arc::clone(cache);
     let if_none_match = EntityTags::of(request.headers(), &header::IF_NONE_MATCH);
-    let answer = next_response(request, next);
+    let response_future = next_response(request, next);
     respond_with(async move {
-        let mut response = answer.await;
+        let mut response = response_future.await;
         if response.status() == axum::http::StatusCode::NOT_MODIFIED {
-            if let Ok(Some(known)) = &if_none_match {
-                restore_gzip_tag(&mut response, known);
+            if let Ok(Some(client_tags)) = &if_none_match {
+                restore_gzip_tag(&mut response, client_tags);
             }
             return response;
         }
@@ -163,7 +163,7 @@ pub fn compress_responses(cache: &Arc<GzipCache>, request: Request, next: &mut N
 fn restore_gzip_tag(response: &mut Response, if_none_match: &EntityTags) {
     let Some(etag) = response.headers().get(header::ETAG).and_then(|etag| etag.to_str().ok()) else { return };
     let etag = gzip_tag(etag);
-    if if_none_match.tags().iter().any(|tag| tag.is_weakly(&etag)) {
+    if if_none_match.tags().iter().any(|tag| tag.matches_weakly(&etag)) {
         let etag = HeaderValue::from_str(&etag).expect("it was a tag before");
         response.headers_mut().insert(header::ETAG, etag);
         response.headers_mut().insert(header::VARY, VARY);

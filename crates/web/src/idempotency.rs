@@ -60,21 +60,21 @@ impl IdempotentRequest {
     where
         F: AsyncFnMut(&mut Tx) -> Result<RenderedResponse, ApiError> + Send + 'static,
     {
-        let Parts { store, clock, .. } = &*idempotency.0;
+        let IdempotencyState { store, clock, .. } = &*idempotency.0;
         let Some(keyed) = self.0 else { return store.write(work).await };
-        let (now, own) = (clock.now(), Arc::clone(&keyed));
-        let answer = store
+        let (now, keyed_request) = (clock.now(), Arc::clone(&keyed));
+        let response = store
             .write(async move |tx| {
-                if let Some(stored) = tx.stored_response(own.key, now).await? {
-                    return own.replay(stored);
+                if let Some(stored) = tx.stored_response(keyed_request.key, now).await? {
+                    return keyed_request.replay(stored);
                 }
                 let answer = work(tx).await?;
-                let kept = StoredResponse {
-                    fingerprint: own.fingerprint,
+                let new_stored = StoredResponse {
+                    fingerprint: keyed_request.fingerprint,
                     status: answer.status().as_u16(),
                     body: answer.body().to_vec(),
                 };
-                if tx.store_response(own.key, &kept, now).await? {
+                if tx.store_response(keyed_request.key, &new_stored, now).await? {
                     Ok(answer)
                 } else {
                     Err(ApiError::too_many_stored_responses())
@@ -82,7 +82,7 @@ impl IdempotentRequest {
             })
             .await?;
         keyed.is_stored.store(true, Ordering::Relaxed);
-        Ok(answer)
+        Ok(response)
     }
 }
 
@@ -99,9 +99,9 @@ impl KeyedRequest {
 
 /// Stores responses by their idempotency key, and tracks the requests in progress. Cheap to clone.
 #[derive(Clone)]
-pub struct Idempotency(Arc<Parts>);
+pub struct Idempotency(Arc<IdempotencyState>);
 
-struct Parts {
+struct IdempotencyState {
     store: Store,
     clock: Arc<dyn Clock>,
     authenticator: Authenticator,
@@ -112,7 +112,7 @@ struct Parts {
 impl Idempotency {
     /// Uses the responses in this store.
     pub fn new(store: Store, clock: Arc<dyn Clock>, authenticator: Authenticator) -> Self {
-        Self(Arc::new(Parts { store, clock, authenticator, running: Mutex::default() }))
+        Self(Arc::new(IdempotencyState { store, clock, authenticator, running: Mutex::default() }))
     }
 }
 
@@ -157,17 +157,17 @@ pub async fn check_idempotency_key(
         return next_response(request, &mut next).await;
     }
     let (mut parts, body) = request.into_parts();
-    let caller = match idempotency.0.authenticator.writer(&parts).await {
+    let caller = match idempotency.0.authenticator.authenticate_write_caller(&parts).await {
         Ok(caller) => caller,
-        Err(refusal) => return refusal.into_response(),
+        Err(rejection) => return rejection.into_response(),
     };
     let parsed = async {
-        let key = key::read(&parts.headers)?;
+        let key = key::parse(&parts.headers)?;
         let body = Bytes::from(read_body(body).await?);
         Ok::<_, ApiError>((key, body))
     };
     let (key, body) = match parsed.await {
-        Ok(told) => told,
+        Ok(key_and_body) => key_and_body,
         Err(refusal) => return refusal.into_response(),
     };
     let keyed = Arc::new(KeyedRequest {
@@ -186,9 +186,9 @@ pub async fn check_idempotency_key(
     }
     parts.extensions.insert(Arc::clone(&keyed));
     let response = next_response(Request::from_parts(parts, body.into()), &mut next).await;
-    let is_forgotten = response.status().is_success() && !keyed.is_stored.load(Ordering::Relaxed);
-    debug_assert!(!is_forgotten, "a POST answers without keeping its answer");
-    if is_forgotten {
+    let is_unstored = response.status().is_success() && !keyed.is_stored.load(Ordering::Relaxed);
+    debug_assert!(!is_unstored, "a POST answers without keeping its answer");
+    if is_unstored {
         tracing::error!("the response to a request with an idempotency key was not stored");
     }
     response
@@ -210,7 +210,7 @@ fn request_key(caller: &Caller, key: &str) -> IdempotencyKey {
 /// The fingerprint of a request: method, path, body and principal. The path is the same at every mount, as
 /// with and without `/v1`.
 fn fingerprint(mount: &Mount, parts: &RequestParts, principal: Principal, body: &[u8]) -> [u8; 32] {
-    let (path, principal) = (mount.path(parts.uri.path()), principal.to_string());
+    let (path, principal) = (mount.path_below_prefix(parts.uri.path()), principal.to_string());
     let mut hash = Sha256::new();
     for part in [parts.method.as_str(), path, parts.uri.query().unwrap_or(""), &principal] {
         hash.update((part.len() as u64).to_be_bytes());
@@ -238,7 +238,7 @@ mod tests {
 
     /// Rows of earlier versions are looked up and compared by these bytes.
     #[test]
-    fn stored_keys_of_access_tokens_stay_valid() {
+    fn stored_keys_of_access_tokens_remain_valid() {
         assert_eq!(request_key(&caller(principal()), "a").hash, <[u8; 32]>::from(Sha256::digest("a")));
         let mut before = Sha256::new();
         for part in ["POST", "/on-demand/7", "q=1", "019a492c-41f3-7001-8203-040506070809"] {

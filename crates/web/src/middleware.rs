@@ -47,8 +47,8 @@ pub fn next_response(request: Request, next: &mut Next) -> impl Future<Output = 
 }
 
 /// A response that this future makes.
-pub fn respond_with(making: impl Future<Output = Response> + Send + 'static) -> ResponseFuture {
-    Either::Right(making.map(Ok).boxed())
+pub fn respond_with(response: impl Future<Output = Response> + Send + 'static) -> ResponseFuture {
+    Either::Right(response.map(Ok).boxed())
 }
 
 impl<F: Clone> Layer<Next> for MiddlewareLayer<F> {

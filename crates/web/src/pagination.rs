@@ -6,7 +6,7 @@ use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kinora_store::{List, ListPage, Position, SliceStart};
+use kinora_store::{List, ListPage, PageStart, Position};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -38,8 +38,8 @@ impl<S: Send + Sync> FromRequestParts<S> for ListQuery {
 pub struct PageRequest {
     path: String,
     page: PageQuery,
-    /// The slice that `page` or the cursor selects.
-    pub slice: ListPage,
+    /// The page in the form of the store, selected by `page` or the cursor.
+    pub list_page: ListPage,
     /// Entries before the page, summed up from page to page.
     skip: u64,
     filters: Vec<(String, String)>,
@@ -55,13 +55,13 @@ impl ListQuery {
     }
 
     /// All values of a parameter.
-    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.pairs.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// The only value of a parameter. More than one is a problem.
-    pub fn one<'a>(&'a self, name: &'a str, problems: &Problems) -> Option<&'a str> {
-        let mut values = self.all(name);
+    pub fn single_value<'a>(&'a self, name: &'a str, problems: &Problems) -> Option<&'a str> {
+        let mut values = self.values(name);
         let value = values.next();
         if values.next().is_some() {
             problems.add(name, "must be given once");
@@ -72,36 +72,36 @@ impl ListQuery {
 
     /// The requested page of the list of this name. 422 names each invalid parameter, including those found
     /// before.
-    pub fn of_list(self, name: &str) -> Result<PageRequest, ApiError> {
-        self.filtered(name, Problems::default(), |_| false)
+    pub fn into_page_request(self, name: &str) -> Result<PageRequest, ApiError> {
+        self.into_filtered_page_request(name, Problems::default(), |_| false)
     }
 
     /// The same for a list with filters: the parameters for which `is_filter` is true.
-    pub fn filtered(
+    pub fn into_filtered_page_request(
         self,
         name: &str,
         problems: Problems,
         is_filter: impl Fn(&str) -> bool,
     ) -> Result<PageRequest, ApiError> {
-        let page = PageQuery::read(&self.pairs, &problems);
+        let page = PageQuery::parse_pairs(&self.pairs, &problems);
         let mut filters: Vec<_> = self.pairs.iter().filter(|(name, _)| is_filter(name)).cloned().collect();
         filters.sort();
         let list_hash = list_hash_of(name, &filters);
         let by_number = ListPage {
             limit: page.limit,
             newest_first: page.is_newest_first,
-            start: SliceStart::Number(page.offset),
+            start: PageStart::Number(page.offset),
         };
         let skip = u64::from(page.offset - 1).saturating_mul(u64::from(page.limit));
         let by_number = (by_number, skip);
-        let (slice, skip) = match self.one(CURSOR, &problems) {
+        let (list_page, skip) = match self.single_value(CURSOR, &problems) {
             None => by_number,
-            Some(text) => self.by_cursor(text, page, list_hash, &problems).unwrap_or(by_number),
+            Some(text) => self.page_at_cursor(text, page, list_hash, &problems).unwrap_or(by_number),
         };
-        problems.into_result(Some(PageRequest { path: self.path, page, slice, skip, filters, list_hash }))
+        problems.into_result(Some(PageRequest { path: self.path, page, list_page, skip, filters, list_hash }))
     }
 
-    fn by_cursor(
+    fn page_at_cursor(
         &self,
         text: &str,
         page: PageQuery,
@@ -117,53 +117,53 @@ impl ListQuery {
                 "belongs to another list or to other filters; leave it out to start at the first page";
             problems.add(CURSOR, problem);
         }
-        if self.all("offset").next().is_some() {
+        if self.values("offset").next().is_some() {
             problems.add("offset", "must be left out when a cursor is sent");
         }
-        if self.all("orderBy").next().is_some() && page.is_newest_first != cursor.newest_first {
+        if self.values("orderBy").next().is_some() && page.is_newest_first != cursor.newest_first {
             problems.add("orderBy", "must be left out when a cursor is sent; the cursor has the order");
         }
         let start = if cursor.is_before {
-            SliceStart::Before(cursor.position)
+            PageStart::Before(cursor.position)
         } else {
-            SliceStart::After(cursor.position)
+            PageStart::After(cursor.position)
         };
-        let slice = ListPage { limit: page.limit, newest_first: cursor.newest_first, start };
-        Some((slice, cursor.skip))
+        let list_page = ListPage { limit: page.limit, newest_first: cursor.newest_first, start };
+        Some((list_page, cursor.skip))
     }
 }
 
 impl PageRequest {
     /// 200 with this page of the list, and links to its neighbours.
-    pub fn answer<T, U: Serialize>(
+    pub fn respond<T, U: Serialize>(
         self,
-        addresses: &BaseUrls,
+        base_urls: &BaseUrls,
         list: &List<T>,
         views: Vec<U>,
     ) -> Data<Vec<U>> {
         let limit = u64::from(self.page.limit);
         let pagination = Pagination {
             total_records: list.total,
-            current_offset: self.number(),
+            current_offset: self.page_number(),
             offset_count: list.total.div_ceil(limit),
             total_is_lower_bound: list.is_lower_bound,
         };
-        let shown = list.items.len() as u64;
-        let next = list.next.map(|at| ("next", self.cursor(at, false, self.skip.saturating_add(shown))));
+        let count = list.items.len() as u64;
+        let next = list.next.map(|at| ("next", self.cursor(at, false, self.skip.saturating_add(count))));
         let previous =
             list.previous.map(|at| ("prev", self.cursor(at, true, self.skip.saturating_sub(limit))));
         let links: Vec<String> = next
             .into_iter()
             .chain(previous)
-            .map(|(rel, cursor)| format!("<{}>; rel=\"{rel}\"", self.address(addresses, &cursor)))
+            .map(|(rel, cursor)| format!("<{}>; rel=\"{rel}\"", self.page_url(base_urls, &cursor)))
             .collect();
-        // All of it was made here of characters that are valid in an address.
+        // The value has only characters that are valid in a URL: the functions above encode all parts of it.
         let links = (!links.is_empty()).then(|| HeaderValue::from_str(&links.join(", ")).ok()).flatten();
         Data::page(views, pagination).with_link(links)
     }
 
     /// The number of this page, counted from the page where the client began.
-    fn number(&self) -> u64 {
+    fn page_number(&self) -> u64 {
         (self.skip / u64::from(self.page.limit)).saturating_add(1)
     }
 
@@ -173,15 +173,21 @@ impl PageRequest {
     }
 
     fn cursor(&self, position: Position, is_before: bool, skip: u64) -> String {
-        Cursor { list_hash: self.list_hash, is_before, newest_first: self.slice.newest_first, skip, position }
-            .to_text()
+        Cursor {
+            list_hash: self.list_hash,
+            is_before,
+            newest_first: self.list_page.newest_first,
+            skip,
+            position,
+        }
+        .to_text()
     }
 
-    fn address(&self, addresses: &BaseUrls, cursor: &str) -> String {
+    fn page_url(&self, base_urls: &BaseUrls, cursor: &str) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(&self.filters).append_pair("limit", &self.page.limit.to_string());
         let query = query.append_pair(CURSOR, cursor).finish();
-        format!("{}{}?{query}", addresses.public, self.path)
+        format!("{}{}?{query}", base_urls.public, self.path)
     }
 }
 

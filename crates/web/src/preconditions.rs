@@ -62,7 +62,7 @@ pub struct Preconditions {
 
 impl Preconditions {
     /// The response to a `GET`: 412 when `If-Match` has another tag, 304 when the client has this version.
-    pub fn answer(&self, tagged: TaggedResponse) -> Result<Response, ApiError> {
+    pub fn respond(&self, tagged: TaggedResponse) -> Result<Response, ApiError> {
         if self.if_match.as_ref().is_some_and(|tags| !match_strongly(tags, &tagged)) {
             return Err(ApiError::precondition_failed());
         }
@@ -81,19 +81,19 @@ impl Preconditions {
 
     /// Whether the conditions allow a change of the resource whose `GET` response this is. Call it in the
     /// transaction of the change: of two changes made for one version only one can succeed.
-    pub fn is_met<T: Serialize>(&self, now: impl FnOnce() -> Data<T>) -> bool {
+    pub fn is_met<T: Serialize>(&self, current_response: impl FnOnce() -> Data<T>) -> bool {
         if self.is_empty() {
             return true;
         }
-        let now = TaggedResponse::of(&now());
-        let is_other = self.if_match.as_ref().is_some_and(|tags| !match_strongly(tags, &now));
-        let is_known = self.if_none_match.as_ref().is_some_and(|tags| match_weakly(tags, &now));
+        let current = TaggedResponse::of(&current_response());
+        let is_other = self.if_match.as_ref().is_some_and(|tags| !match_strongly(tags, &current));
+        let is_known = self.if_none_match.as_ref().is_some_and(|tags| match_weakly(tags, &current));
         !is_other && !is_known
     }
 
     /// [`Preconditions::is_met`], or 412.
-    pub fn check<T: Serialize>(&self, now: impl FnOnce() -> Data<T>) -> Result<(), ApiError> {
-        if self.is_met(now) { Ok(()) } else { Err(ApiError::precondition_failed()) }
+    pub fn check<T: Serialize>(&self, current_response: impl FnOnce() -> Data<T>) -> Result<(), ApiError> {
+        if self.is_met(current_response) { Ok(()) } else { Err(ApiError::precondition_failed()) }
     }
 }
 
@@ -102,8 +102,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Preconditions {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         Ok(Self {
-            if_match: tags(parts, &header::IF_MATCH)?,
-            if_none_match: tags(parts, &header::IF_NONE_MATCH)?,
+            if_match: parse_tags(parts, &header::IF_MATCH)?,
+            if_none_match: parse_tags(parts, &header::IF_NONE_MATCH)?,
         })
     }
 }
@@ -112,26 +112,26 @@ impl<S: Send + Sync> FromRequestParts<S> for Preconditions {
 fn match_strongly(list: &EntityTags, tagged: &TaggedResponse) -> bool {
     match list {
         EntityTags::Any => true,
-        EntityTags::List(tags) => tags.iter().any(|tag| !tag.is_weak && is_of(tag, tagged)),
+        EntityTags::List(tags) => tags.iter().any(|tag| !tag.is_weak && is_tag_of(tag, tagged)),
     }
 }
 
 fn match_weakly(list: &EntityTags, tagged: &TaggedResponse) -> bool {
     match list {
         EntityTags::Any => true,
-        EntityTags::List(tags) => tags.iter().any(|tag| is_of(tag, tagged)),
+        EntityTags::List(tags) => tags.iter().any(|tag| is_tag_of(tag, tagged)),
     }
 }
 
 /// The tag of a compressed response also matches: it belongs to the same text.
-fn is_of(tag: &EntityTag, tagged: &TaggedResponse) -> bool {
+fn is_tag_of(tag: &EntityTag, tagged: &TaggedResponse) -> bool {
     match gzip::tag_of_text(&tag.opaque) {
         Some(text) => text == tagged.tag(),
         None => tag.opaque == tagged.tag(),
     }
 }
 
-fn tags(parts: &Parts, name: &HeaderName) -> Result<Option<EntityTags>, ApiError> {
+fn parse_tags(parts: &Parts, name: &HeaderName) -> Result<Option<EntityTags>, ApiError> {
     EntityTags::of(&parts.headers, name).map_err(|InvalidEntityTags| {
         ApiError::bad_request(format!("{name} must be * or up to {TAGS_MAX} tags such as \"33a64df5\""))
     })
@@ -155,7 +155,7 @@ mod tests {
         let check = |if_match: Option<&str>, if_none_match: Option<&str>, may: bool, status: u16| {
             let conditions = Preconditions { if_match: read(if_match), if_none_match: read(if_none_match) };
             assert_eq!(conditions.check(data).is_ok(), may, "{if_match:?} {if_none_match:?}");
-            let answer = conditions.answer(TaggedResponse::of(&data()));
+            let answer = conditions.respond(TaggedResponse::of(&data()));
             let answered = answer.map_or_else(|error| error.status(), |response| response.status());
             assert_eq!(answered, status, "{if_match:?} {if_none_match:?}");
         };

@@ -42,8 +42,8 @@ impl RateLimits {
         Self { limit, clock, limiter: RateLimiter::new(limit), policy }
     }
 
-    fn take(&self, principal: Principal) -> LimitStatus {
-        self.limiter.take(principal, &*self.clock)
+    fn count_request(&self, principal: Principal) -> LimitStatus {
+        self.limiter.count_request(principal, &*self.clock)
     }
 }
 
@@ -64,18 +64,18 @@ where
     let (mut parts, body) = request.into_parts();
     let principal = match authenticator.identify(&mut parts).await {
         Ok(principal) => principal,
-        Err(refusal) => return refusal.into_response(),
+        Err(rejection) => return rejection.into_response(),
     };
-    let allowance = limits.take(principal);
-    let mut response = if allowance.is_limited {
-        ApiError::rate_limited(limits.limit.requests(), limits.limit.window_s(), allowance.retry_after_s)
+    let limit_status = limits.count_request(principal);
+    let mut response = if limit_status.is_limited {
+        ApiError::rate_limited(limits.limit.requests(), limits.limit.window_s(), limit_status.retry_after_s)
             .into_response()
     } else {
         next(Request::from_parts(parts, body)).await
     };
-    let left = format!("\"token\";r={};t={}", allowance.remaining, allowance.retry_after_s);
+    let remaining = format!("\"token\";r={};t={}", limit_status.remaining, limit_status.retry_after_s);
     let headers = response.headers_mut();
     headers.insert(POLICY, limits.policy.clone());
-    headers.insert(RATELIMIT, HeaderValue::from_str(&left).expect("a name and numbers"));
+    headers.insert(RATELIMIT, HeaderValue::from_str(&remaining).expect("a name and numbers"));
     response
 }

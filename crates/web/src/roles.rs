@@ -18,6 +18,6 @@ impl Roles {
     /// The names of the roles that are set, as they are written in settings.
     pub fn names(self) -> Vec<&'static str> {
         let all = [(self.api, "api"), (self.delivery, "delivery"), (self.worker, "worker")];
-        all.into_iter().filter_map(|(is_taken, name)| is_taken.then_some(name)).collect()
+        all.into_iter().filter_map(|(is_set, name)| is_set.then_some(name)).collect()
     }
 }

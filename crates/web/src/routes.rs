@@ -81,13 +81,13 @@ impl Mount {
     }
 
     /// The path of the operation in its table, such as `/on-demand/{mediaId}`.
-    pub fn operation<'a>(&self, request: &'a Request) -> &'a str {
+    pub fn operation_path<'a>(&self, request: &'a Request) -> &'a str {
         let matched = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
         matched.strip_prefix(&*self.prefix).unwrap_or(matched)
     }
 
-    /// The same for a path with its ids, as a client sent it.
-    pub fn path<'a>(&self, sent: &'a str) -> &'a str {
+    /// The part after the prefix of a path that a client sent, with its ids.
+    pub fn path_below_prefix<'a>(&self, sent: &'a str) -> &'a str {
         // A parameter is one segment, with any value.
         let segments = self.prefix.matches('/').count();
         let ends = sent.match_indices('/').map(|(at, _)| at);
@@ -98,7 +98,7 @@ impl Mount {
     /// The route that metrics count a request for; `None`: the matched route.
     pub fn metrics_route(&self, request: &Request) -> Option<MetricsRoute> {
         let is_own = self.metrics_prefix == self.prefix;
-        (!is_own).then(|| MetricsRoute(format!("{}{}", self.metrics_prefix, self.operation(request))))
+        (!is_own).then(|| MetricsRoute(format!("{}{}", self.metrics_prefix, self.operation_path(request))))
     }
 }
 
@@ -108,7 +108,9 @@ mod tests {
 
     #[test]
     fn operation_path_is_equal_at_every_mount() {
-        let check = |prefix, sent, expected| assert_eq!(Mount::at(prefix).path(sent), expected, "{sent}");
+        let check = |prefix, sent, expected| {
+            assert_eq!(Mount::at(prefix).path_below_prefix(sent), expected, "{sent}")
+        };
         check("", "/on-demand/7", "/on-demand/7");
         check("/v1", "/v1/on-demand/7", "/on-demand/7");
         check("/x/{workspaceId}", "/x/5/on-demand/7", "/on-demand/7");

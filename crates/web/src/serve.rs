@@ -73,7 +73,7 @@ const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 ///
 /// A connection over a limit is closed without a response, which costs nearly nothing.
 pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions, stop: CancellationToken) {
-    let addresses = ConnectionCounts::default();
+    let connection_counts = ConnectionCounts::default();
     let connections = TaskTracker::new();
     let force = CancellationToken::new();
     loop {
@@ -94,7 +94,9 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             continue;
         }
         let peer = Peer::of(peer.ip(), &options.trusted_proxies);
-        let Some(slot) = addresses.take(peer.counted_address(), options.connections_per_address_max) else {
+        let Some(slot) =
+            connection_counts.acquire(peer.counted_address(), options.connections_per_address_max)
+        else {
             metrics::counter!("kinora_http_connections_refused_total").increment(1);
             continue;
         };
@@ -123,14 +125,15 @@ async fn connection(
     options: &ServeOptions,
     stop: CancellationToken,
 ) {
-    // A head and its first bytes are sent at once instead of waiting for more.
+    // Without Nagle's algorithm, the head and first bytes of a response are sent at once instead of waiting
+    // for more bytes.
     let _ = stream.set_nodelay(true);
     // A client that disappeared without closing acknowledges nothing.
     let unacknowledged_ms = u32::try_from(options.write_timeout.as_millis()).unwrap_or(u32::MAX);
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, unacknowledged_ms);
     let stream = WriteTimeout::new(stream, options.write_timeout);
     // Not a layer, which would wrap each route of the router again for each connection.
-    let addressed = tower::service_fn(move |mut request: Request<Incoming>| {
+    let service = tower::service_fn(move |mut request: Request<Incoming>| {
         let client = peer.client(request.headers());
         request.extensions_mut().insert(client);
         if !has_host(&request) {
@@ -143,7 +146,7 @@ async fn connection(
         .header_read_timeout(options.header_timeout)
         .max_buf_size(READ_BYTES_MAX)
         .max_header_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(addressed));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     let mut connection = std::pin::pin!(connection);
     // The end of a connection is no error here: the client disconnected, or sent no HTTP.
     tokio::select! {
@@ -169,15 +172,15 @@ struct ConnectionCounts(Arc<Mutex<HashMap<IpAddr, usize>>>);
 
 /// A counted connection; the drop frees its slot.
 struct ConnectionSlot {
-    addresses: ConnectionCounts,
+    counts: ConnectionCounts,
     address: Option<IpAddr>,
 }
 
 impl ConnectionCounts {
     /// A slot for this address; `None` when it has `max` already. Without an address nothing is counted.
-    fn take(&self, address: Option<IpAddr>, max: usize) -> Option<ConnectionSlot> {
+    fn acquire(&self, address: Option<IpAddr>, max: usize) -> Option<ConnectionSlot> {
         let Some(address) = address else {
-            return Some(ConnectionSlot { addresses: self.clone(), address: None });
+            return Some(ConnectionSlot { counts: self.clone(), address: None });
         };
         let mut counts = self.0.lock().expect("nothing panics while holding it");
         let count = counts.entry(address).or_default();
@@ -185,14 +188,14 @@ impl ConnectionCounts {
             return None;
         }
         *count += 1;
-        Some(ConnectionSlot { addresses: self.clone(), address: Some(address) })
+        Some(ConnectionSlot { counts: self.clone(), address: Some(address) })
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
-        let mut counts = self.addresses.0.lock().expect("nothing panics while holding it");
+        let mut counts = self.counts.0.lock().expect("nothing panics while holding it");
         if let Some(count) = counts.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
@@ -319,7 +322,7 @@ mod tests {
         assert_eq!(
             clients_of("10.0.0.0/8").await,
             ["None", "None", "None"],
-            "a header from anybody else is not read"
+            "the header of an untrusted peer is ignored"
         );
     }
 
@@ -327,13 +330,13 @@ mod tests {
     fn connections_per_address_are_limited_and_released() {
         let addresses = ConnectionCounts::default();
         let [one, other] = [1, 2].map(|last| Some(IpAddr::from([203, 0, 113, last])));
-        let first = addresses.take(one, 1);
+        let first = addresses.acquire(one, 1);
         assert!(first.is_some());
-        assert!(addresses.take(one, 1).is_none());
-        assert!(addresses.take(other, 1).is_some());
+        assert!(addresses.acquire(one, 1).is_none());
+        assert!(addresses.acquire(other, 1).is_some());
         drop(first);
-        assert!(addresses.take(one, 1).is_some());
+        assert!(addresses.acquire(one, 1).is_some());
         assert!(addresses.0.lock().unwrap().is_empty(), "places are given back");
-        assert!(addresses.take(None, 0).is_some());
+        assert!(addresses.acquire(None, 0).is_some());
     }
 }

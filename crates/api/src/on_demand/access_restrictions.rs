@@ -14,9 +14,9 @@ pub(super) enum RestrictionKind {
 
 /// Both rules; a rule that was not sent restricts nothing. `None` when a field is wrong.
 pub(super) fn restrictions(fields: &Fields<'_>) -> Option<AccessRestrictions> {
-    let rule = |name, entries| match fields.object(name) {
-        Some(rule) => restriction(&rule, entries),
-        None if fields.has(name) => None,
+    let rule = |name, kind| match fields.object(name) {
+        Some(rule) => restriction(&rule, kind),
+        None if fields.is_present(name) => None,
         None => Some(Restriction::default()),
     };
     let (domains, user_agents) =
@@ -25,10 +25,10 @@ pub(super) fn restrictions(fields: &Fields<'_>) -> Option<AccessRestrictions> {
 }
 
 /// One complete rule; fields that were not sent have their defaults. `None` when a field is wrong.
-pub(super) fn restriction(fields: &Fields<'_>, entries: RestrictionKind) -> Option<Restriction> {
+pub(super) fn restriction(fields: &Fields<'_>, kind: RestrictionKind) -> Option<Restriction> {
     let default_policy = fields.one_of("defaultPolicy", &["allow", "deny"], DefaultPolicy::from_text);
-    let (allow, deny) = (list(fields, "allow", entries), list(fields, "deny", entries));
-    if default_policy.is_none() && fields.has("defaultPolicy") {
+    let (allow, deny) = (parse_list(fields, "allow", kind), parse_list(fields, "deny", kind));
+    if default_policy.is_none() && fields.is_present("defaultPolicy") {
         return None;
     }
     Some(Restriction { default_policy: default_policy.unwrap_or_default(), allow: allow?, deny: deny? })
@@ -36,7 +36,7 @@ pub(super) fn restriction(fields: &Fields<'_>, entries: RestrictionKind) -> Opti
 
 /// Warnings about the lists of a rule that have no effect (C-163, C-14).
 pub(super) fn warnings(rule: &Restriction) -> Vec<String> {
-    let idle = match rule.default_policy {
+    let warning = match rule.default_policy {
         DefaultPolicy::Allow if !rule.allow.is_empty() => {
             "the allow list has no effect with defaultPolicy allow; to allow only its entries, set defaultPolicy to deny"
         }
@@ -45,11 +45,11 @@ pub(super) fn warnings(rule: &Restriction) -> Vec<String> {
         }
         DefaultPolicy::Allow | DefaultPolicy::Deny => return Vec::new(),
     };
-    vec![idle.to_owned()]
+    vec![warning.to_owned()]
 }
 
-fn list(fields: &Fields<'_>, name: &str, entries: RestrictionKind) -> Option<Vec<String>> {
-    if !fields.has(name) {
+fn parse_list(fields: &Fields<'_>, name: &str, kind: RestrictionKind) -> Option<Vec<String>> {
+    if !fields.is_present(name) {
         return Some(Vec::new());
     }
     let items = fields.list(name)?;
@@ -60,7 +60,7 @@ fn list(fields: &Fields<'_>, name: &str, entries: RestrictionKind) -> Option<Vec
     let mut read = Some(Vec::new());
     for (at, item) in items.iter().enumerate() {
         let entry = item.as_str().ok_or_else(|| "must be a string".to_owned());
-        match entry.and_then(|entry| check(entry, entries).map(|()| entry)) {
+        match entry.and_then(|entry| check_entry(entry, kind).map(|()| entry)) {
             Ok(entry) => read.iter_mut().for_each(|read| read.push(entry.to_owned())),
             Err(problem) => {
                 fields.reject(&format!("{name}[{at}]"), problem);
@@ -72,19 +72,19 @@ fn list(fields: &Fields<'_>, name: &str, entries: RestrictionKind) -> Option<Vec
 }
 
 /// Rejects an entry that could never match: the rule would seem to apply, and does not.
-fn check(entry: &str, entries: RestrictionKind) -> Result<(), String> {
+fn check_entry(entry: &str, kind: RestrictionKind) -> Result<(), String> {
     if entry.is_empty() {
         return Err("must not be empty".to_owned());
     }
     if entry.chars().count() > Restriction::ENTRY_CHARS_MAX {
         return Err(format!("must have at most {} characters", Restriction::ENTRY_CHARS_MAX));
     }
-    if entries == RestrictionKind::Domains && HostPattern::parse(entry).is_none() {
+    if kind == RestrictionKind::Domains && HostPattern::parse(entry).is_none() {
         return Err(
             "must be one host such as example.com, or *.example.com for its subdomains only; add an entry for each further host".to_owned()
         );
     }
-    if entries == RestrictionKind::UserAgents && !entry.chars().all(is_header_char) {
+    if kind == RestrictionKind::UserAgents && !entry.chars().all(is_header_char) {
         return Err("must not have control characters other than tab".to_owned());
     }
     Ok(())

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use kinora_domain::{AudioEdit, AudioOverlay};
 use kinora_web::fields::Fields;
-use kinora_web::openapi::schema::{described, object, words};
+use kinora_web::openapi::schema::{object, string_enum, with_description};
 use serde_json::{Value, json};
 
 use super::media_settings_request::URL_MAX;
 
 /// The requested edits; `None` when a field is wrong.
 pub(super) fn audio_input(input: &Fields<'_>) -> Option<AudioEdit> {
-    let swap_url = input.has("swapTrackUrl").then(|| address(input, "swapTrackUrl"));
-    let inputs = match input.has("imposeTracks") {
+    let swap_url = input.is_present("swapTrackUrl").then(|| source_url(input, "swapTrackUrl"));
+    let inputs = match input.is_present("imposeTracks") {
         true => input.objects("imposeTracks", AudioEdit::OVERLAYS_MAX)?,
         false => Vec::new(),
     };
@@ -22,18 +22,18 @@ pub(super) fn audio_input(input: &Fields<'_>) -> Option<AudioEdit> {
     }
     let count = inputs.len();
     let overlays: Vec<_> = inputs.iter().filter_map(overlay).collect();
-    let is_whole = overlays.len() == count;
+    let are_all_valid = overlays.len() == count;
     let swap_url = swap_url.map(|url| url.ok_or(())).transpose().ok()?;
-    is_whole.then_some(AudioEdit { swap_url, overlays })
+    are_all_valid.then_some(AudioEdit { swap_url, overlays })
 }
 
 fn overlay(track: &Fields<'_>) -> Option<AudioOverlay> {
-    if !track.has("url") {
+    if !track.is_present("url") {
         track.reject("url", "must not be null");
     }
-    let url = track.has("url").then(|| address(track, "url")).flatten();
+    let url = track.is_present("url").then(|| source_url(track, "url")).flatten();
     let [start, end, fade_in, fade_out] =
-        ["startTime", "endTime", "fadeInLevel", "fadeOutLevel"].map(|name| seconds(track, name));
+        ["startTime", "endTime", "fadeInLevel", "fadeOutLevel"].map(|name| optional_time(track, name));
     let (start, end, fade_in, fade_out) =
         (start?.unwrap_or_default(), end?, fade_in?.unwrap_or_default(), fade_out?.unwrap_or_default());
     if let Some(end) = end {
@@ -52,7 +52,7 @@ fn overlay(track: &Fields<'_>) -> Option<AudioOverlay> {
     Some(AudioOverlay { url: url?, start, end, fade_in, fade_out })
 }
 
-fn address(fields: &Fields<'_>, name: &str) -> Option<String> {
+fn source_url(fields: &Fields<'_>, name: &str) -> Option<String> {
     let url = fields.text(name, URL_MAX)?;
     match kinora_fetch::parse_source_url(url) {
         Ok(_) => Some(url.to_owned()),
@@ -65,8 +65,8 @@ fn address(fields: &Fields<'_>, name: &str) -> Option<String> {
 
 /// A time of the media, to the millisecond. `None` when it is wrong; `Some(None)` when it was not sent.
 #[expect(clippy::option_option, reason = "the outer one is a refusal")]
-fn seconds(fields: &Fields<'_>, name: &str) -> Option<Option<Duration>> {
-    if !fields.has(name) {
+fn optional_time(fields: &Fields<'_>, name: &str) -> Option<Option<Duration>> {
+    if !fields.is_present(name) {
         return Some(None);
     }
     let seconds = fields.number(name)?;
@@ -83,10 +83,13 @@ fn seconds(fields: &Fields<'_>, name: &str) -> Option<Option<Duration>> {
 /// The OpenAPI schema of such an input.
 pub(super) fn audio_input_schema() -> Value {
     let url = |description: &str| {
-        described(json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://"}), description)
+        with_description(
+            json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://"}),
+            description,
+        )
     };
     let time = |description: &str| {
-        described(
+        with_description(
             json!({"type": "number", "minimum": 0, "maximum": AudioEdit::TIME_MAX.as_secs()}),
             description,
         )
@@ -105,11 +108,11 @@ pub(super) fn audio_input_schema() -> Value {
     object(
         &["type"],
         [
-            ("type", words(["audio"])),
+            ("type", string_enum(["audio"])),
             ("swapTrackUrl", url("URL of a file whose audio replaces the audio of the media.")),
             (
                 "imposeTracks",
-                described(
+                with_description(
                     overlays,
                     "Audio that is mixed over it. Of several audio tracks, only the default one is used; the others are left out. Either `swapTrackUrl` or `imposeTracks` is required.",
                 ),

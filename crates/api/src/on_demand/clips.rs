@@ -1,7 +1,7 @@
 use axum::extract::{FromRequestParts, RawPathParams, State};
 use axum::http::request::Parts;
 use kinora_domain::MediaId;
-use kinora_web::auth::Reader;
+use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
@@ -34,31 +34,31 @@ impl<S: Send + Sync> FromRequestParts<S> for LivestreamId {
 /// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. The list is empty, since
 /// media cannot be cut yet.
 ///
-/// 404 unless the media is in the caller's workspace.
+/// 404 unless the media is in the caller's workspace (C-136).
 pub(crate) async fn media_clips(
     State(app): State<ApiState>,
-    caller: Reader,
+    caller: ReadCaller,
     PathId(id): PathId<MediaId>,
     query: ListQuery,
 ) -> Result<Data<[(); 0]>, ApiError> {
-    let listing = query.of_list("media clips")?;
+    let page_request = query.into_page_request("media clips")?;
     app.store.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
-    Ok(listing.empty())
+    Ok(page_request.empty())
 }
 
 /// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. The list is empty
 /// for every id, since there are no live streams (D-0066).
 ///
-/// The id of a stream is no UUID, so its form is not checked.
+/// The id of a stream is no UUID, so its form is not checked (C-136).
 pub(crate) async fn live_clips(
-    _: Reader,
+    _: ReadCaller,
     LivestreamId(id): LivestreamId,
     query: ListQuery,
 ) -> Result<Data<[(); 0]>, ApiError> {
-    let listing = query.of_list("live clips")?;
+    let page_request = query.into_page_request("live clips")?;
     if id.chars().count() > STREAM_ID_MAX {
         let problem = format!("must have at most {STREAM_ID_MAX} characters");
         return Err(ApiError::invalid_field(LivestreamId::NAME, problem));
     }
-    Ok(listing.empty())
+    Ok(page_request.empty())
 }

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::Media;
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
@@ -9,7 +9,7 @@ use kinora_web::idempotency::IdempotentRequest;
 
 use super::create_request;
 use crate::ApiState;
-use crate::commit::Respond;
+use crate::commit::IdempotentCommit;
 use crate::view::CreatedMedia;
 
 /// `POST /on-demand`: registers a media and begins to fetch it.
@@ -18,12 +18,14 @@ use crate::view::CreatedMedia;
 /// its job are one commit.
 pub(crate) async fn create(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     idempotent_request: IdempotentRequest,
     JsonBody(body): JsonBody,
 ) -> Result<RenderedResponse, ApiError> {
     let (new, warnings) = create_request::parse(&body, caller.workspace)?;
-    let created =
+    let render =
         move |media: Media| Data::created(CreatedMedia::from(&media), warnings.clone()).into_rendered();
-    app.service.create_media(&caller, new, Respond::with(idempotent_request, &app.idempotency, created)).await
+    app.service
+        .create_media(&caller, new, IdempotentCommit::new(idempotent_request, &app.idempotency, render))
+        .await
 }

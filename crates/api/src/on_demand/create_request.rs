@@ -1,5 +1,5 @@
-//! The body of `POST /on-demand`: every field of the contract is validated (C-123 to C-125, C-10, C-11,
-//! C-16, C-33).
+//! The body of `POST /on-demand` (C-10, C-123, C-125): its inputs. The settings, which uploads have too, are
+//! in `media_settings_request.rs`.
 
 use kinora_domain::{AudioEdit, MediaSettings, NewMedia, NewTrack, WorkspaceId};
 use kinora_web::error::ApiError;
@@ -24,7 +24,7 @@ pub(super) fn parse(body: &Value, workspace: WorkspaceId) -> Result<(NewMedia, V
 
 /// The address of the one video input, the added tracks, and the edits of the audio.
 fn sources(fields: &Fields<'_>) -> Option<(String, Vec<NewTrack>, Option<AudioEdit>)> {
-    if !fields.has("inputs") {
+    if !fields.is_present("inputs") {
         fields.reject("inputs", "must not be null");
         return None;
     }
@@ -36,7 +36,7 @@ fn sources(fields: &Fields<'_>) -> Option<(String, Vec<NewTrack>, Option<AudioEd
         fields.reject("inputs", must);
         return None;
     };
-    if !input.has("url") {
+    if !input.is_present("url") {
         input.reject("url", "must not be null");
         return None;
     }

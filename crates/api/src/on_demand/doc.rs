@@ -13,24 +13,24 @@ use crate::error;
 use crate::example;
 use crate::view::{CreatedMedia, MediaView};
 
-const MEDIA: &str = "Media";
-const DRM: &str = "DRM configurations";
+const MEDIA_TAG: &str = "Media";
+const DRM_TAG: &str = "DRM configurations";
 /// The description of the filter by state.
-const STATUS: &str = "Media with this status. This server never uses `Downloaded`, `Validating`, `In Queue` \
+const STATUS_DESCRIPTION: &str = "Media with this status. This server never uses `Downloaded`, `Validating`, `In Queue` \
     and `Processing`; these return an empty list.";
 
 /// Every operation below `/on-demand`.
 pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    let mut all = media(schemas);
+    let mut all = media_operations(schemas);
     all.extend(upload::operations(schemas));
     all.extend(playback_ids::operations(schemas));
     all.extend(playlists::operations(schemas));
     all.extend(tracks::operations(schemas));
-    all.extend(drm_configurations());
+    all.extend(drm_operations());
     all
 }
 
-fn media(schemas: &mut Schemas) -> Vec<Operation> {
+fn media_operations(schemas: &mut Schemas) -> Vec<Operation> {
     let (create, update) = (requests::create(schemas), requests::update(schemas));
     let (source_access, files) = (requests::source_access(schemas), requests::update_mp4_support(schemas));
     let (created, media, info) =
@@ -63,17 +63,17 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
         Operation::get("/on-demand", "listMedia", "List media")
             .description("Returns the media of the access token's workspace that match all filters. The `Link` header has the URLs of the neighbouring pages.")
             .lists(media.clone(), media_example())
-            .query("status", false, json!({"type": "string", "enum": filter::STATUSES}), STATUS)
-            .query("title", false, text(1), "Media whose title begins with this text; case is ignored.")
-            .query("creatorId", false, text(0), "Media with this `creatorId`.")
-            .query("metadataKey", false, text(0), "Media whose metadata has this key. `metadata[KEY]=VALUE` matches a key with its value, up to ten times.")
-            .query("createdAfter", false, instant(), "Media created at this time or later. A date alone means midnight in UTC.")
-            .query("createdBefore", false, instant(), "Created before."),
-        one(Operation::get("/on-demand/{mediaId}", "getMedia", "Read a media"))
+            .query("status", false, json!({"type": "string", "enum": filter::STATUSES}), STATUS_DESCRIPTION)
+            .query("title", false, text_schema(1), "Media whose title begins with this text; case is ignored.")
+            .query("creatorId", false, text_schema(0), "Media with this `creatorId`.")
+            .query("metadataKey", false, text_schema(0), "Media whose metadata has this key. `metadata[KEY]=VALUE` matches a key with its value, up to ten times.")
+            .query("createdAfter", false, instant_schema(), "Media created at this time or later. A date alone means midnight in UTC.")
+            .query("createdBefore", false, instant_schema(), "Created before."),
+        media_operation(Operation::get("/on-demand/{mediaId}", "getMedia", "Read a media"))
             .conditional()
             .description("A direct upload and its media have the same id. The media exists from the first stored byte.")
-            .answers(media.clone(), media_example()),
-        one(Operation::patch("/on-demand/{mediaId}", "updateMedia", "Change a media"))
+            .responds_with_data(media.clone(), media_example()),
+        media_operation(Operation::patch("/on-demand/{mediaId}", "updateMedia", "Change a media"))
             .conditional()
             .description(
                 "Fields that are left out stay unchanged. `metadata` is replaced as a whole; `title: null` \
@@ -89,8 +89,8 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
                     ),
                 ],
             )
-            .answers(media.clone(), media_example()),
-        one(Operation::patch("/on-demand/{mediaId}/source-access", "updateSourceAccess", "Enable or disable source downloads"))
+            .responds_with_data(media.clone(), media_example()),
+        media_operation(Operation::patch("/on-demand/{mediaId}/source-access", "updateSourceAccess", "Enable or disable source downloads"))
             .conditional()
             .description(
                 "While enabled, viewers can download the unchanged source from `{playbackId}/source`, with \
@@ -98,31 +98,31 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
                     `video.media.source.ready` or `video.media.source.deleted`.",
             )
             .request_body(source_access, &[("on", json!({"sourceAccess": true}))])
-            .answers(media.clone(), media_example()),
-        one(Operation::patch("/on-demand/{mediaId}/update-mp4Support", "updateMp4Support", "Offer a media as a single file"))
+            .responds_with_data(media.clone(), media_example()),
+        media_operation(Operation::patch("/on-demand/{mediaId}/update-mp4Support", "updateMp4Support", "Offer a media as a single file"))
             .conditional()
             .description(
                 "A file that copies the source is available at once; otherwise it is encoded first. \
                     `video.media.mp4Support.ready` is emitted once all files are available.",
             )
             .request_body(files, &[("pictures", json!({"mp4Support": "capped_4k"}))])
-            .answers(media, media_example())
+            .responds_with_data(media, media_example())
             .error(error::mp4_rejected(Mp4Rejected::Unchanged("capped_4k")))
             .error(error::mp4_rejected(Mp4Rejected::NoAudio)),
-        one(Operation::delete("/on-demand/{mediaId}", "deleteMedia", "Delete a media"))
+        media_operation(Operation::delete("/on-demand/{mediaId}", "deleteMedia", "Delete a media"))
             .conditional()
             .description("The media is gone once the response arrives; its objects are deleted soon after. This cannot be undone.")
             .responds_empty(),
-        one(Operation::get("/on-demand/{mediaId}/input-info", "getInputInfo", "Read the source of a media"))
+        media_operation(Operation::get("/on-demand/{mediaId}/input-info", "getInputInfo", "Read the source of a media"))
             .description("Available once the media is `Ready`.")
-            .answers(info, input_info_example())
+            .responds_with_data(info, input_info_example())
             .error(error::input_info_not_found()),
-        one(Operation::get("/on-demand/{mediaId}/media-clips", "listMediaClips", "List the clips of a media"))
+        media_operation(Operation::get("/on-demand/{mediaId}/media-clips", "listMediaClips", "List the clips of a media"))
             .description("Always empty: this server does not support clips of a media yet.")
             .lists_empty(),
         Operation::get("/on-demand/{livestreamId}/live-clips", "listLiveClips", "List the clips of a live stream")
             .description("Always empty, for any id: this server does not support live streams.")
-            .part(
+            .path_parameter(
                 "livestreamId",
                 json!({"type": "string", "minLength": 1, "maxLength": super::clips::STREAM_ID_MAX}),
                 "The id of a live stream.",
@@ -131,23 +131,23 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             .lists_empty()
             .error(ApiError::no_such_path()),
     ];
-    all.into_iter().map(|operation| operation.tagged(MEDIA)).collect()
+    all.into_iter().map(|operation| operation.tagged(MEDIA_TAG)).collect()
 }
 
-fn text(min: u32) -> Value {
+fn text_schema(min: u32) -> Value {
     json!({"type": "string", "minLength": min, "maxLength": MediaSettings::TEXT_MAX})
 }
 
-fn instant() -> Value {
+fn instant_schema() -> Value {
     json!({"type": "string", "format": "date-time"})
 }
 
 /// The parameters and errors of an operation on one media.
-pub(super) fn one(operation: Operation) -> Operation {
+pub(super) fn media_operation(operation: Operation) -> Operation {
     operation.id("mediaId", "The id of a media.", example::MEDIA).error(error::media_not_found())
 }
 
-fn drm_configurations() -> Vec<Operation> {
+fn drm_operations() -> Vec<Operation> {
     let all = [
         Operation::get("/on-demand/drm-configurations", "listDrmConfigurations", "List DRM configurations")
             .description("Always empty: this server has no licence service.")
@@ -161,7 +161,7 @@ fn drm_configurations() -> Vec<Operation> {
         .id("drmConfigurationId", "The id of a DRM configuration.", example::OTHER)
         .error(error::drm_configuration_not_found()),
     ];
-    all.into_iter().map(|operation| operation.tagged(DRM)).collect()
+    all.into_iter().map(|operation| operation.tagged(DRM_TAG)).collect()
 }
 
 fn playback_id_example() -> Value {

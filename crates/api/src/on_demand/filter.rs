@@ -4,15 +4,15 @@ use kinora_domain::{MediaSettings, Timestamp};
 use kinora_store::MediaFilter;
 use kinora_web::fields::Problems;
 use kinora_web::pagination::ListQuery;
-use kinora_web::parse_timestamp::instant_or_day;
+use kinora_web::parse_timestamp::parse_instant_or_day;
 
 const NAMES: [&str; 6] = ["status", "title", "creatorId", "metadataKey", "createdAfter", "createdBefore"];
 /// `metadata[KEY]=VALUE`; the name alone filters nothing.
 const METADATA: &str = "metadata";
 const TEXT_MAX: usize = MediaSettings::TEXT_MAX;
 
-/// The states of a media in the contract (C-137), in its order. No media here ever has some of them: a
-/// filter by them finds nothing, in the index of states.
+/// The states of a media in the contract (C-137), in its order. Kinora never stores some of them. A filter
+/// by one of those is valid and returns an empty list, from the index of states.
 pub(super) const STATUSES: [&str; 8] =
     ["Created", "Downloading", "Downloaded", "Validating", "In Queue", "Processing", "Ready", "Failed"];
 
@@ -22,15 +22,15 @@ pub(super) fn is_filter(name: &str) -> bool {
 }
 
 /// Parses the filters. An error names its parameter.
-pub(super) fn read(query: &ListQuery, problems: &Problems) -> MediaFilter {
+pub(super) fn parse(query: &ListQuery, problems: &Problems) -> MediaFilter {
     let filter = MediaFilter {
         state: status(query, problems),
         title_prefix: text(query, "title", 1, problems),
         creator_id: text(query, "creatorId", 0, problems),
         metadata_key: text(query, "metadataKey", 0, problems),
         metadata: metadata(query, problems),
-        created_from: instant(query, "createdAfter", problems),
-        created_before: instant(query, "createdBefore", problems),
+        created_from: time_filter(query, "createdAfter", problems),
+        created_before: time_filter(query, "createdBefore", problems),
     };
     if let (Some(from), Some(before)) = (filter.created_from, filter.created_before)
         && before <= from
@@ -41,7 +41,7 @@ pub(super) fn read(query: &ListQuery, problems: &Problems) -> MediaFilter {
 }
 
 fn status(query: &ListQuery, problems: &Problems) -> Option<String> {
-    let word = query.one("status", problems)?;
+    let word = query.single_value("status", problems)?;
     if !STATUSES.contains(&word) {
         problems.add("status", format!("must be one of {}", STATUSES.join(", ")));
         return None;
@@ -50,15 +50,15 @@ fn status(query: &ListQuery, problems: &Problems) -> Option<String> {
 }
 
 fn text(query: &ListQuery, name: &str, min: usize, problems: &Problems) -> Option<String> {
-    let text = query.one(name, problems)?;
+    let text = query.single_value(name, problems)?;
     if text.chars().count() < min {
         problems.add(name, "must not be empty; leave it out to list all");
         return None;
     }
-    is_short(name, text, problems).then(|| text.to_owned())
+    check_text_length(name, text, problems).then(|| text.to_owned())
 }
 
-fn is_short(name: &str, text: &str, problems: &Problems) -> bool {
+fn check_text_length(name: &str, text: &str, problems: &Problems) -> bool {
     let is_short = text.chars().count() <= TEXT_MAX;
     if !is_short {
         problems.add(name, format!("must have at most {TEXT_MAX} characters"));
@@ -85,7 +85,7 @@ fn metadata(query: &ListQuery, problems: &Problems) -> Vec<(String, String)> {
             problems.add(METADATA, format!("must have keys of at most {TEXT_MAX} characters"));
         } else if entries.iter().any(|(existing, _)| existing == key) {
             problems.add(name, "must be given once");
-        } else if is_short(name, value, problems) {
+        } else if check_text_length(name, value, problems) {
             entries.push((key.to_owned(), value.clone()));
         }
     }
@@ -95,9 +95,9 @@ fn metadata(query: &ListQuery, problems: &Problems) -> Vec<(String, String)> {
     entries
 }
 
-fn instant(query: &ListQuery, name: &str, problems: &Problems) -> Option<Timestamp> {
-    let text = query.one(name, problems)?;
-    let instant = instant_or_day(text);
+fn time_filter(query: &ListQuery, name: &str, problems: &Problems) -> Option<Timestamp> {
+    let text = query.single_value(name, problems)?;
+    let instant = parse_instant_or_day(text);
     if instant.is_none() {
         problems.add(
             name,

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{Media, MediaFacts, MediaId, MediaState};
-use kinora_web::auth::Reader;
+use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
@@ -38,7 +38,7 @@ struct File {
 /// its file is not analysed: before it is ready, and when it failed.
 pub(crate) async fn input_info(
     State(app): State<ApiState>,
-    caller: Reader,
+    caller: ReadCaller,
     PathId(id): PathId<MediaId>,
 ) -> Result<Data<InputInfo>, ApiError> {
     let media = app.store.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;

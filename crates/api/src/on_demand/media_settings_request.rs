@@ -8,7 +8,7 @@ use kinora_domain::{
     AccessPolicy, AccessRestrictions, AudioEdit, Encryption, Media, MediaId, MediaQuality, MediaSettings,
     Mp4Support, NewTrack, Resolution,
 };
-use kinora_web::fields::{Fields, as_stored};
+use kinora_web::fields::{Fields, replace_nul};
 
 use super::access_restrictions::restrictions;
 use super::audio_input::audio_input;
@@ -56,7 +56,7 @@ pub(super) struct Inputs<'a> {
 pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
     const { assert!(INPUTS_MAX <= Media::ADDED_TRACKS_MAX) };
     let Inputs { mut video, mut tracks, mut audio } = Inputs::default();
-    let mut has_sound = false;
+    let mut has_audio = false;
     for input in fields.objects("inputs", INPUTS_MAX).unwrap_or_default() {
         let kind =
             input.one_of("type", &["video", "watermark", "audio", "subtitle"], |word| Some(word.to_owned()));
@@ -68,11 +68,11 @@ pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
                 reject_trimming(&input);
                 video = Some(input);
             }
-            Some("audio") if has_sound => {
+            Some("audio") if has_audio => {
                 input.reject("type", "only one audio input is allowed; add more audio with its imposeTracks")
             }
             Some("audio") => {
-                has_sound = true;
+                has_audio = true;
                 audio = audio_input(&input);
             }
             Some("subtitle") => {
@@ -83,7 +83,7 @@ pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
                 tracks.push(track);
             }
             Some(kind) => input.reject("type", format!("{kind} inputs are not supported yet; leave it out")),
-            None if !input.has("type") => input.reject("type", "must not be null"),
+            None if !input.is_present("type") => input.reject("type", "must not be null"),
             None => {}
         }
     }
@@ -150,11 +150,11 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
         .one_of("mediaQuality", &["standard", "pro", "premium"], MediaQuality::from_text)
         .unwrap_or_default();
     if quality != MediaQuality::Standard {
-        warnings.push(stored(fields, "mediaQuality"));
+        warnings.push(no_effect_warning(fields, "mediaQuality"));
     }
     let optimize_audio = fields.bool("optimizeAudio").unwrap_or(false);
     if optimize_audio {
-        warnings.push(stored(fields, "optimizeAudio"));
+        warnings.push(no_effect_warning(fields, "optimizeAudio"));
     }
     MediaSettings {
         title: fields.stored_text("title", MediaSettings::TEXT_MAX),
@@ -176,7 +176,7 @@ pub(super) fn mp4_support(fields: &Fields<'_>) -> Option<Mp4Support> {
     fields.one_of("mp4Support", &Mp4Support::WORDS, Mp4Support::from_text)
 }
 
-fn stored(fields: &Fields<'_>, name: &str) -> String {
+fn no_effect_warning(fields: &Fields<'_>, name: &str) -> String {
     format!("{} is stored and has no effect yet", fields.path(name))
 }
 
@@ -190,17 +190,17 @@ fn metadata_entries(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTre
         parent.reject(name, format!("must have at most {} entries", MediaSettings::METADATA_ENTRIES_MAX));
         return BTreeMap::new();
     }
-    let mut read = BTreeMap::new();
+    let mut valid_entries = BTreeMap::new();
     for (key, _) in pairs.entries() {
         if key.chars().count() > MediaSettings::TEXT_MAX {
             parent.reject(name, format!("must have keys of at most {} characters", MediaSettings::TEXT_MAX));
-        } else if !pairs.has(key) {
+        } else if !pairs.is_present(key) {
             pairs.reject(key, "must be a string");
         } else if let Some(value) = pairs.stored_text(key, MediaSettings::TEXT_MAX) {
-            read.insert(as_stored(key), value);
+            valid_entries.insert(replace_nul(key), value);
         }
     }
-    read
+    valid_entries
 }
 
 /// Rejects fields that request more than playback, unless they request the default (C-33).

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use kinora_domain::{Media, MediaId, Mp4Support};
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
@@ -22,7 +22,7 @@ use crate::view::MediaView;
 /// change, its event, and the job that reports when the files can be fetched are one commit.
 pub(crate) async fn mp4_support(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<MediaId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
@@ -30,16 +30,16 @@ pub(crate) async fn mp4_support(
     let support = parse(&body)?;
     let state = app.clone();
     let condition =
-        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.addresses)));
+        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.base_urls)));
     let media =
         app.service.set_mp4_support(&caller, id, condition, support).await.map_err(error::from_operation)?;
-    Ok(TaggedResponse::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
+    Ok(TaggedResponse::of(&Data::ok(MediaView::new(&media, &app.base_urls))).into_response())
 }
 
 fn parse(body: &Value) -> Result<Mp4Support, ApiError> {
     let problems = Problems::default();
     let support = Fields::of_body(body, &problems).and_then(|fields| {
-        if !fields.has("mp4Support") {
+        if !fields.is_present("mp4Support") {
             fields.reject("mp4Support", "must not be null");
         }
         media_settings_request::mp4_support(&fields)

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use kinora_domain::{Media, MediaId};
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
@@ -19,7 +19,7 @@ use crate::view::MediaView;
 /// field. The change and its event are one commit; a request without a change emits no event.
 pub(crate) async fn update(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<MediaId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
@@ -27,8 +27,8 @@ pub(crate) async fn update(
     let change = update_request::parse(&body)?;
     let state = app.clone();
     let condition =
-        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.addresses)));
+        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.base_urls)));
     let media =
         app.service.update_media(&caller, id, condition, change).await.map_err(error::from_operation)?;
-    Ok(TaggedResponse::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
+    Ok(TaggedResponse::of(&Data::ok(MediaView::new(&media, &app.base_urls))).into_response())
 }

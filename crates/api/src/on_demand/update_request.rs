@@ -29,7 +29,7 @@ fn thumbnail(fields: &Fields<'_>) -> Change<u64> {
         return Change::Clear;
     }
     let Some(thumbnail) = fields.object("thumbnail") else { return Change::Keep };
-    if !thumbnail.has("time") {
+    if !thumbnail.is_present("time") {
         thumbnail.reject("time", "must not be null");
     }
     let Some(seconds) = thumbnail.number("time") else { return Change::Keep };
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_fields_stay_null_clears_title_and_thumbnail() {
+    fn missing_fields_are_unchanged_null_clears_title_and_thumbnail() {
         let check = |body: Value, expected: MediaChange| {
             assert_eq!(parse(&body).unwrap(), expected, "{body}");
         };

@@ -12,7 +12,8 @@ use super::OpenApiState;
 /// The page below `web/dist`.
 const PAGE: &str = "docs.html";
 
-/// Nothing from outside at all: the page reads the document of this server, and that is everything it needs.
+/// Value of `Content-Security-Policy`: the page loads nothing from other origins. It needs only the document
+/// of this server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

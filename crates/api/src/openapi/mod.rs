@@ -16,16 +16,16 @@ use bytes::Bytes;
 use kinora_web::assets::Assets;
 use kinora_web::base_urls::BaseUrls;
 use kinora_web::gzip::{self, GzipCache};
-use kinora_web::openapi::{Described, describe};
+use kinora_web::openapi::{OpenApiParts, describe};
 use serde_json::{Value, json};
 
 use crate::operations;
 
-/// Where the document and its page are.
+/// The paths of the document and of its page.
 pub(crate) const PATHS: [&str; 2] = ["/openapi.json", "/docs"];
 
-/// What a newcomer reads first.
-const ABOUT: &str = "Create media from a URL or an upload, play them at once on every device, and receive \
+/// The introduction of the document.
+const INTRODUCTION: &str = "Create media from a URL or an upload, play them at once on every device, and receive \
     signed webhooks.\n\nEvery path works with and without `/v1`. Every response is JSON and has an \
     `X-Request-Id`: yours, if you sent one of at most 128 visible characters. Unknown request fields are \
     ignored; `null` means the same as leaving the field out.\n\nAn unknown path returns 404, an unknown \
@@ -46,17 +46,17 @@ const TAGS: [(&str, &str); 8] = [
 
 /// State of these routes.
 pub struct OpenApiState {
-    addresses: Arc<BaseUrls>,
+    base_urls: Arc<BaseUrls>,
     assets: Arc<dyn Assets>,
     gzip: Arc<GzipCache>,
-    /// Made once.
+    /// The rendered document, made by the first request.
     document: OnceLock<Bytes>,
 }
 
 impl OpenApiState {
-    /// Of a server at these addresses. The page is one of the assets.
-    pub fn new(addresses: Arc<BaseUrls>, assets: Arc<dyn Assets>, gzip: Arc<GzipCache>) -> Self {
-        Self { addresses, assets, gzip, document: OnceLock::new() }
+    /// The state of a server with these base URLs. The page is one of the assets.
+    pub fn new(base_urls: Arc<BaseUrls>, assets: Arc<dyn Assets>, gzip: Arc<GzipCache>) -> Self {
+        Self { base_urls, assets, gzip, document: OnceLock::new() }
     }
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn routes(state: Arc<OpenApiState>) -> Router {
 
 /// `GET /openapi.json`: the document. Pages of any origin may read it: tools are such pages.
 async fn json(State(state): State<Arc<OpenApiState>>, request: HeaderMap) -> Response {
-    let make = || serde_json::to_vec(&document(&state.addresses)).expect("JSON stays JSON");
-    let document = state.document.get_or_init(|| Bytes::from(make())).clone();
+    let render = || serde_json::to_vec(&document(&state.base_urls)).expect("JSON stays JSON");
+    let document = state.document.get_or_init(|| Bytes::from(render())).clone();
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
@@ -79,14 +79,14 @@ async fn json(State(state): State<Arc<OpenApiState>>, request: HeaderMap) -> Res
     if !gzip::is_accepted(&request) {
         return (headers, document).into_response();
     }
-    let packed = state.gzip.get(PATHS[0], &document).await;
-    (headers, [(header::CONTENT_ENCODING, gzip::GZIP)], packed).into_response()
+    let compressed = state.gzip.get(PATHS[0], &document).await;
+    (headers, [(header::CONTENT_ENCODING, gzip::GZIP)], compressed).into_response()
 }
 
-/// The document of the API (OpenAPI 3.1), at these addresses.
-pub fn document(addresses: &BaseUrls) -> Value {
-    let Described { paths, headers, responses, schemas } = describe(operations);
-    let public = &addresses.public;
+/// The document of the API (OpenAPI 3.1), with these base URLs.
+pub fn document(base_urls: &BaseUrls) -> Value {
+    let OpenApiParts { paths, headers, responses, schemas } = describe(operations);
+    let public = &base_urls.public;
     let tags = TAGS.map(|(name, description)| json!({"name": name, "description": description}));
     json!({
         "openapi": "3.1.0",
@@ -94,7 +94,7 @@ pub fn document(addresses: &BaseUrls) -> Value {
             "title": "Kinora",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "The video and audio API that anyone can host.",
-            "description": ABOUT,
+            "description": INTRODUCTION,
             "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
         },
         "servers": [{"url": format!("{public}/v1")}, {"url": public, "description": "The same API without the prefix."}],

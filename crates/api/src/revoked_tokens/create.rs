@@ -2,7 +2,7 @@ use axum::extract::State;
 use kinora_domain::{PlaybackId, Timestamp, TokenClaims};
 use kinora_service::NewRevokedToken;
 use kinora_store::RevokedToken;
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
@@ -10,22 +10,22 @@ use kinora_web::extract::JsonBody;
 use kinora_web::fields::{Fields, Problems};
 use kinora_web::idempotency::IdempotentRequest;
 use kinora_web::openapi::schema;
-use kinora_web::parse_timestamp::instant;
+use kinora_web::parse_timestamp::parse_instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::ApiState;
-use crate::commit::Respond;
+use crate::commit::IdempotentCommit;
 
-/// Longest text of a time, in characters.
-const TIME_CHARS_MAX: usize = 64;
+/// Longest `expiresAt` and `playbackId`, in characters.
+const TEXT_CHARS_MAX: usize = 64;
 
 /// A revoked playback token.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RevokedToken")]
-pub(super) struct RevokedView {
+pub(super) struct RevokedTokenView {
     #[schemars(with = "schema::Text")]
     jti: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,32 +39,34 @@ pub(super) struct RevokedView {
 /// `endPlayback`, viewers who play through the playback ID must fetch the manifest again, with another
 /// token.
 ///
-/// 201; of repeated requests the later end counts. 404 unless the playback ID is in the caller's workspace,
-/// 422 names each wrong field; then nothing is changed.
+/// 201; if the token is revoked already, the later `expiresAt` applies. 404 unless the playback ID is in the
+/// caller's workspace, 422 names each wrong field; then nothing is changed.
 pub(super) async fn create(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     idempotent_request: IdempotentRequest,
     JsonBody(body): JsonBody,
 ) -> Result<RenderedResponse, ApiError> {
     let new = parse(&body, app.clock.now())?;
     let jti = new.jti.clone();
-    let created = move |revoked: RevokedToken| {
-        let view = RevokedView {
+    let render = move |revoked: RevokedToken| {
+        let view = RevokedTokenView {
             jti: jti.clone(),
             expires_at: revoked.expires_at.map(|at| at.to_string()),
             revoked_at: revoked.revoked_at.to_string(),
         };
         Data::created(view, Vec::new()).into_rendered()
     };
-    app.service.revoke_token(&caller, new, Respond::with(idempotent_request, &app.idempotency, created)).await
+    app.service
+        .revoke_token(&caller, new, IdempotentCommit::new(idempotent_request, &app.idempotency, render))
+        .await
 }
 
 pub(super) fn parse(body: &Value, now: Timestamp) -> Result<NewRevokedToken, ApiError> {
     let problems = Problems::default();
     let revoked_token = Fields::of_body(body, &problems).and_then(|fields| {
         let jti = match fields.text("jti", TokenClaims::ID_CHARS_MAX) {
-            None if !fields.has("jti") => {
+            None if !fields.is_present("jti") => {
                 fields.reject("jti", "must not be null");
                 None
             }
@@ -72,14 +74,14 @@ pub(super) fn parse(body: &Value, now: Timestamp) -> Result<NewRevokedToken, Api
                 fields.reject("jti", "must not be empty");
                 None
             }
-            Some(jti) if !TokenClaims::is_id(jti) => {
+            Some(jti) if !TokenClaims::is_revocable_id(jti) => {
                 fields.reject("jti", "must have no control characters");
                 None
             }
             jti => jti,
         };
-        let expires_at = fields.text("expiresAt", TIME_CHARS_MAX).and_then(|text| {
-            let Some(time) = instant(text) else {
+        let expires_at = fields.text("expiresAt", TEXT_CHARS_MAX).and_then(|text| {
+            let Some(time) = parse_instant(text) else {
                 fields.reject("expiresAt", "must be a time such as 2026-11-23T10:00:00Z");
                 return None;
             };
@@ -90,15 +92,15 @@ pub(super) fn parse(body: &Value, now: Timestamp) -> Result<NewRevokedToken, Api
             }
             Some(time)
         });
-        let playback = fields.text("playbackId", TIME_CHARS_MAX).and_then(|text| {
-            let refuse = |error: kinora_domain::ParseIdError| fields.reject("playbackId", error.to_string());
-            text.parse::<PlaybackId>().map_err(refuse).ok()
+        let playback = fields.text("playbackId", TEXT_CHARS_MAX).and_then(|text| {
+            let reject = |error: kinora_domain::ParseIdError| fields.reject("playbackId", error.to_string());
+            text.parse::<PlaybackId>().map_err(reject).ok()
         });
         let end_playback = fields.bool("endPlayback").unwrap_or(false);
-        if end_playback && !fields.has("playbackId") {
+        if end_playback && !fields.is_present("playbackId") {
             fields.reject("playbackId", "must not be null where endPlayback is true");
         }
-        Some(NewRevokedToken { jti: jti?.to_owned(), expires_at, playback, end_playback })
+        Some(NewRevokedToken { jti: jti?.to_owned(), expires_at, playback_id: playback, end_playback })
     });
     problems.into_result(revoked_token)
 }
@@ -113,17 +115,18 @@ mod tests {
 
     #[test]
     fn revocation_parses_jti_expiry_and_playback_id() {
-        let bare = NewRevokedToken { jti: "a".into(), expires_at: None, playback: None, end_playback: false };
+        let jti_only =
+            NewRevokedToken { jti: "a".into(), expires_at: None, playback_id: None, end_playback: false };
         assert_eq!(
             parse(&json!({"jti": "a", "expiresAt": null, "other": 1}), Timestamp::from_micros(0)).unwrap(),
-            bare
+            jti_only
         );
         let body = json!({"jti": "a", "expiresAt": "1970-01-01T01:00:01+01:00", "playbackId": PLAYBACK, "endPlayback": true});
         let expected = NewRevokedToken {
             expires_at: Some(Timestamp::from_micros(1_000_000)),
-            playback: PLAYBACK.parse().ok(),
+            playback_id: PLAYBACK.parse().ok(),
             end_playback: true,
-            ..bare
+            ..jti_only
         };
         assert_eq!(parse(&body, Timestamp::from_micros(0)).unwrap(), expected);
     }

@@ -2,11 +2,11 @@
 
 use kinora_domain::TokenClaims;
 use kinora_web::error::ApiError;
-use kinora_web::openapi::schema::{described, object};
+use kinora_web::openapi::schema::{object, with_description};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
-use super::create::RevokedView;
+use super::create::RevokedTokenView;
 use crate::example;
 
 /// The end of the token in examples: an expired token cannot be revoked.
@@ -16,8 +16,8 @@ const NO_CONTROL_CHARACTERS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 
 /// Every operation on revoked tokens.
 pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    let revoked = schemas.of::<RevokedView>();
-    let body = schemas.named("RevokeToken", request());
+    let revoked = schemas.of::<RevokedTokenView>();
+    let body = schemas.add("RevokeToken", request());
     let all = [Operation::post("/iam/revoked-tokens", "revokeToken", "Revoke a playback token")
         .description(
             "The token is rejected from now on. Running playback continues, at most for the length of the \
@@ -44,10 +44,10 @@ fn request() -> Value {
     object(
         &["jti"],
         [
-            ("jti", described(jti, "The `jti` claim of the token.")),
+            ("jti", with_description(jti, "The `jti` claim of the token.")),
             (
                 "expiresAt",
-                described(
+                with_description(
                     time,
                     "When the token expires, in the future. If left out, the revocation is stored forever. A \
                         time beyond the supported range is stored and returned as the latest supported time.",
@@ -55,11 +55,11 @@ fn request() -> Value {
             ),
             (
                 "playbackId",
-                described(playback, "A playback ID of your workspace, required for `endPlayback`."),
+                with_description(playback, "A playback ID of your workspace, required for `endPlayback`."),
             ),
             (
                 "endPlayback",
-                described(
+                with_description(
                     json!({"type": "boolean"}),
                     "Whether all viewers of the playback ID must fetch the manifest again.",
                 ),

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{KeyPair, SigningKey};
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ApiState;
-use crate::commit::Respond;
+use crate::commit::IdempotentCommit;
 use crate::error;
 
 /// A new signing key. Only this response has the private key.
@@ -32,21 +32,21 @@ pub(super) struct CreatedKey {
 /// key.
 pub(super) async fn create(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     idempotent_request: IdempotentRequest,
 ) -> Result<RenderedResponse, ApiError> {
     app.service.check_signing_key_limit(&caller).await.map_err(error::from_operation)?;
     let KeyPair { public_key, private_key } = app.key_pairs.make().await?;
     let key = app.service.new_signing_key(&caller, public_key);
-    let created = move |key: SigningKey| {
-        let answer = CreatedKey {
+    let render = move |key: SigningKey| {
+        let view = CreatedKey {
             id: key.id.to_string(),
             private_key: private_key.reveal(),
             created_at: key.created_at.to_string(),
         };
-        Data::created(answer, Vec::new()).into_rendered()
+        Data::created(view, Vec::new()).into_rendered()
     };
     app.service
-        .add_signing_key(&caller, key, Respond::with(idempotent_request, &app.idempotency, created))
+        .add_signing_key(&caller, key, IdempotentCommit::new(idempotent_request, &app.idempotency, render))
         .await
 }

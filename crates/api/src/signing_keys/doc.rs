@@ -1,7 +1,7 @@
 //! The OpenAPI descriptions of signing keys.
 
 use kinora_domain::{PublicKey, SigningKey};
-use kinora_web::openapi::schema::{described, object};
+use kinora_web::openapi::schema::{object, with_description};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
@@ -11,27 +11,27 @@ use super::read::PublicKeyView;
 use crate::error;
 use crate::example;
 
-const ALL: &str = "/iam/signing-keys";
+const COLLECTION_PATH: &str = "/iam/signing-keys";
 /// From RFC 8410, 10.1.
 const EXAMPLE_KEY: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n";
-const ONE: &str = "/iam/signing-keys/{signingKeyId}";
+const ITEM_PATH: &str = "/iam/signing-keys/{signingKeyId}";
 
 /// Every operation on signing keys.
 pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let (created, listed, read) =
         (schemas.of::<CreatedKey>(), schemas.of::<KeyView>(), schemas.of::<PublicKeyView>());
-    let imported = schemas.named("PutSigningKey", request());
+    let imported = schemas.add("PutSigningKey", request());
     let all = [
-        Operation::post(ALL, "createSigningKey", "Create a signing key")
+        Operation::post(COLLECTION_PATH, "createSigningKey", "Create a signing key")
             .description(
                 "`privateKey` is the Base64 of a PEM file (PKCS#8, RSA, 2048 bits). Store it: no other \
                     response contains it. A request body is ignored.",
             )
             .creates(created, json!({"id": example::OTHER, "privateKey": "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg==", "createdAt": example::TIME}))
             .error(error::too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX)),
-        Operation::get(ALL, "listSigningKeys", "List signing keys")
+        Operation::get(COLLECTION_PATH, "listSigningKeys", "List signing keys")
             .lists(listed, json!({"id": example::OTHER, "createdAt": example::TIME})),
-        one(Operation::get(ONE, "getSigningKey", "Read the public key of a signing key")).answers(
+        signing_key_operation(Operation::get(ITEM_PATH, "getSigningKey", "Read the public key of a signing key")).responds_with_data(
             read.clone(),
             json!({
                 "workspaceId": example::WORKSPACE,
@@ -39,7 +39,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "publicKey": "-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n",
             }),
         ),
-        Operation::put(ONE, "putSigningKey", "Import the public key of a signing key")
+        Operation::put(ITEM_PATH, "putSigningKey", "Import the public key of a signing key")
             .id("signingKeyId", "A UUID of your choice.", example::OTHER)
             .description(
                 "Use this to keep the private key outside the server. The id is a UUID of your choice and the \
@@ -57,7 +57,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .error(error::too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX))
             .error(error::signing_key_taken()),
-        one(Operation::delete(ONE, "deleteSigningKey", "Delete a signing key"))
+        signing_key_operation(Operation::delete(ITEM_PATH, "deleteSigningKey", "Delete a signing key"))
             .description("Tokens signed with this key are rejected once the response arrives. This cannot be undone.")
             .responds_empty(),
     ];
@@ -68,11 +68,11 @@ fn request() -> Value {
     let pem = json!({"type": "string", "minLength": 1, "maxLength": PublicKey::PEM_BYTES_MAX});
     object(
         &["publicKey"],
-        [("publicKey", described(pem, "PEM text that begins with `-----BEGIN PUBLIC KEY-----`."))],
+        [("publicKey", with_description(pem, "PEM text that begins with `-----BEGIN PUBLIC KEY-----`."))],
     )
 }
 
-fn one(operation: Operation) -> Operation {
+fn signing_key_operation(operation: Operation) -> Operation {
     operation
         .id("signingKeyId", "The id of a signing key.", example::OTHER)
         .error(error::signing_key_not_found())

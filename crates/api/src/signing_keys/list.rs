@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::SigningKey;
-use kinora_web::auth::Reader;
+use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::openapi::schema;
@@ -30,11 +30,11 @@ impl From<&SigningKey> for KeyView {
 /// `GET /iam/signing-keys`: one page of the workspace's keys, by creation time.
 pub(super) async fn list(
     State(app): State<ApiState>,
-    caller: Reader,
+    caller: ReadCaller,
     query: ListQuery,
 ) -> Result<Data<Vec<KeyView>>, ApiError> {
-    let listing = query.of_list("signing keys")?;
-    let found = app.store.signing_key_page(caller.workspace, listing.slice).await?;
+    let page_request = query.into_page_request("signing keys")?;
+    let found = app.store.signing_key_page(caller.workspace, page_request.list_page).await?;
     let views = found.items.iter().map(KeyView::from).collect();
-    Ok(listing.answer(&app.addresses, &found, views))
+    Ok(page_request.respond(&app.base_urls, &found, views))
 }

@@ -3,6 +3,7 @@
 mod create;
 mod delete;
 mod doc;
+mod key_pool;
 mod list;
 mod put;
 mod read;
@@ -13,6 +14,7 @@ use kinora_web::routes::Routes;
 use crate::ApiState;
 
 pub(super) use doc::operations;
+pub use key_pool::KeyPairs;
 
 /// The operations on signing keys, below a prefix.
 pub(super) fn routes(prefix: &str) -> Routes<ApiState> {

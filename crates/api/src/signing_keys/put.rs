@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{PublicKey, SigningKey, SigningKeyId};
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
@@ -20,7 +20,7 @@ use crate::error;
 /// public key of a supported kind.
 pub(super) async fn put(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<SigningKeyId>,
     JsonBody(body): JsonBody,
 ) -> Result<Data<PublicKeyView>, ApiError> {
@@ -34,11 +34,11 @@ pub(super) async fn put(
 pub(super) fn parse(body: &Value) -> Result<PublicKey, ApiError> {
     let problems = Problems::default();
     let key = Fields::of_body(body, &problems).and_then(|fields| {
-        if !fields.has("publicKey") {
+        if !fields.is_present("publicKey") {
             fields.reject("publicKey", "must not be null");
         }
         let key = PublicKey::from_pem(fields.text("publicKey", PublicKey::PEM_BYTES_MAX)?);
-        let key = key.map_err(|bad| fields.reject("publicKey", bad.to_string())).ok()?;
+        let key = key.map_err(|error| fields.reject("publicKey", error.to_string())).ok()?;
         if let Err(unusable) = public_key::parse_verifying_key(&key) {
             fields.reject("publicKey", unusable.to_string());
         }

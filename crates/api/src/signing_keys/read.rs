@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{SigningKey, SigningKeyId};
-use kinora_web::auth::Reader;
+use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
@@ -27,7 +27,7 @@ pub(super) struct PublicKeyView {
 /// workspace.
 pub(super) async fn read(
     State(app): State<ApiState>,
-    caller: Reader,
+    caller: ReadCaller,
     PathId(id): PathId<SigningKeyId>,
 ) -> Result<Data<PublicKeyView>, ApiError> {
     let key = app.store.signing_key(caller.workspace, id).await?;

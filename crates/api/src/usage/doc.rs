@@ -5,8 +5,8 @@ use kinora_web::openapi::schema::day;
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::json;
 
+use super::period::DAYS_MAX;
 use super::read::UsageView;
-use super::span::DAYS_MAX;
 use crate::example;
 
 /// Every operation on usage.
@@ -30,7 +30,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             day(),
             &format!("Last day. Default: today. At most {DAYS_MAX} days, including the first."),
         )
-        .answers(
+        .responds_with_data(
             usage,
             json!({"from": "2026-11-22", "to": "2026-11-22", "asOf": example::TIME, "totals": amounts, "days": [of_day]}),
         )

@@ -1,8 +1,8 @@
 //! `/usage`: the storage, encoding and delivery of a workspace (D-0088).
 
 mod doc;
+mod period;
 mod read;
-mod span;
 
 use axum::routing::get;
 use kinora_web::routes::Routes;

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use kinora_domain::Day;
 use kinora_store::{Usage, UsageCounts};
-use kinora_web::auth::Reader;
+use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::openapi::schema;
@@ -9,7 +9,7 @@ use kinora_web::pagination::ListQuery;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::span::Span;
+use super::period::UsagePeriod;
 use crate::ApiState;
 
 /// The usage of a workspace over some days.
@@ -56,38 +56,38 @@ struct AmountsView {
 /// `GET /usage?from=&to=`: the storage, encoding and delivery of the caller's workspace, day by day; future
 /// days are left out.
 ///
-/// 422 names each wrong parameter.
+/// 422 names each wrong parameter (C-191).
 pub(super) async fn read(
     State(app): State<ApiState>,
-    caller: Reader,
+    caller: ReadCaller,
     query: ListQuery,
 ) -> Result<Data<UsageView>, ApiError> {
     let today = Day::of(app.clock.now());
-    let span = Span::of(&query, today)?;
-    let usage = app.store.usage(caller.workspace, span.first, span.last).await?;
-    Ok(Data::ok(view(span, today, &usage)))
+    let period = UsagePeriod::of(&query, today)?;
+    let usage = app.store.usage(caller.workspace, period.first, period.last).await?;
+    Ok(Data::ok(view(period, today, &usage)))
 }
 
-fn view(span: Span, today: Day, usage: &Usage) -> UsageView {
-    let mut stored = usage.stored_before.map_or(0, |stored| stored.bytes);
-    let mut written = usage.days.iter().peekable();
+fn view(period: UsagePeriod, today: Day, usage: &Usage) -> UsageView {
+    let mut stored_bytes = usage.stored_before.map_or(0, |stored| stored.bytes);
+    let mut measured_days = usage.days.iter().peekable();
     let mut sum = UsageCounts::default();
-    let shown = Span { last: span.last.min(today), ..span };
-    let days = shown.days().map(|day| {
-        let of_day = written.next_if(|written| written.day == day);
+    let until_today = UsagePeriod { last: period.last.min(today), ..period };
+    let days = until_today.days().map(|day| {
+        let of_day = measured_days.next_if(|written| written.day == day);
         // A day without a measurement has the last measured value.
-        stored = of_day.and_then(|of_day| of_day.stored_bytes).unwrap_or(stored);
+        stored_bytes = of_day.and_then(|of_day| of_day.stored_bytes).unwrap_or(stored_bytes);
         let used = of_day.map(|of_day| of_day.used).unwrap_or_default();
         sum.add(used);
-        DayView { day: day.to_string(), amounts: AmountsView::of(stored, used) }
+        DayView { day: day.to_string(), amounts: AmountsView::of(stored_bytes, used) }
     });
     let days = days.collect();
-    let now = usage.stored;
+    let latest_measurement = usage.stored;
     UsageView {
-        from: span.first.to_string(),
-        to: span.last.to_string(),
-        as_of: now.map(|stored| stored.at.to_string()),
-        totals: AmountsView::of(now.map_or(0, |stored| stored.bytes), sum),
+        from: period.first.to_string(),
+        to: period.last.to_string(),
+        as_of: latest_measurement.map(|stored| stored.at.to_string()),
+        totals: AmountsView::of(latest_measurement.map_or(0, |stored| stored.bytes), sum),
         days,
     }
 }
@@ -137,7 +137,7 @@ mod tests {
             stored_before: Some(StoredBytes { bytes: 400, at: Timestamp::from_micros(0) }),
             stored: Some(StoredBytes { bytes: 300, at }),
         };
-        let span = Span { first: day("2024-02-28"), last: day("2024-03-31") };
+        let span = UsagePeriod { first: day("2024-02-28"), last: day("2024-03-31") };
         let shown = serde_json::to_value(view(span, day("2024-03-03"), &usage)).unwrap();
         let amounts = |stored: u64, encoded: f64, delivered: f64, bytes: u64| {
             serde_json::json!({"storedBytes": stored, "minutesEncoded": encoded, "minutesDelivered": delivered,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 
-use super::{FolderStore, finished};
+use super::{FolderStore, task_result};
 use crate::{ObjectKey, Result, WriteKind};
 
 /// The most unsynced bytes, as a multiple of the bytes per sync; then the stream waits. A caller waits for
@@ -27,15 +27,15 @@ const SLICES_MAX: usize = 1024;
 #[derive(Debug)]
 pub(super) struct SyncPolicy {
     /// Bytes that are collected before one write to the file.
-    pub(super) batch: u64,
+    pub(super) batch_len_min: u64,
     /// A sync begins when this many bytes were written since the last one.
-    pub(super) sync_every: u64,
+    pub(super) bytes_per_sync: u64,
     /// A sync also begins this long after the last one began, if there are new bytes.
     pub(super) sync_within: Option<Duration>,
 }
 
 /// A file that is appended to.
-pub(super) trait Target: Borrow<File> + Send + Sync + 'static {
+pub(super) trait AppendTarget: Borrow<File> + Send + Sync + 'static {
     /// Syncs the file, whose first `end` bytes are written.
     fn sync_to(&self, end: u64) -> io::Result<()>;
 
@@ -50,26 +50,26 @@ pub(super) struct Appender<T> {
     key: ObjectKey,
     target: Arc<T>,
     policy: &'static SyncPolicy,
-    /// Taken, and not being written yet.
+    /// Bytes that are received, and not being written yet.
     batch: Vec<Bytes>,
     batch_len: u64,
-    /// Being written.
-    append: Option<Append>,
-    /// Written to the file.
-    appended: u64,
-    sync: Option<JoinHandle<io::Result<()>>>,
+    /// The batch that is being written.
+    pending_append: Option<PendingAppend>,
+    /// Length of the file: bytes that are written to it, synced or not.
+    appended_len: u64,
+    sync_task: Option<JoinHandle<io::Result<()>>>,
     /// The end of the last sync that was begun.
     sync_end: u64,
     sync_begun: Instant,
 }
 
 #[derive(Debug)]
-struct Append {
+struct PendingAppend {
     len: u64,
     task: JoinHandle<io::Result<()>>,
 }
 
-impl<T: Target> Appender<T> {
+impl<T: AppendTarget> Appender<T> {
     /// Appends to a file whose bytes are all synced.
     pub(super) fn new(
         store: FolderStore,
@@ -85,9 +85,9 @@ impl<T: Target> Appender<T> {
             policy,
             batch: Vec::new(),
             batch_len: 0,
-            append: None,
-            appended: len,
-            sync: None,
+            pending_append: None,
+            appended_len: len,
+            sync_task: None,
             sync_end: len,
             sync_begun: Instant::now(),
         }
@@ -97,21 +97,21 @@ impl<T: Target> Appender<T> {
         &self.target
     }
 
-    /// The length of the file once all taken bytes are written.
+    /// The length of the file once all received bytes are written.
     pub(super) fn written(&self) -> u64 {
-        let in_flight = self.append.as_ref().map_or(0, |append| append.len);
-        self.appended + in_flight + self.batch_len
+        let in_flight = self.pending_append.as_ref().map_or(0, |pending_append| pending_append.len);
+        self.appended_len + in_flight + self.batch_len
     }
 
     /// Appends the next bytes.
     pub(super) async fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.batch_len += bytes.len() as u64;
         self.batch.push(bytes);
-        if self.batch_len < self.policy.batch { Ok(()) } else { self.advance().await }
+        if self.batch_len < self.policy.batch_len_min { Ok(()) } else { self.advance().await }
     }
 
     /// Waits until all bytes are written and no sync runs.
-    pub(super) async fn end(&mut self) -> Result<()> {
+    pub(super) async fn drain(&mut self) -> Result<()> {
         if self.batch_len > 0 {
             self.advance().await?;
         }
@@ -121,30 +121,30 @@ impl<T: Target> Appender<T> {
 
     /// Waits until all bytes are written and synced.
     pub(super) async fn sync_all(&mut self) -> Result<()> {
-        self.end().await?;
-        if self.target.synced() < self.appended {
+        self.drain().await?;
+        if self.target.synced() < self.appended_len {
             self.begin_sync();
             self.join_sync().await?;
         }
         Ok(())
     }
 
-    /// Waits until [`Appender::sync_in_time`] has work. Cancel safe.
+    /// Waits until [`Appender::sync_if_due`] has work. Cancel safe.
     pub(super) async fn until_due(&mut self) -> Result<()> {
-        if self.sync.is_some() {
+        if self.sync_task.is_some() {
             return self.join_sync().await;
         }
-        match self.due() {
+        match self.sync_due_at() {
             Some(due) => sleep_until(due).await,
             None => std::future::pending().await,
         }
         Ok(())
     }
 
-    /// Begins a sync of all taken bytes if it is due.
-    pub(super) async fn sync_in_time(&mut self) -> Result<()> {
-        let is_free = self.sync.as_ref().is_none_or(JoinHandle::is_finished);
-        if !is_free || self.due().is_none_or(|due| Instant::now() < due) {
+    /// Begins a sync of all received bytes if it is due.
+    pub(super) async fn sync_if_due(&mut self) -> Result<()> {
+        let is_free = self.sync_task.as_ref().is_none_or(JoinHandle::is_finished);
+        if !is_free || self.sync_due_at().is_none_or(|due| Instant::now() < due) {
             return Ok(());
         }
         self.join_sync().await?;
@@ -157,7 +157,7 @@ impl<T: Target> Appender<T> {
         Ok(())
     }
 
-    fn due(&self) -> Option<Instant> {
+    fn sync_due_at(&self) -> Option<Instant> {
         let within = self.policy.sync_within.filter(|_| self.sync_end < self.written())?;
         Some(self.sync_begun + within)
     }
@@ -165,49 +165,50 @@ impl<T: Target> Appender<T> {
     /// Writes the batch after the previous one, and continues the syncs.
     async fn advance(&mut self) -> Result<()> {
         self.join_append().await?;
-        self.sync_behind().await?;
+        self.sync_in_background().await?;
         self.append_batch()
     }
 
     /// Requires that no batch is being written.
     fn append_batch(&mut self) -> Result<()> {
-        self.store.before_write(WriteKind::Append, self.key)?;
+        self.store.inject_write_fault(WriteKind::Append, self.key)?;
         let target = Arc::clone(&self.target);
         let batch = std::mem::take(&mut self.batch);
         let len = std::mem::take(&mut self.batch_len);
-        self.append =
-            Some(Append { len, task: spawn_blocking(move || write_all((*target).borrow(), &batch)) });
+        self.pending_append =
+            Some(PendingAppend { len, task: spawn_blocking(move || write_all((*target).borrow(), &batch)) });
         Ok(())
     }
 
     async fn join_append(&mut self) -> Result<()> {
-        if let Some(append) = &mut self.append {
-            let joined = (&mut append.task).await; // a cancelled call leaves the task for the next one
-            let len = append.len;
-            self.append = None;
-            finished("write an object", joined)?;
-            self.appended += len;
+        if let Some(pending_append) = &mut self.pending_append {
+            // A cancelled call leaves the task for the next call.
+            let joined = (&mut pending_append.task).await;
+            let len = pending_append.len;
+            self.pending_append = None;
+            task_result("write an object", joined)?;
+            self.appended_len += len;
         }
         Ok(())
     }
 
     async fn join_sync(&mut self) -> Result<()> {
-        if let Some(task) = &mut self.sync {
+        if let Some(task) = &mut self.sync_task {
             let joined = task.await;
-            self.sync = None;
-            finished("sync an object", joined)?;
+            self.sync_task = None;
+            task_result("sync an object", joined)?;
         }
         Ok(())
     }
 
-    async fn sync_behind(&mut self) -> Result<()> {
-        let unsynced_max = SYNCS_BEHIND_MAX * self.policy.sync_every;
-        let too_far_behind = self.appended - self.target.synced() > unsynced_max;
+    async fn sync_in_background(&mut self) -> Result<()> {
+        let unsynced_max = SYNCS_BEHIND_MAX * self.policy.bytes_per_sync;
+        let too_far_behind = self.appended_len - self.target.synced() > unsynced_max;
         // The kernel reports a failed sync only once, so the result of every sync is checked.
-        if too_far_behind || self.sync.as_ref().is_some_and(JoinHandle::is_finished) {
+        if too_far_behind || self.sync_task.as_ref().is_some_and(JoinHandle::is_finished) {
             self.join_sync().await?;
         }
-        if self.sync.is_none() && self.appended - self.sync_end >= self.policy.sync_every {
+        if self.sync_task.is_none() && self.appended_len - self.sync_end >= self.policy.bytes_per_sync {
             self.begin_sync();
         }
         Ok(())
@@ -216,19 +217,19 @@ impl<T: Target> Appender<T> {
     /// Requires that no sync runs.
     fn begin_sync(&mut self) {
         let target = Arc::clone(&self.target);
-        let end = self.appended;
+        let end = self.appended_len;
         self.sync_end = end;
         self.sync_begun = Instant::now();
-        self.sync = Some(spawn_blocking(move || target.sync_to(end)));
+        self.sync_task = Some(spawn_blocking(move || target.sync_to(end)));
     }
 }
 
-/// Writes all bytes of all pieces, in order, at the cursor of the file.
-pub(super) fn write_all(mut file: &File, pieces: &[Bytes]) -> io::Result<()> {
-    for pieces in pieces.chunks(SLICES_MAX) {
-        let mut slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+/// Writes all bytes of all chunks, in order, at the cursor of the file.
+pub(super) fn write_all(mut file: &File, chunks: &[Bytes]) -> io::Result<()> {
+    for batch in chunks.chunks(SLICES_MAX) {
+        let mut slices: Vec<IoSlice<'_>> = batch.iter().map(|chunk| IoSlice::new(chunk)).collect();
         let mut rest = &mut slices[..];
-        IoSlice::advance_slices(&mut rest, 0); // passes over empty pieces, as each advance does
+        IoSlice::advance_slices(&mut rest, 0); // passes over empty chunks, as each advance does
         while !rest.is_empty() {
             match file.write_vectored(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

@@ -20,17 +20,20 @@ use kinora_domain::SourceId;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 
-use super::append::{Appender, SyncPolicy, Target};
+use super::append::{AppendTarget, Appender, SyncPolicy};
 use super::lock::{Lock, LockAttempt};
 use super::temporary::rename_to_new;
 use super::{FolderStore, NAMING_TRIES, Shared, absent_as_none, read, sync_folder};
-use crate::grow::{Command, CommandQueue, Opened, Progress, WriterGuard};
+use crate::grow::{Command, CommandQueue, OpenOutcome, Progress, WriterGuard};
 use crate::{Error, ObjectKey, PutOutcome, Result, WriteKind};
 
 /// A power cut may cost a client that is still sending 50 ms of its transfer. The syncs of a disk take some
 /// milliseconds.
-const PACE: SyncPolicy =
-    SyncPolicy { batch: 1 << 20, sync_every: 4 << 20, sync_within: Some(Duration::from_millis(50)) };
+const SYNC_POLICY: SyncPolicy = SyncPolicy {
+    batch_len_min: 1 << 20,
+    bytes_per_sync: 4 << 20,
+    sync_within: Some(Duration::from_millis(50)),
+};
 
 /// The time to wait for a dropped writer of this process: the sync of its unsynced bytes (20 MiB), on a
 /// disk that other processes use too.
@@ -43,7 +46,7 @@ struct GrowingFile {
     has_failed: AtomicBool,
 }
 
-impl Target for GrowingFile {
+impl AppendTarget for GrowingFile {
     fn sync_to(&self, end: u64) -> io::Result<()> {
         let synced = self.lock.file().sync_data();
         match &synced {
@@ -77,43 +80,45 @@ impl Drop for GrowingFile {
 
 enum OpenAttempt {
     Opened(GrowingFile),
-    Leaving(watch::Receiver<()>),
+    Releasing(watch::Receiver<()>),
     Held,
-    Made(u64),
+    Finished(u64),
 }
 
 impl FolderStore {
-    pub(crate) async fn grow(&self, source: SourceId) -> Result<Opened> {
+    pub(crate) async fn grow(&self, source: SourceId) -> Result<OpenOutcome> {
         let key = ObjectKey::Growing(source);
-        self.before_write(WriteKind::Create, key)?;
-        let give_up = Instant::now() + RELEASE_TIMEOUT;
+        self.inject_write_fault(WriteKind::Create, key)?;
+        let deadline = Instant::now() + RELEASE_TIMEOUT;
         loop {
             // A cancelled call counts as a dropped writer too, while the thread may still open the file for
             // it.
-            let hold = WriterGuard::new(Progress::new(0, 0));
-            let progress = Arc::clone(hold.progress());
-            let tried = self
+            let guard = WriterGuard::new(Progress::new(0, 0));
+            let progress = Arc::clone(guard.progress());
+            let attempt = self
                 .blocking("open a growing object", move |shared| shared.open_growing(source, progress))
                 .await?;
-            match tried {
+            match attempt {
                 OpenAttempt::Opened(file) => {
-                    return Ok(Opened::Growing(self.write_behind(source, file, hold)));
+                    return Ok(OpenOutcome::Growing(self.start_writer(source, file, guard)));
                 }
-                OpenAttempt::Made(len) => return Ok(Opened::Finished(len)),
+                OpenAttempt::Finished(len) => return Ok(OpenOutcome::Finished(len)),
                 OpenAttempt::Held => return Err(Error::LockedElsewhere(key)),
                 // The end of the writer closes the channel.
-                OpenAttempt::Leaving(mut released) => match timeout_at(give_up, released.changed()).await {
-                    Ok(_) => {}
-                    Err(_) => return Err(Error::LockedElsewhere(key)),
-                },
+                OpenAttempt::Releasing(mut released) => {
+                    match timeout_at(deadline, released.changed()).await {
+                        Ok(_) => {}
+                        Err(_) => return Err(Error::LockedElsewhere(key)),
+                    }
+                }
             }
         }
     }
 
-    fn write_behind(&self, source: SourceId, file: GrowingFile, hold: WriterGuard) -> CommandQueue {
-        let appender = Appender::new(self.clone(), ObjectKey::Growing(source), Arc::new(file), &PACE);
+    fn start_writer(&self, source: SourceId, file: GrowingFile, guard: WriterGuard) -> CommandQueue {
+        let appender = Appender::new(self.clone(), ObjectKey::Growing(source), Arc::new(file), &SYNC_POLICY);
         let writer = Writer { store: self.clone(), source, appender };
-        CommandQueue::start(hold, |commands| writer.work(commands))
+        CommandQueue::start(guard, |commands| writer.work(commands))
     }
 }
 
@@ -131,7 +136,7 @@ impl Writer {
                 command = commands.recv() => command,
                 due = self.appender.until_due() => {
                     due?;
-                    self.appender.sync_in_time().await?;
+                    self.appender.sync_if_due().await?;
                     continue;
                 }
             };
@@ -140,7 +145,7 @@ impl Writer {
                 Some(Command::Announce(_)) => {}    // a file needs no length in advance
                 Some(Command::Write(bytes)) => {
                     self.appender.write(bytes).await?;
-                    self.appender.sync_in_time().await?;
+                    self.appender.sync_if_due().await?;
                 }
                 Some(Command::Sync(answer)) => {
                     self.appender.sync_all().await?;
@@ -155,25 +160,25 @@ impl Writer {
     }
 
     async fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        self.store.before_read()?;
+        self.store.inject_read_fault()?;
         read::read_range(self.appender.target(), range).await
     }
 
     async fn finish(mut self) -> Result<u64> {
-        self.appender.end().await?;
+        self.appender.drain().await?;
         let (len, source) = (self.appender.written(), self.source);
         let key = ObjectKey::Source(source);
-        self.store.before_write(WriteKind::Finish, key)?;
+        self.store.inject_write_fault(WriteKind::Finish, key)?;
         let file = Arc::clone(self.appender.target());
-        let named = self
+        let outcome = self
             .store
             .blocking("finish an object", move |shared| {
                 file.sync_to(len)?;
                 shared.name_growing(source, &file)
             })
             .await?;
-        match named {
-            FinishOutcome::Source => Ok(len),
+        match outcome {
+            FinishOutcome::Finished => Ok(len),
             FinishOutcome::TakenByAnother => Err(Error::AlreadyThere(key)),
             FinishOutcome::Discarded => Err(Error::Gone(ObjectKey::Growing(source))),
         }
@@ -181,7 +186,7 @@ impl Writer {
 }
 
 enum FinishOutcome {
-    Source,
+    Finished,
     TakenByAnother,
     Discarded,
 }
@@ -193,8 +198,8 @@ impl Shared {
             let opened = absent_as_none(OpenOptions::new().read(true).append(true).open(&path))?;
             let file = match opened {
                 Some(file) => file,
-                None => match self.made(source)? {
-                    Some(len) => return Ok(OpenAttempt::Made(len)),
+                None => match self.finished_len(source)? {
+                    Some(len) => return Ok(OpenAttempt::Finished(len)),
                     None => match self.create_growing(&path)? {
                         Some(file) => file,
                         None => continue, // another process was first, or the folder is gone
@@ -203,14 +208,14 @@ impl Shared {
             };
             let lock = match Lock::attempt(file, &progress)? {
                 LockAttempt::Locked(lock) => lock,
-                LockAttempt::Leaving(released) => return Ok(OpenAttempt::Leaving(released)),
+                LockAttempt::Releasing(released) => return Ok(OpenAttempt::Releasing(released)),
                 LockAttempt::Held => return Ok(OpenAttempt::Held),
             };
-            let facts = lock.file().metadata()?;
-            if !is_at(&facts, &path)? {
+            let metadata = lock.file().metadata()?;
+            if !is_at(&metadata, &path)? {
                 continue; // finished or discarded between the opening and the lock
             }
-            if facts.nlink() > 1 && is_at(&facts, &self.path(ObjectKey::Source(source)))? {
+            if metadata.nlink() > 1 && is_at(&metadata, &self.path(ObjectKey::Source(source)))? {
                 // It was finished on a file system that cannot rename without replacing; the first name is
                 // still there.
                 fs::remove_file(&path)?;
@@ -219,7 +224,7 @@ impl Shared {
             // The previous writer may have been killed before it had synced name or bytes.
             sync_folder(self.folder(&path))?;
             lock.file().sync_data()?;
-            progress.set_synced(facts.len());
+            progress.set_synced(metadata.len());
             return Ok(OpenAttempt::Opened(GrowingFile {
                 lock,
                 progress,
@@ -230,11 +235,11 @@ impl Shared {
     }
 
     /// The length of the finished object, whose name is durable.
-    fn made(&self, source: SourceId) -> io::Result<Option<u64>> {
+    fn finished_len(&self, source: SourceId) -> io::Result<Option<u64>> {
         let key = ObjectKey::Source(source);
-        let Some(facts) = absent_as_none(fs::metadata(self.path(key)))? else { return Ok(None) };
+        let Some(metadata) = absent_as_none(fs::metadata(self.path(key)))? else { return Ok(None) };
         self.sync_folder_of(key)?;
-        Ok(Some(facts.len()))
+        Ok(Some(metadata.len()))
     }
 
     fn create_growing(&self, path: &Path) -> io::Result<Option<File>> {
@@ -249,25 +254,25 @@ impl Shared {
     fn name_growing(&self, source: SourceId, file: &GrowingFile) -> io::Result<FinishOutcome> {
         let from = self.path(ObjectKey::Growing(source));
         let to = ObjectKey::Source(source);
-        let facts = file.lock.file().metadata()?;
-        if !is_at(&facts, &from)? {
-            return Ok(if is_at(&facts, &self.path(to))? {
-                FinishOutcome::Source
+        let metadata = file.lock.file().metadata()?;
+        if !is_at(&metadata, &from)? {
+            return Ok(if is_at(&metadata, &self.path(to))? {
+                FinishOutcome::Finished
             } else {
                 FinishOutcome::Discarded
             });
         }
         match self.rename_to(to, |path| rename_to_new(&from, path))? {
-            PutOutcome::Written => Ok(FinishOutcome::Source),
+            PutOutcome::Written => Ok(FinishOutcome::Finished),
             PutOutcome::AlreadyThere => Ok(FinishOutcome::TakenByAnother),
         }
     }
 }
 
 /// Whether `path` names the file with this metadata.
-fn is_at(facts: &fs::Metadata, path: &Path) -> io::Result<bool> {
-    let there = absent_as_none(fs::symlink_metadata(path))?;
-    Ok(there.is_some_and(|there| there.dev() == facts.dev() && there.ino() == facts.ino()))
+fn is_at(metadata: &fs::Metadata, path: &Path) -> io::Result<bool> {
+    let found = absent_as_none(fs::symlink_metadata(path))?;
+    Ok(found.is_some_and(|there| there.dev() == metadata.dev() && there.ino() == metadata.ino()))
 }
 
 #[cfg(test)]
@@ -277,13 +282,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn failed_fsync_is_not_counted_as_synced() {
+    async fn file_with_failed_fsync_is_truncated_on_drop() {
         let folder = tempfile::tempdir().unwrap();
         let store = FolderStore::open(folder.path().to_owned()).await.unwrap();
         let source = SourceId::from_uuid(uuid::Uuid::from_u128(1));
         for has_failed in [false, true] {
-            let tried = store.shared.open_growing(source, Progress::new(0, 0)).unwrap();
-            let OpenAttempt::Opened(file) = tried else { panic!("nobody else has it") };
+            let attempt = store.shared.open_growing(source, Progress::new(0, 0)).unwrap();
+            let OpenAttempt::Opened(file) = attempt else { panic!("no other writer has it") };
             let synced = file.synced();
             file.lock.file().write_all(b"more").unwrap();
             file.has_failed.store(has_failed, Ordering::Release);

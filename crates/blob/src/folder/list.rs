@@ -34,7 +34,7 @@ pub(super) fn page(
     let mut scan = PageScan { root, limit, page: Vec::new() };
     if limit > 0 {
         // Breaks when the page is full.
-        let _ = scan.folder(&prefix, &bound)?;
+        let _ = scan.scan_folder(&prefix, &bound)?;
     }
     Ok(scan.page)
 }
@@ -47,7 +47,7 @@ struct PageScan<'a> {
 
 impl PageScan<'_> {
     /// Adds the objects of one folder whose names, below it, come after the parts in `bound`.
-    fn folder(&mut self, folder: &str, bound: &[&str]) -> io::Result<ControlFlow<()>> {
+    fn scan_folder(&mut self, folder: &str, bound: &[&str]) -> io::Result<ControlFlow<()>> {
         let Some(entries) = absent_as_none(fs::read_dir(self.root.join(folder)))? else {
             return Ok(ControlFlow::Continue(()));
         };
@@ -65,17 +65,17 @@ impl PageScan<'_> {
             let path = format!("{folder}/{name}");
             let bound = if name == first { bound.get(1..).unwrap_or_default() } else { &[] };
             let is_bound = name == first && bound.is_empty();
-            let Some(facts) = absent_as_none(fs::symlink_metadata(self.root.join(&path)))? else {
+            let Some(metadata) = absent_as_none(fs::symlink_metadata(self.root.join(&path)))? else {
                 continue; // deleted meanwhile
             };
-            if facts.is_dir() {
-                if path.split('/').count() < DEPTH_MAX && self.folder(&path, bound)?.is_break() {
+            if metadata.is_dir() {
+                if path.split('/').count() < DEPTH_MAX && self.scan_folder(&path, bound)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
-            } else if facts.is_file() && !is_bound {
+            } else if metadata.is_file() && !is_bound {
                 // Another program created a file whose name is no key. It is ignored.
                 let Ok(key) = path.parse() else { continue };
-                self.page.push(Entry { key, len: facts.len(), modified: modified(&facts)? });
+                self.page.push(Entry { key, len: metadata.len(), modified: modified(&metadata)? });
                 if self.page.len() == self.limit {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -85,8 +85,8 @@ impl PageScan<'_> {
     }
 }
 
-fn modified(facts: &fs::Metadata) -> io::Result<Timestamp> {
-    let modified = facts.modified()?;
+fn modified(metadata: &fs::Metadata) -> io::Result<Timestamp> {
+    let modified = metadata.modified()?;
     let micros = match modified.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_micros()).map_or(i64::MIN, |micros| -micros),

@@ -38,15 +38,15 @@ pub(super) struct Lock {
 pub(super) enum LockAttempt {
     Locked(Lock),
     /// Its writer was dropped; the lock is free when the receiver's channel closes.
-    Leaving(watch::Receiver<()>),
+    Releasing(watch::Receiver<()>),
     Held,
 }
 
 impl Lock {
     /// Locks `file` for the writer of `progress`.
     pub(super) fn attempt(file: File, progress: &Arc<Progress>) -> io::Result<LockAttempt> {
-        let facts = file.metadata()?;
-        let id = (facts.dev(), facts.ino());
+        let metadata = file.metadata()?;
+        let id = (metadata.dev(), metadata.ino());
         // The map is locked meanwhile, so that it always agrees with the kernel about this process.
         let mut locks = held_locks();
         match file.try_lock() {
@@ -54,7 +54,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 return Ok(match locks.get(&id) {
                     Some(holder) if holder.progress.is_closed() => {
-                        LockAttempt::Leaving(holder.released.clone())
+                        LockAttempt::Releasing(holder.released.clone())
                     }
                     _ => LockAttempt::Held,
                 });

@@ -38,7 +38,7 @@ const OPEN_FILES_MAX: u64 = 256;
 /// The most tries to name a file whose folder vanished meanwhile, because its last object was deleted.
 const NAMING_TRIES: usize = 16;
 
-/// The folder of files without a name. No key begins like this.
+/// The folder of temporary files, which have not been renamed yet. No key begins like this.
 const TEMPORARY: &str = "temporary";
 
 /// A store in a local folder. A clone is another handle to the same store.
@@ -90,7 +90,7 @@ impl FolderStore {
     }
 
     pub(crate) async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {
-        self.before_write(WriteKind::Put, key)?;
+        self.inject_write_fault(WriteKind::Put, key)?;
         self.blocking("write an object", move |shared| {
             if shared.path(key).try_exists()? {
                 shared.sync_folder_of(key)?;
@@ -98,13 +98,13 @@ impl FolderStore {
             }
             let temporary = Temporary::create(shared)?;
             append::write_all(temporary.file(), &[bytes])?;
-            shared.name(temporary, key)
+            shared.sync_and_rename(temporary, key)
         })
         .await
     }
 
     pub(crate) async fn writer(&self, key: ObjectKey) -> Result<FolderWriter> {
-        self.before_write(WriteKind::Create, key)?;
+        self.inject_write_fault(WriteKind::Create, key)?;
         let temporary = self
             .blocking("begin an object", move |shared| {
                 // Now, while the bytes are still arriving, and not at the end, when a caller waits.
@@ -116,7 +116,7 @@ impl FolderStore {
     }
 
     pub(crate) async fn reader(&self, key: ObjectKey) -> Result<Option<FolderReader>> {
-        self.before_read()?;
+        self.inject_read_fault()?;
         if let Some(open) = self.shared.open_files.get(&key) {
             return Ok(Some(FolderReader::new(open, self.faults.clone())));
         }
@@ -125,7 +125,7 @@ impl FolderStore {
     }
 
     pub(crate) async fn delete(&self, key: ObjectKey) -> Result<()> {
-        self.before_write(WriteKind::Delete, key)?;
+        self.inject_write_fault(WriteKind::Delete, key)?;
         self.blocking("delete an object", move |shared| {
             let path = shared.path(key);
             let removed = absent_as_none(fs::remove_file(&path))?.is_some();
@@ -148,12 +148,12 @@ impl FolderStore {
         after: Option<ObjectKey>,
         limit: usize,
     ) -> Result<Vec<Entry>> {
-        self.before_read()?;
+        self.inject_read_fault()?;
         self.blocking("list objects", move |shared| list::page(&shared.root, prefix, after, limit)).await
     }
 
     pub(crate) async fn ping(&self) -> Result<()> {
-        self.before_read()?;
+        self.inject_read_fault()?;
         self.blocking("use the folder of objects", |shared| {
             fs::read_dir(&shared.root)?;
             Temporary::create(shared).map(drop)
@@ -162,7 +162,7 @@ impl FolderStore {
     }
 
     pub(crate) async fn free_space(&self) -> Result<u64> {
-        self.before_read()?;
+        self.inject_read_fault()?;
         self.blocking("ask for the free space", |shared| {
             let volume = rustix::fs::statvfs(&shared.root)?;
             // Space that all users may use, without the blocks reserved for root.
@@ -172,7 +172,7 @@ impl FolderStore {
     }
 
     pub(crate) async fn sweep_temporary(&self) -> Result<u64> {
-        self.before_read()?;
+        self.inject_read_fault()?;
         self.blocking("sweep temporary files", |shared| {
             let swept = temporary::sweep(&shared.temporary())?;
             // A killed process may have created folders and names without a sync.
@@ -182,12 +182,12 @@ impl FolderStore {
         .await
     }
 
-    fn before_read(&self) -> Result<()> {
-        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_read())
+    fn inject_read_fault(&self) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.inject_read_fault())
     }
 
-    fn before_write(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
-        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_write(kind, key))
+    fn inject_write_fault(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.inject_write_fault(kind, key))
     }
 
     async fn blocking<T: Send + 'static>(
@@ -227,13 +227,13 @@ impl Shared {
         Ok(Some(open))
     }
 
-    /// Syncs a file and names it, unless the name is taken.
-    fn name(&self, mut temporary: Temporary, key: ObjectKey) -> io::Result<PutOutcome> {
+    /// Syncs a temporary file and renames it to the path of its key, unless another file is there.
+    fn sync_and_rename(&self, mut temporary: Temporary, key: ObjectKey) -> io::Result<PutOutcome> {
         temporary.file().sync_data()?;
         self.rename_to(key, |path| temporary.rename(path))
     }
 
-    /// Names a synced file by `rename`, unless the name is taken.
+    /// Moves a synced file to the path of its key by `rename`, unless another file is there.
     fn rename_to(
         &self,
         key: ObjectKey,
@@ -242,12 +242,12 @@ impl Shared {
         let path = self.path(key);
         let mut tries = 0;
         let outcome = loop {
-            let named = {
+            let renamed = {
                 let _no_folder_is_half_made = self.folders.read().unwrap_or_else(PoisonError::into_inner);
                 rename(&path)
             };
             tries += 1;
-            match named {
+            match renamed {
                 Ok(()) => break PutOutcome::Written,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => break PutOutcome::AlreadyThere,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && tries < NAMING_TRIES => {
@@ -307,16 +307,16 @@ fn absent_as_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Runs blocking work on a thread for it.
+/// Runs blocking work on a separate thread.
 async fn blocking<T: Send + 'static>(
     action: &'static str,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T> {
-    finished(action, tokio::task::spawn_blocking(work).await)
+    task_result(action, tokio::task::spawn_blocking(work).await)
 }
 
 /// The result of a task on another thread.
-fn finished<T>(
+fn task_result<T>(
     action: &'static str,
     joined: std::result::Result<io::Result<T>, tokio::task::JoinError>,
 ) -> Result<T> {

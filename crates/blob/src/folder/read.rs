@@ -19,41 +19,41 @@ use super::{OpenFile, blocking};
 use crate::{Faults, Result, coalesce};
 
 /// The most bytes copied on the current thread before other tasks run: some 50 µs of work.
-const PIECE: usize = 256 << 10;
+const CHUNK_LEN_MAX: usize = 256 << 10;
 
 /// Reads one object of a folder.
 #[derive(Debug, Clone)]
 pub struct FolderReader {
-    open: Arc<OpenFile>,
+    open_file: Arc<OpenFile>,
     faults: Option<Arc<Faults>>,
 }
 
 impl FolderReader {
-    pub(super) fn new(open: Arc<OpenFile>, faults: Option<Arc<Faults>>) -> Self {
-        Self { open, faults }
+    pub(super) fn new(open_file: Arc<OpenFile>, faults: Option<Arc<Faults>>) -> Self {
+        Self { open_file, faults }
     }
 
     pub(crate) fn len(&self) -> u64 {
-        self.open.len
+        self.open_file.len
     }
 
     pub(crate) fn as_file(&self) -> &File {
-        &self.open.file
+        &self.open_file.file
     }
 
     pub(crate) async fn read_at(&self, range: Range<u64>) -> Result<Bytes> {
         if let Some(faults) = &self.faults {
-            faults.before_read()?;
+            faults.inject_read_fault()?;
         }
-        coalesce::check(&range, self.open.len)?;
-        read_range(&self.open, range).await
+        coalesce::check(&range, self.open_file.len)?;
+        read_range(&self.open_file, range).await
     }
 
     pub(crate) async fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let mut results = Vec::with_capacity(ranges.len());
-        for run in coalesce::coalesce(ranges, self.open.len)? {
-            let bytes = self.read_at(run.bytes.clone()).await?;
-            results.extend(run.split(&bytes, ranges));
+        for merged in coalesce::coalesce(ranges, self.open_file.len)? {
+            let bytes = self.read_at(merged.bytes.clone()).await?;
+            results.extend(merged.split(&bytes, ranges));
         }
         Ok(results)
     }
@@ -62,7 +62,7 @@ impl FolderReader {
         &self,
         range: Range<u64>,
     ) -> Result<impl Stream<Item = Result<Bytes>> + Send + Unpin + use<>> {
-        coalesce::check(&range, self.open.len)?;
+        coalesce::check(&range, self.open_file.len)?;
         let reader = self.clone();
         Ok(Box::pin(stream::try_unfold(range.start, move |start| {
             let reader = reader.clone();
@@ -70,7 +70,7 @@ impl FolderReader {
                 if start == range.end {
                     return Ok(None);
                 }
-                let end = range.end.min(start.saturating_add(PIECE as u64));
+                let end = range.end.min(start.saturating_add(CHUNK_LEN_MAX as u64));
                 Ok(Some((reader.read_at(start..end).await?, end)))
             }
         })))
@@ -86,7 +86,7 @@ where
     let mut buffer = BytesMut::zeroed(len);
     let mut done = 0;
     while done < len {
-        let chunk = &mut buffer[done..len.min(done + PIECE)];
+        let chunk = &mut buffer[done..len.min(done + CHUNK_LEN_MAX)];
         let chunk_len = chunk.len();
         let got = read_without_waiting(file.as_ref().borrow(), chunk, range.start + done as u64);
         done += got;

@@ -1,4 +1,4 @@
-//! Files that have no name yet.
+//! Temporary files: not yet renamed to the path of their object.
 //!
 //! The process that writes such a file has a lock on it. The lock ends with the process, so a file without
 //! a lock is unused. It can be removed while other processes work.
@@ -20,7 +20,7 @@ use super::Shared;
 /// sweep.
 const NAMES_MAX: usize = 4096;
 
-/// A file that is removed when this is dropped, unless it got a name.
+/// A file that is removed when this is dropped, unless it was renamed to the path of an object.
 #[derive(Debug)]
 pub(super) struct Temporary {
     file: Arc<File>,
@@ -51,7 +51,7 @@ impl Temporary {
         &self.file
     }
 
-    /// Names the file; `AlreadyExists` when the name is taken.
+    /// Renames the file to the path of its object; `AlreadyExists` when the path is taken.
     ///
     /// On success the file is no longer temporary; otherwise nothing has changed.
     pub(super) fn rename(&mut self, to: &Path) -> io::Result<()> {
@@ -62,7 +62,7 @@ impl Temporary {
     }
 
     /// Leaves the file on the disk, as a crash would.
-    pub(super) fn persist(mut self) {
+    pub(super) fn leave_on_disk(mut self) {
         self.path = None;
     }
 }

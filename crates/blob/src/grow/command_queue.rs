@@ -54,13 +54,13 @@ impl Progress {
         self.synced.load(Ordering::Acquire)
     }
 
-    /// The first `end` bytes are durable.
+    /// Sets that the first `end` bytes are durable.
     pub(crate) fn set_synced(&self, end: u64) {
         self.synced.fetch_max(end, Ordering::AcqRel);
     }
 
-    /// The first `end` bytes are in recorded parts.
-    pub(crate) fn set_recorded(&self, end: u64) {
+    /// Sets that the first `end` bytes are in recorded parts: they are durable, and cannot be read here.
+    pub(crate) fn set_readable_from(&self, end: u64) {
         self.readable_from.fetch_max(end, Ordering::AcqRel);
         self.set_synced(end);
     }
@@ -75,7 +75,7 @@ impl Progress {
 }
 
 /// The result of opening a growing object.
-pub(crate) enum Opened {
+pub(crate) enum OpenOutcome {
     Growing(CommandQueue),
     /// It is finished already, with this length.
     Finished(u64),
@@ -84,9 +84,9 @@ pub(crate) enum Opened {
 /// The caller's end of the queue. Dropping it ends the task at once.
 pub(crate) struct CommandQueue {
     commands: mpsc::Sender<Command>,
-    /// Not in the queue yet: the commands of one call, or of several cancelled ones.
-    waiting: VecDeque<Command>,
-    hold: WriterGuard,
+    /// Commands that are not in the queue yet: those of one call, or of several cancelled ones.
+    unsent: VecDeque<Command>,
+    guard: WriterGuard,
     /// `None` once the task has ended and a caller has its result.
     task: Option<AbortOnDropHandle<Result<u64>>>,
 }
@@ -112,34 +112,34 @@ impl Drop for WriterGuard {
 
 impl CommandQueue {
     /// Starts the task.
-    pub(crate) fn start<F>(hold: WriterGuard, work: impl FnOnce(mpsc::Receiver<Command>) -> F) -> Self
+    pub(crate) fn start<F>(guard: WriterGuard, work: impl FnOnce(mpsc::Receiver<Command>) -> F) -> Self
     where
         F: Future<Output = Result<u64>> + Send + 'static,
     {
         let (commands, queue) = mpsc::channel(QUEUE_LEN);
         let task = Some(AbortOnDropHandle::new(tokio::spawn(work(queue))));
-        Self { commands, waiting: VecDeque::new(), hold, task }
+        Self { commands, unsent: VecDeque::new(), guard, task }
     }
 
     pub(crate) fn progress(&self) -> &Progress {
-        self.hold.progress()
+        self.guard.progress()
     }
 
     /// Adds a command after all others. The next call that waits sends it.
     pub(crate) fn push(&mut self, command: Command) {
-        self.waiting.push_back(command);
+        self.unsent.push_back(command);
     }
 
     /// Waits until all commands are in the queue. A cancelled call continues with the next one.
     pub(crate) async fn send(&mut self) -> Result<()> {
-        if self.fill().await { Ok(()) } else { Err(self.failure().await) }
+        if self.queue_unsent().await { Ok(()) } else { Err(self.failure().await) }
     }
 
-    /// Whether all commands are in the queue; otherwise the task has ended.
-    async fn fill(&mut self) -> bool {
-        while !self.waiting.is_empty() {
+    /// Moves all commands into the queue; `false` if the task has ended.
+    async fn queue_unsent(&mut self) -> bool {
+        while !self.unsent.is_empty() {
             let Ok(permit) = self.commands.reserve().await else { return false };
-            if let Some(command) = self.waiting.pop_front() {
+            if let Some(command) = self.unsent.pop_front() {
                 permit.send(command);
             }
         }
@@ -147,7 +147,10 @@ impl CommandQueue {
     }
 
     /// Sends a command after all others and waits for its reply.
-    pub(crate) async fn ask<T>(&mut self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T> {
+    pub(crate) async fn request<T>(
+        &mut self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T> {
         let (answer, answered) = oneshot::channel();
         self.push(command(answer));
         self.send().await?;
@@ -157,30 +160,30 @@ impl CommandQueue {
         }
     }
 
-    /// Reads durable bytes, without sending the waiting commands first. The next of these gets the error
+    /// Reads durable bytes, without sending the unsent commands first. The next of these gets the error
     /// with which the task has ended.
     pub(crate) async fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let (answer, answered) = oneshot::channel();
         let sent = self.commands.send(Command::Read(range, answer)).await;
-        sent.map_err(|_| lost())?;
-        answered.await.map_err(|_| lost())?
+        sent.map_err(|_| earlier_write_failed())?;
+        answered.await.map_err(|_| earlier_write_failed())?
     }
 
     /// Sends the last command and waits for the end. May run again after it was cancelled.
     pub(crate) async fn finish(&mut self) -> Result<u64> {
         self.push(Command::Finish);
-        self.fill().await; // or it has ended already: by a failure, or by a call that was cancelled
-        self.end().await
+        self.queue_unsent().await; // or it has ended already: by a failure, or by a call that was cancelled
+        self.join_task().await
     }
 
     /// The error of the task, the first time; later only that it has ended.
     async fn failure(&mut self) -> Error {
-        self.end().await.err().unwrap_or_else(lost)
+        self.join_task().await.err().unwrap_or_else(earlier_write_failed)
     }
 
-    async fn end(&mut self) -> Result<u64> {
-        self.waiting.clear();
-        let Some(task) = &mut self.task else { return Err(lost()) };
+    async fn join_task(&mut self) -> Result<u64> {
+        self.unsent.clear();
+        let Some(task) = &mut self.task else { return Err(earlier_write_failed()) };
         let joined = task.await;
         self.task = None;
         match joined {
@@ -193,7 +196,7 @@ impl CommandQueue {
     }
 }
 
-fn lost() -> Error {
+fn earlier_write_failed() -> Error {
     Error::Internal {
         action: "write to a growing object",
         source: io::Error::other("an earlier write to it failed"),

@@ -12,7 +12,7 @@ use kinora_domain::SourceId;
 
 use crate::{Blob, Error, ObjectKey, Result, coalesce};
 
-pub(crate) use self::command_queue::{Command, CommandQueue, Opened, Progress, WriterGuard};
+pub(crate) use self::command_queue::{Command, CommandQueue, OpenOutcome, Progress, WriterGuard};
 
 /// The state of a growing object in a bucket that survives a process; the caller stores it in its database.
 ///
@@ -20,7 +20,7 @@ pub(crate) use self::command_queue::{Command, CommandQueue, Opened, Progress, Wr
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MultipartState {
     /// The id of the multipart upload, once it has begun.
-    pub multipart: Option<String>,
+    pub multipart_id: Option<String>,
     /// Its recorded parts, in order, from the first byte and without a gap.
     pub parts: Vec<RecordedPart>,
 }
@@ -44,13 +44,13 @@ pub type MultipartLogError = Box<dyn std::error::Error + Send + Sync>;
 /// the object last. Never called for a folder.
 pub trait MultipartLog: Send + Sync + 'static {
     /// Records the id of the multipart upload. Once per object, before its first part is sent.
-    fn multipart_started(
+    fn record_multipart_id(
         &self,
-        multipart: String,
+        multipart_id: String,
     ) -> BoxFuture<'_, std::result::Result<(), MultipartLogError>>;
 
     /// Records part `number` (from 0). One after the other, each once.
-    fn part(
+    fn record_part(
         &self,
         number: usize,
         part: RecordedPart,
@@ -61,7 +61,7 @@ impl Blob {
     /// Opens the growing object of a source for appending; begins it if it does not exist.
     ///
     /// `lease` separates the objects of this writer from those of others: each takeover has a higher one.
-    /// `grown` is the content of the ledger; read it in or after the commit that makes the ledger reject
+    /// `multipart_state` is the content of the log; read it in or after the commit that makes the log reject
     /// all earlier writers. All writers must write the same byte at the same offset.
     ///
     /// If the object is finished already (a crash before that was recorded), all of it is durable, and
@@ -71,31 +71,31 @@ impl Blob {
         &self,
         source: SourceId,
         lease: u32,
-        grown: MultipartState,
-        ledger: Arc<dyn MultipartLog>,
+        multipart_state: MultipartState,
+        multipart_log: Arc<dyn MultipartLog>,
     ) -> Result<GrowingObject> {
         let opened = match self {
             Self::Folder(store) => store.grow(source).await?,
-            Self::S3(store) => store.grow(source, lease, grown, ledger).await?,
+            Self::S3(store) => store.grow(source, lease, multipart_state, multipart_log).await?,
         };
         let (state, written) = match opened {
-            Opened::Growing(queue) => {
+            OpenOutcome::Growing(queue) => {
                 let synced = queue.progress().synced();
                 (State::Growing(queue), synced)
             }
-            Opened::Finished(len) => (State::Made, len),
+            OpenOutcome::Finished(len) => (State::Finished, len),
         };
         Ok(GrowingObject { blob: self.clone(), source, state, written })
     }
 
-    /// Removes the file, the pieces and the parts (of the upload `multipart`) of a growing object. May run
+    /// Removes the file, the pieces and the parts (of the upload `multipart_id`) of a growing object. May run
     /// twice, also when there is nothing.
     ///
     /// The finished object and checkpoints stay. A concurrent writer may leave new objects.
-    pub async fn discard_growing(&self, source: SourceId, multipart: Option<String>) -> Result<()> {
+    pub async fn discard_growing(&self, source: SourceId, multipart_id: Option<String>) -> Result<()> {
         match self {
             Self::Folder(store) => store.delete(ObjectKey::Growing(source)).await,
-            Self::S3(store) => store.discard_growing(source, multipart).await,
+            Self::S3(store) => store.discard_growing(source, multipart_id).await,
         }
     }
 }
@@ -118,7 +118,7 @@ pub struct GrowingObject {
 enum State {
     Growing(CommandQueue),
     /// It is finished.
-    Made,
+    Finished,
 }
 
 impl GrowingObject {
@@ -134,23 +134,24 @@ impl GrowingObject {
     /// Durable bytes from the start: they survive a killed process and a power cut, also for a writer on
     /// another node. Never decreases.
     ///
-    /// In a bucket pieces are not recorded in the ledger. Before you report these bytes to a client, verify
-    /// that this writer still has the object.
+    /// In a bucket pieces are not recorded in the multipart log. Before you report these bytes to a client,
+    /// verify that this writer still has the object.
     pub fn synced(&self) -> u64 {
         match &self.state {
             State::Growing(queue) => queue.progress().synced(),
-            State::Made => self.written,
+            State::Finished => self.written,
         }
     }
 
-    /// Bytes from the start that were taken so far, those of earlier writers included.
+    /// Bytes from the start that were received so far, stored or not, those of earlier writers included.
     pub fn written(&self) -> u64 {
         self.written
     }
 
     /// Writes the next bytes. Waits while the disk or the store is slower than the caller.
     ///
-    /// A cancelled call has taken its bytes. Bytes become durable without a further call too: in a folder
+    /// A cancelled call has accepted its bytes: do not write them again. Bytes become durable without a
+    /// further call too: in a folder
     /// within 50 ms, in a bucket within [`crate::S3Limits::sync_interval`] if they are half a MiB or more.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         if bytes.is_empty() {
@@ -167,8 +168,8 @@ impl GrowingObject {
     /// Makes all written bytes durable, and returns [`GrowingObject::synced`].
     pub async fn sync(&mut self) -> Result<u64> {
         match &mut self.state {
-            State::Growing(queue) => queue.ask(Command::Sync).await,
-            State::Made => Ok(self.written),
+            State::Growing(queue) => queue.request(Command::Sync).await,
+            State::Finished => Ok(self.written),
         }
     }
 
@@ -180,7 +181,7 @@ impl GrowingObject {
     pub async fn finish(&mut self) -> Result<u64> {
         if let State::Growing(queue) = &mut self.state {
             self.written = queue.finish().await?;
-            self.state = State::Made;
+            self.state = State::Finished;
         }
         Ok(self.written)
     }
@@ -190,7 +191,7 @@ impl GrowingObject {
     pub fn readable_from(&self) -> u64 {
         match &self.state {
             State::Growing(queue) => queue.progress().readable_from(),
-            State::Made => 0,
+            State::Finished => 0,
         }
     }
 
@@ -208,7 +209,7 @@ impl GrowingObject {
         }
         match &self.state {
             State::Growing(queue) => queue.read(range).await,
-            State::Made => {
+            State::Finished => {
                 let key = ObjectKey::Source(self.source);
                 let reader = self.blob.reader(key).await?.ok_or(Error::Gone(key))?;
                 reader.read_at(range).await

@@ -16,32 +16,32 @@ const FULL_CODES: [&str; 3] = ["XMinioStorageFull", "QuotaExceeded", "Insufficie
 
 /// Maps an error of the object library for `action`, a verb with its object.
 pub(super) fn classify(action: &'static str, error: LibraryError) -> Error {
-    let Some(refusal) = RequestFailure::find_in(&error) else {
+    let Some(failure) = RequestFailure::find_in(&error) else {
         return Error::Internal { action, source: io::Error::other(error) };
     };
-    if is_full(refusal) {
+    if is_full(failure) {
         return Error::Full;
     }
-    match (&refusal.reason, remedy(refusal)) {
+    match (&failure.reason, remedy(failure)) {
         (Reason::TooLong(len), _) => Error::TooLong { len: *len },
-        (_, Some(remedy)) => Error::Rejected { action, remedy, source: error_text(refusal) },
-        (_, None) => Error::Unavailable { action, source: error_text(refusal) },
+        (_, Some(remedy)) => Error::Rejected { action, remedy, source: error_text(failure) },
+        (_, None) => Error::Unavailable { action, source: error_text(failure) },
     }
 }
 
 /// The error without the library's own layers, which repeat URLs and counts.
-fn error_text(refusal: &RequestFailure) -> io::Error {
-    io::Error::other(refusal.to_string())
+fn error_text(failure: &RequestFailure) -> io::Error {
+    io::Error::other(failure.to_string())
 }
 
-fn is_full(refusal: &RequestFailure) -> bool {
-    refusal.status().is_some_and(|status| status.as_u16() == FULL_STATUS)
-        || refusal.code().is_some_and(|code| FULL_CODES.contains(&code))
+fn is_full(failure: &RequestFailure) -> bool {
+    failure.status().is_some_and(|status| status.as_u16() == FULL_STATUS)
+        || failure.code().is_some_and(|code| FULL_CODES.contains(&code))
 }
 
 /// The remedy for a person; `None` where a later retry helps.
-fn remedy(refusal: &RequestFailure) -> Option<&'static str> {
-    let status = match &refusal.reason {
+fn remedy(failure: &RequestFailure) -> Option<&'static str> {
+    let status = match &failure.reason {
         Reason::Status { status, .. } => status.as_u16(),
         Reason::NoAnswer(_) => return None,
         Reason::TooLong(_) => return Some("the object is too long to be read at once"),
@@ -52,7 +52,7 @@ fn remedy(refusal: &RequestFailure) -> Option<&'static str> {
         }
     };
     // Amazon S3, "Error responses".
-    Some(match (status, refusal.code()) {
+    Some(match (status, failure.code()) {
         (_, Some("NoSuchBucket")) => "create the bucket, or correct its name in the storage URL",
         (_, Some("InvalidBucketName")) => "correct the name of the bucket in the storage URL",
         (_, Some("InvalidAccessKeyId")) => "the store rejects the access key: correct AWS_ACCESS_KEY_ID",
@@ -79,10 +79,10 @@ fn remedy(refusal: &RequestFailure) -> Option<&'static str> {
 
 /// Whether the store reported that the object, or the upload, does not exist.
 pub(super) fn is_absent(error: &LibraryError) -> bool {
-    let Some(refusal) = RequestFailure::find_in(error) else {
+    let Some(failure) = RequestFailure::find_in(error) else {
         return matches!(error, LibraryError::NotFound { .. });
     };
-    refusal.status().is_some_and(|status| status.as_u16() == 404) && refusal.code() != Some("NoSuchBucket")
+    failure.status().is_some_and(|status| status.as_u16() == 404) && failure.code() != Some("NoSuchBucket")
 }
 
 /// Whether the store reported that the parts of an upload differ from the requested ones. Amazon S3,
@@ -92,15 +92,15 @@ pub(super) fn has_other_parts(error: &LibraryError) -> bool {
     matches!(code, Some("InvalidPart" | "InvalidPartOrder" | "EntityTooSmall"))
 }
 
-/// Whether the store reported that the key exists, and if so, whether a try of ours may have created it.
-pub(super) fn is_key_taken(error: &LibraryError) -> Option<MayBeOurs> {
-    let refusal = RequestFailure::find_in(error)?;
-    (refusal.status()?.as_u16() == 412).then_some(MayBeOurs(refusal.may_be_done))
+/// The conflict, if the store reported that the key exists: whether a try of ours may have created it.
+pub(super) fn key_conflict(error: &LibraryError) -> Option<MayBeOwnRetry> {
+    let failure = RequestFailure::find_in(error)?;
+    (failure.status()?.as_u16() == 412).then_some(MayBeOwnRetry(failure.may_be_done))
 }
 
-/// Whether an earlier try of the same put got no clear response.
+/// Whether an earlier try of the same put got no clear response, so that it may have written the object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MayBeOurs(pub(super) bool);
+pub(super) struct MayBeOwnRetry(pub(super) bool);
 
 /// Whether the store reported that the object is shorter than the requested range.
 pub(super) fn is_out_of_range(error: &LibraryError) -> bool {
@@ -116,9 +116,9 @@ mod tests {
 
     use super::*;
 
-    fn sorted(reason: Reason) -> Error {
-        let refusal = RequestFailure { reason, may_be_done: false };
-        let source = Box::new(HttpError::new(HttpErrorKind::Unknown, refusal));
+    fn classified(reason: Reason) -> Error {
+        let failure = RequestFailure { reason, may_be_done: false };
+        let source = Box::new(HttpError::new(HttpErrorKind::Unknown, failure));
         classify("try", LibraryError::Generic { store: "S3", source })
     }
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn s3_errors_separate_transient_from_permanent() {
         let check = |reason: Reason, expected: &str| {
-            let error = sorted(reason.clone());
+            let error = classified(reason.clone());
             let found = match &error {
                 Error::Full => "full",
                 Error::Unavailable { .. } => "wait",

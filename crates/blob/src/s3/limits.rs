@@ -89,29 +89,29 @@ impl S3Limits {
     /// of the memory for parts. Above it a writer first waits until its part is sent.
     ///
     /// A few transfers then keep the connection to the store busy, and many transfers use one part each.
-    pub(super) fn ahead_memory(&self) -> u64 {
+    pub(super) fn fill_ahead_limit(&self) -> u64 {
         self.parts_memory / 8
     }
 
-    /// The part of the memory for parts that parked writers may use: a quarter, and at least one part.
-    pub(super) fn parked_memory(&self) -> u64 {
+    /// The part of the memory for parts that idle writers may use: a quarter, and at least one part.
+    pub(super) fn idle_memory(&self) -> u64 {
         (self.parts_memory / 4).max(self.part_len)
     }
 
-    /// The part of that memory that one workspace cannot use.
-    pub(super) fn parked_for_others(&self) -> u64 {
-        if self.parked_memory() < 4 * self.part_len { 0 } else { self.part_len }
+    /// The part of the memory for idle writers that one workspace cannot use.
+    pub(super) fn idle_reserved_for_others(&self) -> u64 {
+        if self.idle_memory() < 4 * self.part_len { 0 } else { self.part_len }
     }
 
     /// The timeout of one try with a body of `bytes` bytes.
-    pub(super) fn time_for(&self, bytes: u64) -> Duration {
+    pub(super) fn timeout_for(&self, bytes: u64) -> Duration {
         self.response_timeout + Duration::from_secs(bytes / self.bytes_per_second_min.max(1))
     }
 
     /// The part length of an object. All but the last part have this length, because Cloudflare R2 accepts
     /// no others.
-    pub(super) fn part_len(&self, announced: Option<u64>) -> u64 {
-        let needed = announced.unwrap_or(0).div_ceil(PARTS_MAX);
+    pub(super) fn part_len(&self, announced_len: Option<u64>) -> u64 {
+        let needed = announced_len.unwrap_or(0).div_ceil(PARTS_MAX);
         self.part_len.max(needed).max(PART_LEN_MIN).next_multiple_of(MIB)
     }
 }
@@ -123,14 +123,20 @@ const TRUSTED_SHARE: u64 = 64;
 
 impl S3Limits {
     /// The length of part `number` (from 0) of a growing object, which begins at `start`, after a part of
-    /// length `before`.
+    /// length `previous_part_len`.
     ///
     /// Parts have one length as long as that is enough: Cloudflare R2 accepts no others. If the length of
     /// the object is unknown, the part length doubles after each thousand parts. So the default of 8 MiB
-    /// reaches past 5 TiB, the longest object of Amazon S3. Limited by [`S3Limits::grown_part_len_max`],
+    /// reaches past 5 TiB, the longest object of Amazon S3. Limited by [`S3Limits::growing_part_len_max`],
     /// and by the bytes so far: an announced length beyond 312 GiB is trusted only as its bytes arrive.
-    pub(super) fn grown_part_len(&self, number: u64, start: u64, before: u64, announced: Option<u64>) -> u64 {
-        let needed = match announced {
+    pub(super) fn growing_part_len(
+        &self,
+        number: u64,
+        start: u64,
+        previous_part_len: u64,
+        announced_len: Option<u64>,
+    ) -> u64 {
+        let needed = match announced_len {
             Some(len) => {
                 let parts_left = PARTS_MAX.saturating_sub(number).max(1);
                 let needed = len.saturating_sub(start).div_ceil(parts_left);
@@ -139,14 +145,14 @@ impl S3Limits {
             }
             None => self.part_len.saturating_mul(1 << (number / DOUBLED_AFTER).min(DOUBLED_MAX)),
         };
-        needed.max(before).max(PART_LEN_MIN).next_multiple_of(MIB).min(self.grown_part_len_max())
+        needed.max(previous_part_len).max(PART_LEN_MIN).next_multiple_of(MIB).min(self.growing_part_len_max())
     }
 
     /// The longest part of a growing object: two fit into [`S3Limits::parts_memory`].
     ///
     /// With the default of 512 MiB that is 256 MiB: an announced object has 2.3 TiB at most, any other 1.4
     /// TiB.
-    fn grown_part_len_max(&self) -> u64 {
+    fn growing_part_len_max(&self) -> u64 {
         (self.parts_memory / 2 / MIB * MIB).clamp(PART_LEN_MIN, PART_LEN_MAX)
     }
 }
@@ -183,20 +189,20 @@ mod tests {
     #[test]
     fn request_timeout_grows_with_byte_count() {
         let limits = S3Limits::default();
-        assert_eq!(limits.time_for(0), Duration::from_secs(15));
-        assert_eq!(limits.time_for(8 * MIB), Duration::from_secs(47));
+        assert_eq!(limits.timeout_for(0), Duration::from_secs(15));
+        assert_eq!(limits.timeout_for(8 * MIB), Duration::from_secs(47));
     }
 
     /// Fills parts up to `len` bytes; the length is known from the byte `known_from` on. Returns their
     /// lengths.
-    fn grown_parts(limits: &S3Limits, len: u64, known_from: u64) -> Vec<u64> {
+    fn growing_part_lens(limits: &S3Limits, len: u64, known_from: u64) -> Vec<u64> {
         let mut parts = Vec::new();
-        let (mut start, mut before) = (0, 0);
+        let (mut start, mut previous_part_len) = (0, 0);
         while start < len {
             let announced = (known_from <= start).then_some(len);
-            let part = limits.grown_part_len(parts.len() as u64, start, before, announced);
+            let part = limits.growing_part_len(parts.len() as u64, start, previous_part_len, announced);
             parts.push(part.min(len - start));
-            (start, before) = (start + part, part);
+            (start, previous_part_len) = (start + part, part);
         }
         parts
     }
@@ -206,7 +212,7 @@ mod tests {
         const LONGEST: u64 = 5 << 40; // Amazon S3, "Amazon S3 multipart upload limits"
         let limits = S3Limits { parts_memory: 16 << 30, ..S3Limits::default() };
         let check = |len: u64, known_from: u64| {
-            let parts = grown_parts(&limits, len, known_from);
+            let parts = growing_part_lens(&limits, len, known_from);
             assert!(parts.len() as u64 <= PARTS_MAX, "{len} known from {known_from}: {} parts", parts.len());
             assert_eq!(parts.iter().sum::<u64>(), len);
             let (last, others) = parts.split_last().unwrap();
@@ -239,12 +245,12 @@ mod tests {
     #[test]
     fn two_parts_of_a_growing_object_fit_into_memory() {
         let limits = S3Limits::default();
-        let longest = limits.grown_part_len(9999, 0, 0, None);
+        let longest = limits.growing_part_len(9999, 0, 0, None);
         assert_eq!(longest, 256 * MIB);
         assert!(2 * longest <= limits.parts_memory);
-        assert!(grown_parts(&limits, SOURCE_MAX, SOURCE_MAX).len() as u64 <= PARTS_MAX);
-        assert!(grown_parts(&limits, SOURCE_MAX, 0).len() as u64 <= PARTS_MAX);
+        assert!(growing_part_lens(&limits, SOURCE_MAX, SOURCE_MAX).len() as u64 <= PARTS_MAX);
+        assert!(growing_part_lens(&limits, SOURCE_MAX, 0).len() as u64 <= PARTS_MAX);
         let tight = S3Limits { parts_memory: MIB, ..S3Limits::default() };
-        assert_eq!(tight.grown_part_len(0, 0, 0, None), PART_LEN_MIN);
+        assert_eq!(tight.growing_part_len(0, 0, 0, None), PART_LEN_MIN);
     }
 }

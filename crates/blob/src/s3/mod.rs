@@ -4,11 +4,11 @@
 //! are multipart uploads, and these are written once because their key contains the id of one attempt. This
 //! machine caches only lengths.
 
+mod client;
 mod error;
 mod grow;
 mod limits;
 mod read;
-mod settings;
 mod sweep;
 mod transport;
 mod upload;
@@ -28,14 +28,14 @@ use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
-use self::error::{MayBeOurs, classify, is_absent, is_key_taken};
+use self::error::{MayBeOwnRetry, classify, is_absent, key_conflict};
 use self::limits::MIB;
 use crate::{Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKind};
 
 pub use self::limits::S3Limits;
 pub use self::read::S3Reader;
 pub use self::url::{StorageUrl, StorageUrlError};
-pub use self::write::{Parked, S3Writer};
+pub use self::write::{IdlePermit, S3Writer};
 
 /// The most objects whose lengths are cached: some 10 MB of memory.
 const INFO_CACHE_MAX: u64 = 100_000;
@@ -61,15 +61,15 @@ struct Shared {
     /// The prefix of all object names; empty, or ends with a slash.
     prefix: String,
     limits: Arc<S3Limits>,
-    /// Cached facts of objects, which never change.
-    facts: Cache<ObjectKey, ObjectInfo>,
+    /// Cached lengths and tags of objects, which never change.
+    info_cache: Cache<ObjectKey, ObjectInfo>,
     /// Memory for parts, in MiB, shared between workspaces.
     memory: Budget<Option<WorkspaceId>>,
-    /// The share of it, in MiB, for writers whose source sends nothing for some time.
-    parked: Budget<Option<WorkspaceId>>,
+    /// The share of it, in MiB, for idle writers: their source sends nothing for some time.
+    idle_memory: Budget<Option<WorkspaceId>>,
 }
 
-/// Facts of an object in a response, besides its bytes.
+/// Length and tag of an object, from a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ObjectInfo {
     len: u64,
@@ -87,13 +87,13 @@ impl S3Store {
     pub(crate) fn open(url: &StorageUrl, limits: S3Limits) -> Result<Self> {
         let limits = Arc::new(limits);
         let prefix = if url.prefix.is_empty() { String::new() } else { format!("{}/", url.prefix) };
-        let facts =
+        let info_cache =
             Cache::builder().max_capacity(INFO_CACHE_MAX).eviction_policy(EvictionPolicy::lru()).build();
         let memory = Budget::new(limits.parts_memory / MIB, limits.reserved_for_others() / MIB);
-        let parked = Budget::new(limits.parked_memory() / MIB, limits.parked_for_others() / MIB);
-        let client = settings::client(url, &limits)?;
+        let idle_memory = Budget::new(limits.idle_memory() / MIB, limits.idle_reserved_for_others() / MIB);
+        let client = client::build(url, &limits)?;
         Ok(Self {
-            shared: Arc::new(Shared { client, prefix, limits, facts, memory, parked }),
+            shared: Arc::new(Shared { client, prefix, limits, info_cache, memory, idle_memory }),
             faults: None,
             workspace: None,
         })
@@ -103,7 +103,7 @@ impl S3Store {
         Self { faults: Some(faults), ..self }
     }
 
-    pub(crate) fn of_workspace(self, workspace: Option<WorkspaceId>) -> Self {
+    pub(crate) fn for_workspace(self, workspace: Option<WorkspaceId>) -> Self {
         Self { workspace, ..self }
     }
 
@@ -114,21 +114,21 @@ impl S3Store {
 
     /// Whether a writer may begin a second part while its first one is sent.
     fn may_fill_ahead(&self) -> bool {
-        self.parts_held() < self.shared.limits.ahead_memory()
+        self.parts_memory_in_use() < self.shared.limits.fill_ahead_limit()
     }
 
     /// Memory of a part while no bytes arrive; `None` if the limit is reached.
-    fn parked_memory(&self, len: u64) -> Option<PartMemory> {
-        self.shared.parked.acquire(self.workspace, len.div_ceil(MIB)).now_or_never()
+    fn try_idle_memory(&self, len: u64) -> Option<PartMemory> {
+        self.shared.idle_memory.acquire(self.workspace, len.div_ceil(MIB)).now_or_never()
     }
 
     /// Bytes of memory in use by parts, over all writers: never more than [`S3Limits::parts_memory`].
-    pub fn parts_held(&self) -> u64 {
+    pub fn parts_memory_in_use(&self) -> u64 {
         self.shared.memory.in_use() * MIB
     }
 
     pub(crate) async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {
-        self.before_write(WriteKind::Put, key)?;
+        self.inject_write_fault(WriteKind::Put, key)?;
         self.put_whole(key, bytes.into()).await
     }
 
@@ -138,10 +138,10 @@ impl S3Store {
         let options = PutOptions::from(PutMode::Create);
         match self.shared.client.put_opts(&self.shared.path(key), payload.clone(), options).await {
             Ok(_) => Ok(PutOutcome::Written),
-            Err(error) => match is_key_taken(&error) {
+            Err(error) => match key_conflict(&error) {
                 None => Err(classify(ACTION, error)),
-                Some(MayBeOurs(false)) => Ok(PutOutcome::AlreadyThere),
-                Some(MayBeOurs(true)) => {
+                Some(MayBeOwnRetry(false)) => Ok(PutOutcome::AlreadyThere),
+                Some(MayBeOwnRetry(true)) => {
                     let found = self.get(key).await?;
                     let is_ours = found.is_some_and(|found| is_same(&found, &payload));
                     Ok(if is_ours { PutOutcome::Written } else { PutOutcome::AlreadyThere })
@@ -151,30 +151,30 @@ impl S3Store {
     }
 
     pub(crate) fn writer(&self, key: ObjectKey) -> Result<S3Writer> {
-        self.before_write(WriteKind::Create, key)?;
+        self.inject_write_fault(WriteKind::Create, key)?;
         Ok(S3Writer::new(self.clone(), key))
     }
 
     pub(crate) async fn reader(&self, key: ObjectKey) -> Result<Option<S3Reader>> {
-        self.before_read()?;
-        let cached = self.shared.facts.get(&key);
-        let facts = match cached {
+        self.inject_read_fault()?;
+        let cached = self.shared.info_cache.get(&key);
+        let info = match cached {
             Some(facts) => Some(facts),
             None => self.fetch_info(key).await?,
         };
-        Ok(facts.map(|facts| S3Reader::new(self.clone(), key, facts)))
+        Ok(info.map(|facts| S3Reader::new(self.clone(), key, facts)))
     }
 
-    /// Requests an object's facts and caches them.
+    /// Requests an object's length and tag, and caches them.
     async fn fetch_info(&self, key: ObjectKey) -> Result<Option<ObjectInfo>> {
         match self.shared.client.head(&self.shared.path(key)).await {
             Ok(meta) => {
-                let facts = ObjectInfo::from(&meta);
-                self.shared.facts.insert(key, facts.clone());
-                Ok(Some(facts))
+                let info = ObjectInfo::from(&meta);
+                self.shared.info_cache.insert(key, info.clone());
+                Ok(Some(info))
             }
             Err(error) if is_absent(&error) => {
-                self.shared.facts.invalidate(&key);
+                self.shared.info_cache.invalidate(&key);
                 Ok(None)
             }
             Err(error) => Err(classify("look for an object", error)),
@@ -184,33 +184,33 @@ impl S3Store {
     /// Reads an object with one request; a reader needs two.
     pub(crate) async fn get(&self, key: ObjectKey) -> Result<Option<Bytes>> {
         const ACTION: &str = "read an object";
-        self.before_read()?;
+        self.inject_read_fault()?;
         let answer = match self.shared.client.get_opts(&self.shared.path(key), GetOptions::default()).await {
             Ok(answer) => answer,
             Err(error) if is_absent(&error) => {
-                self.shared.facts.invalidate(&key);
+                self.shared.info_cache.invalidate(&key);
                 return Ok(None);
             }
             Err(error) => return Err(classify(ACTION, error)),
         };
-        let facts = ObjectInfo::from(&answer.meta);
+        let info = ObjectInfo::from(&answer.meta);
         let bytes = answer.bytes().await.map_err(|error| classify(ACTION, error))?;
-        read::check_len(ACTION, &bytes, facts.len)?;
-        self.shared.facts.insert(key, facts);
+        read::check_len(ACTION, &bytes, info.len)?;
+        self.shared.info_cache.insert(key, info);
         Ok(Some(bytes))
     }
 
     pub(crate) async fn delete(&self, key: ObjectKey) -> Result<()> {
-        self.before_write(WriteKind::Delete, key)?;
+        self.inject_write_fault(WriteKind::Delete, key)?;
         let deleted = self.shared.delete(&self.shared.path(key)).await;
         // Also after an error: the deletion may have been done.
-        self.shared.facts.invalidate(&key);
+        self.shared.info_cache.invalidate(&key);
         deleted
     }
 
     /// Requests a listing. Unlike a look-up, a listing distinguishes a missing bucket from an empty one.
     pub(crate) async fn ping(&self) -> Result<()> {
-        self.before_read()?;
+        self.inject_read_fault()?;
         self.shared.list("", None, 1, |_, _| Some(())).await.map(drop)
     }
 
@@ -220,7 +220,7 @@ impl S3Store {
         after: Option<ObjectKey>,
         limit: usize,
     ) -> Result<Vec<Entry>> {
-        self.before_read()?;
+        self.inject_read_fault()?;
         let list_prefix = format!("{prefix}/");
         let offset = match after.map(|key| key.to_string()) {
             Some(key) if key.starts_with(&list_prefix) => Some(key),
@@ -237,22 +237,22 @@ impl S3Store {
             .await
     }
 
-    pub(crate) fn before_read(&self) -> Result<()> {
-        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_read())
+    pub(crate) fn inject_read_fault(&self) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.inject_read_fault())
     }
 
-    fn before_write(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
-        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_write(kind, key))
+    fn inject_write_fault(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.inject_write_fault(kind, key))
     }
 }
 
 impl Shared {
     /// The name of an object in the bucket.
     fn path(&self, key: ObjectKey) -> Path {
-        self.named(&key.to_string())
+        self.path_of_name(&key.to_string())
     }
 
-    fn named(&self, name: &str) -> Path {
+    fn path_of_name(&self, name: &str) -> Path {
         // Keys and prefixes contain only characters that the library does not escape.
         Path::from(format!("{}{name}", self.prefix))
     }
@@ -265,7 +265,7 @@ impl Shared {
         }
     }
 
-    /// The first `limit` objects below `below`, after the name `offset`, for which `entry` returns a value.
+    /// The first `limit` objects below `prefix`, after the name `offset`, for which `entry` returns a value.
     async fn list<T>(
         &self,
         prefix: &str,
@@ -314,7 +314,7 @@ fn is_same(mut object: &[u8], payload: &PutPayload) -> bool {
     object.is_empty()
 }
 
-/// The store violated its protocol in a way that a retry may not meet.
-fn broken(action: &'static str, what: String) -> Error {
+/// The error of a store that violated its protocol in a way that a retry may not meet.
+fn unavailable(action: &'static str, what: String) -> Error {
     Error::Unavailable { action, source: std::io::Error::other(what) }
 }

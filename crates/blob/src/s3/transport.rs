@@ -70,12 +70,12 @@ impl fmt::Display for RequestFailure {
 impl std::error::Error for RequestFailure {}
 
 impl RequestFailure {
-    /// The refusal inside an error of the object library.
+    /// The failure inside an error of the object library.
     pub(super) fn find_in<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
         let mut next = Some(error);
         while let Some(error) = next {
-            if let Some(refusal) = error.downcast_ref() {
-                return Some(refusal);
+            if let Some(failure) = error.downcast_ref() {
+                return Some(failure);
             }
             next = error.source();
         }
@@ -102,10 +102,10 @@ impl RequestFailure {
 pub(super) struct Connector {
     pub(super) limits: Arc<S3Limits>,
     /// Host and port of the store. Requests to other hosts are for credentials.
-    pub(super) store: String,
-    /// Whether the operator allows old machines to issue credentials without a token
+    pub(super) store_authority: String,
+    /// Whether the operator allows IMDSv1, by which old machines issue credentials without a token
     /// (`AWS_IMDSV1_FALLBACK`): the library must see that the token was rejected.
-    pub(super) is_token_optional: bool,
+    pub(super) allows_imds_v1: bool,
 }
 
 impl HttpConnector for Connector {
@@ -120,8 +120,8 @@ impl HttpConnector for Connector {
         Ok(HttpClient::new(Transport {
             client,
             limits: Arc::clone(&self.limits),
-            store: self.store.clone(),
-            is_token_optional: self.is_token_optional,
+            store_authority: self.store_authority.clone(),
+            allows_imds_v1: self.allows_imds_v1,
         }))
     }
 }
@@ -130,20 +130,20 @@ impl HttpConnector for Connector {
 struct Transport {
     client: reqwest::Client,
     limits: Arc<S3Limits>,
-    store: String,
-    is_token_optional: bool,
+    store_authority: String,
+    allows_imds_v1: bool,
 }
 
 /// The result of one try.
 enum AttemptOutcome {
     /// A response that a retry would not change.
     Final(HttpResponse),
-    /// The store reported that it did not do it now.
+    /// The store reported that it did not execute the request now.
     Busy(Reason),
-    /// The store may have done it or not.
+    /// The store may have executed the request or not.
     Unclear(Reason),
-    /// A retry would fail the same way.
-    Refused(Reason),
+    /// A failure that a retry would repeat.
+    Permanent(Reason),
 }
 
 // The expansion of `#[async_trait]`.
@@ -163,7 +163,7 @@ impl HttpService for Transport {
 impl Transport {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let is_for_store =
-            request.uri().authority().is_some_and(|authority| authority.as_str() == self.store);
+            request.uri().authority().is_some_and(|authority| authority.as_str() == self.store_authority);
         let limits = &self.limits;
         let mut delays = ExponentialBuilder::default()
             .with_min_delay(limits.retry_delay_min)
@@ -172,42 +172,42 @@ impl Transport {
             .with_jitter()
             .build();
         let mut may_be_done = false;
-        let give_up = (is_for_store && is_read(&request)).then(|| Instant::now() + limits.read_timeout);
+        let read_deadline = (is_for_store && is_read(&request)).then(|| Instant::now() + limits.read_timeout);
         loop {
-            let tried = if is_for_store {
-                self.try_once(request.clone(), give_up).await
+            let outcome = if is_for_store {
+                self.try_once(request.clone(), read_deadline).await
             } else {
                 self.try_for_credentials(request.clone()).await
             };
-            let reason = match tried {
+            let reason = match outcome {
                 AttemptOutcome::Final(response) => return Ok(response),
-                AttemptOutcome::Refused(reason) => return Err(refused(reason, may_be_done)),
+                AttemptOutcome::Permanent(reason) => return Err(request_failure(reason, may_be_done)),
                 AttemptOutcome::Busy(reason) => reason,
                 AttemptOutcome::Unclear(reason) => {
                     may_be_done = true;
                     reason
                 }
             };
-            let Some(delay) = delays.next() else { return Err(refused(reason, may_be_done)) };
-            if give_up.is_some_and(|give_up| Instant::now() + delay >= give_up) {
-                return Err(refused(reason, may_be_done));
+            let Some(delay) = delays.next() else { return Err(request_failure(reason, may_be_done)) };
+            if read_deadline.is_some_and(|deadline| Instant::now() + delay >= deadline) {
+                return Err(request_failure(reason, may_be_done));
             }
             tokio::time::sleep(delay).await;
         }
     }
 
-    /// `give_up`: the deadline for the first byte of a read.
-    async fn try_once(&self, request: HttpRequest, give_up: Option<Instant>) -> AttemptOutcome {
+    /// Tries once. `read_deadline` is the deadline for the first byte of a read.
+    async fn try_once(&self, request: HttpRequest, read_deadline: Option<Instant>) -> AttemptOutcome {
         let sent = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
         let is_head = request.method() == Method::HEAD;
         let is_ranged = request.headers().contains_key(RANGE);
         let is_object = request.method() == Method::GET && request.uri().query().is_none();
-        let (limit, pause_max) = match give_up {
-            Some(give_up) => {
+        let (limit, pause_max) = match read_deadline {
+            Some(deadline) => {
                 let one_try = self.limits.response_timeout.min(self.limits.read_timeout / 2);
-                (one_try.min(give_up.duration_since(Instant::now())), one_try)
+                (one_try.min(deadline.duration_since(Instant::now())), one_try)
             }
-            None => (self.limits.time_for(sent), self.limits.response_timeout),
+            None => (self.limits.timeout_for(sent), self.limits.response_timeout),
         };
         let response = match timeout(limit, self.client.call(request)).await {
             Ok(Ok(response)) => response,
@@ -217,23 +217,23 @@ impl Transport {
         let status = response.status();
         let len_max = if is_object && status.is_success() { READ_MAX } else { TEXT_MAX };
         // The length in the response to HEAD is that of the object, not of a body.
-        let announced = response
+        let content_length = response
             .headers()
             .get(CONTENT_LENGTH)
             .filter(|_| !is_head)
             .and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
-        if let Some(len) = announced.filter(|len| *len > len_max) {
-            return AttemptOutcome::Refused(Reason::TooLong(len));
+        if let Some(len) = content_length.filter(|len| *len > len_max) {
+            return AttemptOutcome::Permanent(Reason::TooLong(len));
         }
         if is_ranged && status == StatusCode::OK {
             // The store would send the whole object. The library rejects such a response; its bytes are not
             // read.
             return AttemptOutcome::Final(response.map(|_| Bytes::new().into()));
         }
-        let limit = self.limits.time_for(announced.unwrap_or(len_max));
-        match timeout(limit, read_body(response, announced, len_max, pause_max)).await {
+        let limit = self.limits.timeout_for(content_length.unwrap_or(len_max));
+        match timeout(limit, read_body(response, content_length, len_max, pause_max)).await {
             Ok(Ok((response, body))) => classify_response(response, body, is_object),
-            Ok(Err(reason @ Reason::TooLong(_))) => AttemptOutcome::Refused(reason),
+            Ok(Err(reason @ Reason::TooLong(_))) => AttemptOutcome::Permanent(reason),
             Ok(Err(reason)) => AttemptOutcome::Unclear(reason),
             Err(_) => AttemptOutcome::Unclear(too_slow(limit)),
         }
@@ -243,7 +243,7 @@ impl Transport {
     async fn try_for_credentials(&self, request: HttpRequest) -> AttemptOutcome {
         let asks_for_token = request.method() == Method::PUT;
         let is_for_library =
-            |status| self.is_token_optional && asks_for_token && status == StatusCode::FORBIDDEN;
+            |status| self.allows_imds_v1 && asks_for_token && status == StatusCode::FORBIDDEN;
         let answered = timeout(self.limits.response_timeout, self.client.call(request)).await;
         match answered {
             Ok(Ok(response)) if response.status().is_server_error() => AttemptOutcome::Busy(
@@ -251,7 +251,7 @@ impl Transport {
             ),
             Ok(Ok(response)) if response.status().is_client_error() && !is_for_library(response.status()) => {
                 let status = response.status();
-                AttemptOutcome::Refused(Reason::NoCredentials(format!(
+                AttemptOutcome::Permanent(Reason::NoCredentials(format!(
                     "none are set, and their source responded with {status}"
                 )))
             }
@@ -265,7 +265,7 @@ impl Transport {
                 }
             }
             // A machine without a credential source never responds, and retries would only take longer.
-            Ok(Err(_)) | Err(_) => AttemptOutcome::Refused(Reason::NoCredentials(
+            Ok(Err(_)) | Err(_) => AttemptOutcome::Permanent(Reason::NoCredentials(
                 "none are set, and their source does not respond".into(),
             )),
         }
@@ -277,28 +277,28 @@ fn is_read(request: &HttpRequest) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query().is_none()
 }
 
-/// Reads the body of a response to its end, which must be at the announced length.
+/// Reads the body of a response to its end, which must be at the length in its header.
 ///
 /// A store that sends nothing for `pause_max` has aborted.
 async fn read_body(
     mut response: HttpResponse,
-    announced: Option<u64>,
+    content_length: Option<u64>,
     len_max: u64,
     pause_max: Duration,
 ) -> Result<(HttpResponse, Bytes), Reason> {
-    let cut = |got: u64| Reason::NoAnswer(format!("the response ended early after {got} bytes"));
-    let capacity = usize::try_from(announced.unwrap_or(0)).unwrap_or(0);
+    let ended_early = |got: u64| Reason::NoAnswer(format!("the response ended early after {got} bytes"));
+    let capacity = usize::try_from(content_length.unwrap_or(0)).unwrap_or(0);
     let mut bytes = BytesMut::with_capacity(capacity);
     let body = std::mem::replace(response.body_mut(), Bytes::new().into());
     let mut stream = body.bytes_stream();
     loop {
         let got = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        let Ok(next) = timeout(pause_max, stream.try_next()).await else { return Err(cut(got)) };
+        let Ok(next) = timeout(pause_max, stream.try_next()).await else { return Err(ended_early(got)) };
         match next {
             Ok(Some(chunk)) if got + chunk.len() as u64 > len_max => return Err(Reason::TooLong(len_max)),
             Ok(Some(piece)) => bytes.extend_from_slice(&piece),
-            Ok(None) if announced.is_none_or(|len| len == got) => return Ok((response, bytes.freeze())),
-            Ok(None) | Err(_) => return Err(cut(got)),
+            Ok(None) if content_length.is_none_or(|len| len == got) => return Ok((response, bytes.freeze())),
+            Ok(None) | Err(_) => return Err(ended_early(got)),
         }
     }
 }
@@ -325,7 +325,7 @@ fn classify_response(response: HttpResponse, body: Bytes, is_object: bool) -> At
             Some("SlowDown" | "RequestTimeout" | "ConditionalRequestConflict" | "OperationAborted")
         );
     let reason = Reason::Status { status, code };
-    if is_busy { AttemptOutcome::Busy(reason) } else { AttemptOutcome::Refused(reason) }
+    if is_busy { AttemptOutcome::Busy(reason) } else { AttemptOutcome::Permanent(reason) }
 }
 
 /// The word in `<Error><Code>word</Code>`: the part of an error response without secrets.
@@ -349,7 +349,7 @@ fn too_slow(limit: Duration) -> Reason {
     Reason::NoAnswer(format!("no response within {} ms", limit.as_millis()))
 }
 
-fn refused(reason: Reason, may_be_done: bool) -> HttpError {
+fn request_failure(reason: Reason, may_be_done: bool) -> HttpError {
     // A kind that the library does not retry.
     HttpError::new(HttpErrorKind::Unknown, RequestFailure { reason, may_be_done })
 }
@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     /// The result of a credentials request with this response.
-    async fn credentials_outcome(answer: &'static str, is_token_optional: bool) -> AttemptOutcome {
+    async fn credentials_outcome(answer: &'static str, allows_imds_v1: bool) -> AttemptOutcome {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(async move {
@@ -375,13 +375,13 @@ mod tests {
         });
         let limits = Arc::new(S3Limits::default());
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let transport = Transport { client, limits, store: "store".to_owned(), is_token_optional };
+        let transport = Transport { client, limits, store_authority: "store".to_owned(), allows_imds_v1 };
         let mut request = HttpRequest::new(Bytes::new().into());
         *request.method_mut() = Method::PUT;
         *request.uri_mut() = format!("http://{address}/latest/api/token").parse().unwrap();
-        let tried = transport.try_for_credentials(request).await;
+        let outcome = transport.try_for_credentials(request).await;
         serving.await.unwrap();
-        tried
+        outcome
     }
 
     #[tokio::test]
@@ -390,9 +390,9 @@ mod tests {
         const FORBIDDEN: &str = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n";
         const BUSY: &str = "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
         const TOKEN: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\ntoken";
-        for (answer, is_token_optional) in [(NONE, false), (NONE, true), (FORBIDDEN, false)] {
-            let tried = credentials_outcome(answer, is_token_optional).await;
-            assert!(matches!(tried, AttemptOutcome::Refused(Reason::NoCredentials(_))), "{answer}");
+        for (answer, allows_imds_v1) in [(NONE, false), (NONE, true), (FORBIDDEN, false)] {
+            let outcome = credentials_outcome(answer, allows_imds_v1).await;
+            assert!(matches!(outcome, AttemptOutcome::Permanent(Reason::NoCredentials(_))), "{answer}");
         }
         assert!(matches!(credentials_outcome(FORBIDDEN, true).await, AttemptOutcome::Final(_)));
         assert!(matches!(

@@ -1,18 +1,18 @@
 //! Multipart uploads.
 //!
-//! The store keeps the parts of an upload, and bills them, until a client completes or aborts it. Not every
-//! store can list unfinished uploads. So a note, an object with its own name, records the running upload of
-//! an object, from before the first part until after the end. A sweep finds the uploads of killed processes
-//! by their notes (`sweep.rs`). An upload without a note was killed between two requests and has no parts
-//! yet, so it costs nothing.
+//! The store keeps the parts of a multipart upload, and bills them, until a client completes or aborts it.
+//! Not every store can list unfinished uploads. So a marker, an object with its own name, records the id
+//! of the running upload of an object, from before the first part until after the end. A sweep finds the
+//! uploads of killed processes by their markers (`sweep.rs`). An upload without a marker was killed
+//! between two requests and has no parts yet, so it costs nothing.
 //!
-//! For a growing object with several writers (`grow/`) the ledger replaces the note.
+//! For a growing object with several writers (`grow/`) the multipart log replaces the marker.
 
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
-use super::error::{MayBeOurs, classify, has_other_parts, is_absent, is_key_taken};
-use super::{S3Store, Shared, broken};
+use super::error::{MayBeOwnRetry, classify, has_other_parts, is_absent, key_conflict};
+use super::{S3Store, Shared, unavailable};
 use crate::key::UploadMarker;
 use crate::{Error, ObjectKey, Result};
 
@@ -21,15 +21,15 @@ const ACTION: &str = "write an object in parts";
 /// The longest upload id that is accepted. Amazon's have some 130 characters.
 const ID_LEN_MAX: usize = 2048;
 
-/// A running upload.
+/// A running multipart upload.
 #[derive(Debug, Clone)]
-pub(super) struct Upload {
+pub(super) struct MultipartUpload {
     key: ObjectKey,
     id: String,
 }
 
-impl Upload {
-    /// Begins an upload without a note, for callers that record its id elsewhere.
+impl MultipartUpload {
+    /// Begins an upload without a marker, for callers that record its id elsewhere.
     pub(super) async fn begin_unmarked(shared: &Shared, key: ObjectKey) -> Result<Self> {
         let id = shared
             .client
@@ -48,9 +48,9 @@ impl Upload {
         &self.id
     }
 
-    /// Begins an upload and writes its note.
+    /// Begins an upload and writes its marker.
     ///
-    /// Errors: `AlreadyThere` when another upload of the same key has a note.
+    /// Errors: `AlreadyThere` when another upload of the same key has a marker.
     pub(super) async fn begin(shared: &Shared, key: ObjectKey) -> Result<Self> {
         let upload = Self::begin_unmarked(shared, key).await?;
         if let Err(error) = upload.write_marker(shared).await {
@@ -63,12 +63,12 @@ impl Upload {
     async fn write_marker(&self, shared: &Shared) -> Result<()> {
         let payload = PutPayload::from(self.id.clone());
         let options = PutOptions::from(PutMode::Create);
-        let Err(error) = shared.client.put_opts(&self.note(shared), payload, options).await else {
+        let Err(error) = shared.client.put_opts(&self.marker_path(shared), payload, options).await else {
             return Ok(());
         };
-        match is_key_taken(&error) {
+        match key_conflict(&error) {
             None => Err(classify("write the note of an upload", error)),
-            Some(MayBeOurs(true))
+            Some(MayBeOwnRetry(true))
                 if Self::from_marker(shared, self.key).await?.is_some_and(|n| n.id == self.id) =>
             {
                 Ok(())
@@ -77,10 +77,10 @@ impl Upload {
         }
     }
 
-    /// The upload in the note of `key`.
+    /// The upload in the marker of `key`.
     pub(super) async fn from_marker(shared: &Shared, key: ObjectKey) -> Result<Option<Self>> {
         const ACTION: &str = "read the note of an upload";
-        let path = shared.named(&UploadMarker(key).to_string());
+        let path = shared.path_of_name(&UploadMarker(key).to_string());
         let answer = match shared.client.get(&path).await {
             Ok(answer) => answer,
             Err(error) if is_absent(&error) => return Ok(None),
@@ -89,19 +89,24 @@ impl Upload {
         let bytes = answer.bytes().await.map_err(|error| classify(ACTION, error))?;
         match String::from_utf8(bytes.into()) {
             Ok(id) if (1..=ID_LEN_MAX).contains(&id.len()) => Ok(Some(Self { key, id })),
-            _ => Err(broken(ACTION, "it names no upload".to_owned())),
+            _ => Err(unavailable(ACTION, "it names no upload".to_owned())),
         }
     }
 
     /// Sends one part. Parts count from 0. May run twice: the last one counts.
     ///
     /// Errors: `Unavailable` also when the upload is gone.
-    pub(super) async fn part(&self, shared: &Shared, index: usize, bytes: PutPayload) -> Result<PartId> {
-        self.part_if_there(shared, index, bytes).await?.ok_or_else(|| ended(ACTION))
+    pub(super) async fn upload_part(
+        &self,
+        shared: &Shared,
+        index: usize,
+        bytes: PutPayload,
+    ) -> Result<PartId> {
+        self.try_upload_part(shared, index, bytes).await?.ok_or_else(|| upload_ended(ACTION))
     }
 
-    /// The same; `None` when the upload is gone.
-    pub(super) async fn part_if_there(
+    /// Sends one part, as [`Self::upload_part`] does; `None` when the upload is gone.
+    pub(super) async fn try_upload_part(
         &self,
         shared: &Shared,
         index: usize,
@@ -118,32 +123,27 @@ impl Upload {
     ///
     /// Errors: `Unavailable` also when the upload is gone, or has other parts.
     pub(super) async fn complete(&self, store: &S3Store, parts: Vec<PartId>, len: u64) -> Result<()> {
-        if self.complete_if_there(store, parts, len).await? {
+        if self.try_complete(store, parts, len).await? {
             return Ok(());
         }
-        Err(ended("finish an object"))
+        Err(upload_ended("finish an object"))
     }
 
-    /// The same; `false` when the upload is gone, or has other parts, and the object does not exist either.
-    /// May run twice.
-    pub(super) async fn complete_if_there(
-        &self,
-        store: &S3Store,
-        parts: Vec<PartId>,
-        len: u64,
-    ) -> Result<bool> {
+    /// Completes the object, as [`Self::complete`] does; `false` when the upload is gone, or has other parts,
+    /// and the object does not exist either. May run twice.
+    pub(super) async fn try_complete(&self, store: &S3Store, parts: Vec<PartId>, len: u64) -> Result<bool> {
         let shared = &store.shared;
         match shared.client.complete_multipart(&shared.path(self.key), &self.id, parts).await {
             Ok(_) => Ok(true),
             // An earlier try of ours, or another client, has ended the upload.
             Err(error) if is_absent(&error) || has_other_parts(&error) => {
-                Ok(store.fetch_info(self.key).await?.is_some_and(|facts| facts.len == len))
+                Ok(store.fetch_info(self.key).await?.is_some_and(|info| info.len == len))
             }
             Err(error) => Err(classify("finish an object", error)),
         }
     }
 
-    /// Aborts the upload and removes the note. May run twice, also when the upload has been completed.
+    /// Aborts the upload and removes the marker. May run twice, also when the upload has been completed.
     pub(super) async fn abort(&self, shared: &Shared) -> Result<()> {
         self.abort_only(shared).await?;
         self.remove_marker(shared).await
@@ -158,14 +158,14 @@ impl Upload {
     }
 
     pub(super) async fn remove_marker(&self, shared: &Shared) -> Result<()> {
-        shared.delete(&self.note(shared)).await
+        shared.delete(&self.marker_path(shared)).await
     }
 
-    fn note(&self, shared: &Shared) -> object_store::path::Path {
-        shared.named(&UploadMarker(self.key).to_string())
+    fn marker_path(&self, shared: &Shared) -> object_store::path::Path {
+        shared.path_of_name(&UploadMarker(self.key).to_string())
     }
 }
 
-fn ended(action: &'static str) -> Error {
-    broken(action, "another process ended the upload".to_owned())
+fn upload_ended(action: &'static str) -> Error {
+    unavailable(action, "another process ended the upload".to_owned())
 }

@@ -81,7 +81,7 @@ impl StorageUrl {
                 url.scheme()
             )));
         }
-        refuse_credentials(&url, "the storage URL")?;
+        reject_credentials(&url, "the storage URL")?;
         if url.port().is_some() {
             return Err(StorageUrlError::new(
                 "the storage URL has a port after the bucket; set the address of the store with endpoint=http://host:port",
@@ -193,7 +193,7 @@ pub(super) fn endpoint(value: &str, source_name: &str) -> Result<Url, StorageUrl
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("is not an http or https URL"));
     }
-    refuse_credentials(&url, source_name)?;
+    reject_credentials(&url, source_name)?;
     if url.host_str().is_none_or(str::is_empty) {
         return Err(wrong("names no host"));
     }
@@ -203,7 +203,7 @@ pub(super) fn endpoint(value: &str, source_name: &str) -> Result<Url, StorageUrl
     Ok(url)
 }
 
-fn refuse_credentials(url: &Url, source_name: &str) -> Result<(), StorageUrlError> {
+fn reject_credentials(url: &Url, source_name: &str) -> Result<(), StorageUrlError> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok(());
     }

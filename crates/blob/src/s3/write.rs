@@ -1,4 +1,4 @@
-//! Writes an object that arrives in pieces.
+//! Writes an object that arrives in chunks.
 //!
 //! An object that fits into one part becomes a conditional put at the end. A longer one is sent in parts. A
 //! writer uses two of them at most: one is sent while the next one fills. When memory is scarce it uses
@@ -19,7 +19,7 @@ use object_store::multipart::PartId;
 use tokio::task::JoinHandle;
 
 use super::limits::PARTS_MAX;
-use super::upload::Upload;
+use super::upload::MultipartUpload;
 use super::{PartMemory, S3Store};
 use crate::{Error, ObjectKey, PutOutcome, Result, WriteKind};
 
@@ -30,29 +30,29 @@ const ACTION: &str = "write to an object";
 pub struct S3Writer {
     store: S3Store,
     key: ObjectKey,
-    announced: Option<u64>,
-    /// Taken, without memory yet: the bytes of one call, or of several cancelled ones.
-    waiting: VecDeque<Bytes>,
-    part: Option<PartBuffer>,
-    /// Being sent to the store.
-    sending: Option<JoinHandle<Result<PartId>>>,
-    /// Begun by the first part that is sent.
-    upload: Arc<OnceLock<Upload>>,
-    sent: Vec<PartId>,
+    announced_len: Option<u64>,
+    /// Bytes that are not in a part buffer yet: those of one call, or of several cancelled ones.
+    incoming: VecDeque<Bytes>,
+    part_buffer: Option<PartBuffer>,
+    /// The task that sends a part to the store.
+    pending_part: Option<JoinHandle<Result<PartId>>>,
+    /// The multipart upload, begun by the first part that is sent.
+    upload: Arc<OnceLock<MultipartUpload>>,
+    sent_parts: Vec<PartId>,
     written: u64,
-    acknowledged: Arc<AtomicU64>,
-    /// An earlier write failed: the object is lost.
-    is_lost: bool,
+    acknowledged_len: Arc<AtomicU64>,
+    /// An earlier write failed, so the object is discarded and every further call fails.
+    has_failed: bool,
 }
 
-/// A permit to keep a writer's memory while no bytes arrive. Dropping it releases the permit.
+/// A permit to keep a writer's part buffer in memory while no bytes arrive. Dropping it releases the permit.
 #[derive(Debug, Default)]
 #[expect(dead_code, reason = "it is held")]
-pub struct Parked {
+pub struct IdlePermit {
     memory: Option<PartMemory>,
 }
 
-/// A part that fills.
+/// A part that is being filled.
 #[derive(Debug)]
 struct PartBuffer {
     bytes: BytesMut,
@@ -65,32 +65,32 @@ impl S3Writer {
         Self {
             store,
             key,
-            announced: None,
-            waiting: VecDeque::new(),
-            part: None,
-            sending: None,
+            announced_len: None,
+            incoming: VecDeque::new(),
+            part_buffer: None,
+            pending_part: None,
             upload: Arc::default(),
-            sent: Vec::new(),
+            sent_parts: Vec::new(),
             written: 0,
-            acknowledged: Arc::default(),
-            is_lost: false,
+            acknowledged_len: Arc::default(),
+            has_failed: false,
         }
     }
 
     pub(crate) fn announce(&mut self, len: Option<u64>) {
         if self.written == 0 {
-            self.announced = len;
+            self.announced_len = len;
         }
     }
 
     pub(crate) async fn write(&mut self, bytes: Bytes) -> Result<()> {
-        if self.is_lost {
-            return Err(lost());
+        if self.has_failed {
+            return Err(earlier_write_failed());
         }
         self.written += bytes.len() as u64;
-        self.waiting.push_back(bytes);
-        let result = self.take().await;
-        self.lost_if_failed(result)
+        self.incoming.push_back(bytes);
+        let result = self.fill_parts().await;
+        self.discard_on_error(result)
     }
 
     pub(crate) fn written(&self) -> u64 {
@@ -98,51 +98,52 @@ impl S3Writer {
     }
 
     pub(crate) fn synced(&self) -> u64 {
-        self.acknowledged.load(Ordering::Acquire)
+        self.acknowledged_len.load(Ordering::Acquire)
     }
 
     pub(crate) async fn finish(mut self) -> Result<u64> {
-        if self.is_lost {
-            return Err(lost());
+        if self.has_failed {
+            return Err(earlier_write_failed());
         }
-        let finished = self.make().await;
-        self.lost_if_failed(finished)?;
+        let finished = self.complete_object().await;
+        self.discard_on_error(finished)?;
         Ok(self.written)
     }
 
-    pub(crate) fn try_park(&self) -> Option<Parked> {
-        match &self.part {
-            None => Some(Parked::default()),
-            Some(part) => {
-                self.store.parked_memory(part.len_max as u64).map(|memory| Parked { memory: Some(memory) })
-            }
+    pub(crate) fn try_idle(&self) -> Option<IdlePermit> {
+        match &self.part_buffer {
+            None => Some(IdlePermit::default()),
+            Some(part) => self
+                .store
+                .try_idle_memory(part.len_max as u64)
+                .map(|memory| IdlePermit { memory: Some(memory) }),
         }
     }
 
-    /// Moves the waiting bytes into parts. A cancelled call continues with the next one.
-    async fn take(&mut self) -> Result<()> {
-        if self.announced.is_some_and(|len| len < self.written) {
+    /// Moves the incoming bytes into parts, and sends full ones. A cancelled call continues with the next.
+    async fn fill_parts(&mut self) -> Result<()> {
+        if self.announced_len.is_some_and(|len| len < self.written) {
             return Err(internal(format!(
                 "more bytes came than the {} announced",
-                self.announced.unwrap_or(0)
+                self.announced_len.unwrap_or(0)
             )));
         }
-        while let Some(bytes) = self.waiting.front_mut() {
+        while let Some(bytes) = self.incoming.front_mut() {
             if bytes.is_empty() {
-                self.waiting.pop_front();
+                self.incoming.pop_front();
                 continue;
             }
-            let Some(part) = &mut self.part else {
+            let Some(part) = &mut self.part_buffer else {
                 if !self.store.may_fill_ahead() {
-                    self.join().await?;
+                    self.join_pending_part().await?;
                 }
-                self.part = Some(self.reserve().await?);
+                self.part_buffer = Some(self.reserve_part_buffer().await?);
                 continue;
             };
             let free = part.len_max - part.bytes.len();
             if free == 0 {
                 // Not before more bytes come: an object of exactly one part is put as a whole.
-                self.send().await?;
+                self.send_part().await?;
                 continue;
             }
             let len = free.min(bytes.len());
@@ -153,38 +154,39 @@ impl S3Writer {
     }
 
     /// Waits for the memory of a whole part, or of the rest if it is shorter.
-    async fn reserve(&self) -> Result<PartBuffer> {
+    async fn reserve_part_buffer(&self) -> Result<PartBuffer> {
         let shared = &self.store.shared;
-        let part_len = shared.limits.part_len(self.announced);
-        let index = u64::try_from(self.sent.len() + usize::from(self.sending.is_some())).unwrap_or(u64::MAX);
+        let part_len = shared.limits.part_len(self.announced_len);
+        let index = u64::try_from(self.sent_parts.len() + usize::from(self.pending_part.is_some()))
+            .unwrap_or(u64::MAX);
         if index >= PARTS_MAX {
             let what = format!(
                 "it is longer than {PARTS_MAX} parts of {part_len} bytes, and its length was not announced"
             );
             return Err(internal(what));
         }
-        let remaining = self.announced.map_or(part_len, |len| len.saturating_sub(index * part_len));
+        let remaining = self.announced_len.map_or(part_len, |len| len.saturating_sub(index * part_len));
         let len_max = part_len.min(remaining.max(1));
         let memory = self.store.part_memory(len_max).await;
         let len_max = usize::try_from(len_max).map_err(|_| Error::TooLong { len: len_max })?;
         Ok(PartBuffer { bytes: BytesMut::with_capacity(len_max), len_max, memory })
     }
 
-    /// Sends the filling part after the previous one.
-    async fn send(&mut self) -> Result<()> {
-        self.join().await?;
-        let Some(part) = self.part.take() else { return Ok(()) };
-        self.store.before_write(WriteKind::Append, self.key)?;
-        let (shared, key, index) = (Arc::clone(&self.store.shared), self.key, self.sent.len());
-        let (cell, acknowledged) = (Arc::clone(&self.upload), Arc::clone(&self.acknowledged));
-        self.sending = Some(tokio::spawn(async move {
+    /// Sends the part buffer after the previous part is sent.
+    async fn send_part(&mut self) -> Result<()> {
+        self.join_pending_part().await?;
+        let Some(part) = self.part_buffer.take() else { return Ok(()) };
+        self.store.inject_write_fault(WriteKind::Append, self.key)?;
+        let (shared, key, index) = (Arc::clone(&self.store.shared), self.key, self.sent_parts.len());
+        let (cell, acknowledged) = (Arc::clone(&self.upload), Arc::clone(&self.acknowledged_len));
+        self.pending_part = Some(tokio::spawn(async move {
             if cell.get().is_none() {
-                let begun = Upload::begin(&shared, key).await?;
+                let begun = MultipartUpload::begin(&shared, key).await?;
                 let _ = cell.set(begun); // parts are sent one by one, so no other has begun
             }
             let upload = cell.get().expect("it was set above or before");
             let len = part.bytes.len() as u64;
-            let id = upload.part(&shared, index, PutPayload::from(part.bytes.freeze())).await?;
+            let id = upload.upload_part(&shared, index, PutPayload::from(part.bytes.freeze())).await?;
             acknowledged.fetch_add(len, Ordering::Release);
             drop(part.memory); // only now: the bytes were kept for further tries
             Ok(id)
@@ -193,12 +195,12 @@ impl S3Writer {
     }
 
     /// Waits for the part that is being sent.
-    async fn join(&mut self) -> Result<()> {
-        let Some(task) = &mut self.sending else { return Ok(()) };
+    async fn join_pending_part(&mut self) -> Result<()> {
+        let Some(task) = &mut self.pending_part else { return Ok(()) };
         let joined = task.await; // a cancelled call leaves the task for the next one
-        self.sending = None;
+        self.pending_part = None;
         match joined {
-            Ok(sent) => self.sent.push(sent?),
+            Ok(sent) => self.sent_parts.push(sent?),
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_) => return Err(Error::Stopped), // the runtime is going down
@@ -207,29 +209,29 @@ impl S3Writer {
         Ok(())
     }
 
-    async fn make(&mut self) -> Result<()> {
-        self.take().await?;
-        if self.sending.is_none() && self.sent.is_empty() {
-            return self.put().await;
+    async fn complete_object(&mut self) -> Result<()> {
+        self.fill_parts().await?;
+        if self.pending_part.is_none() && self.sent_parts.is_empty() {
+            return self.put_in_one_request().await;
         }
-        self.send().await?;
+        self.send_part().await?;
         let (store, key) = (self.store.clone(), self.key);
-        let (joined, existing) = tokio::join!(self.join(), store.fetch_info(key));
+        let (joined, existing) = tokio::join!(self.join_pending_part(), store.fetch_info(key));
         joined?;
-        self.store.before_write(WriteKind::Finish, self.key)?;
+        self.store.inject_write_fault(WriteKind::Finish, self.key)?;
         if existing?.is_some() {
             return Err(Error::AlreadyThere(self.key));
         }
         let upload = self.upload.get().expect("a part has been sent");
-        upload.complete(&self.store, std::mem::take(&mut self.sent), self.written).await?;
-        self.forget_upload();
+        upload.complete(&self.store, std::mem::take(&mut self.sent_parts), self.written).await?;
+        self.remove_marker_in_background();
         Ok(())
     }
 
-    /// Puts an object that fits into one part.
-    async fn put(&mut self) -> Result<()> {
-        self.store.before_write(WriteKind::Finish, self.key)?;
-        let part = self.part.take();
+    /// Stores an object that fits into one part, by one conditional put.
+    async fn put_in_one_request(&mut self) -> Result<()> {
+        self.store.inject_write_fault(WriteKind::Finish, self.key)?;
+        let part = self.part_buffer.take();
         let (bytes, memory) = part.map(|part| (part.bytes.freeze(), part.memory)).unzip();
         let outcome = self.store.put_whole(self.key, bytes.unwrap_or_default().into()).await?;
         drop(memory);
@@ -239,8 +241,8 @@ impl S3Writer {
         }
     }
 
-    /// Removes the note of a finished upload in the background; a sweep removes one that stays.
-    fn forget_upload(&mut self) {
+    /// Removes the marker of a finished upload in the background; a sweep removes one that stays.
+    fn remove_marker_in_background(&mut self) {
         let upload = std::mem::take(&mut self.upload);
         let shared = Arc::clone(&self.store.shared);
         tokio::spawn(async move {
@@ -250,8 +252,8 @@ impl S3Writer {
         });
     }
 
-    /// After an error the state of the object in the store is unknown.
-    fn lost_if_failed(&mut self, result: Result<()>) -> Result<()> {
+    /// Discards the object after an error, because its state in the store is unknown.
+    fn discard_on_error(&mut self, result: Result<()>) -> Result<()> {
         if result.is_err() {
             self.discard();
         }
@@ -259,26 +261,26 @@ impl S3Writer {
     }
 
     fn discard(&mut self) {
-        self.is_lost = true;
-        self.part = None;
-        self.waiting.clear();
-        let sending = self.sending.take();
+        self.has_failed = true;
+        self.part_buffer = None;
+        self.incoming.clear();
+        let pending_part = self.pending_part.take();
         if self.store.faults.as_ref().is_some_and(|faults| faults.is_stopped()) {
             return; // as a crash would
         }
         let upload = std::mem::take(&mut self.upload);
-        if sending.is_none() && upload.get().is_none() {
+        if pending_part.is_none() && upload.get().is_none() {
             return;
         }
         let shared = Arc::clone(&self.store.shared);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                if let Some(sending) = sending {
+                if let Some(sending) = pending_part {
                     // A part that arrives after the abort could stay (Amazon S3, AbortMultipartUpload).
                     let _ = sending.await;
                 }
                 if let Some(upload) = upload.get() {
-                    let _ = upload.abort(&shared).await; // what fails now is swept by its note
+                    let _ = upload.abort(&shared).await; // a sweep repeats it if it fails
                 }
             });
         }
@@ -291,7 +293,7 @@ impl Drop for S3Writer {
     }
 }
 
-fn lost() -> Error {
+fn earlier_write_failed() -> Error {
     internal("an earlier write to it failed".to_owned())
 }
 

@@ -15,14 +15,14 @@ async fn writer_buffers_two_parts_and_reports_acknowledged_bytes() {
     let mut most = 0;
     for _ in 0..64 {
         writer.write(chunk.clone()).await.unwrap();
-        most = most.max(store.parts_held());
+        most = most.max(store.parts_memory_in_use());
         assert!(writer.written() - writer.synced() <= 2 * PART as u64);
         assert_eq!(writer.synced() % PART as u64, 0);
     }
     assert!((PART as u64..=2 * PART as u64).contains(&most), "{most}");
     assert!(writer.synced() > 0);
     assert_eq!(writer.finish().await.unwrap(), 64 << 20);
-    assert_eq!(store.parts_held(), 0);
+    assert_eq!(store.parts_memory_in_use(), 0);
 }
 
 #[tokio::test]

@@ -8,18 +8,18 @@ use crate::test_store::{TestBlob, on_both, source};
 on_both! {
     async fn only_checkpoint_with_highest_offset_remains(world: TestBlob) {
         let (one, other) = (source(1), source(2));
-        assert_eq!(world.blob.checkpoint(one).await.unwrap(), None);
+        assert_eq!(world.blob.latest_checkpoint(one).await.unwrap(), None);
         world.blob.put_checkpoint(other, 3, "other".into()).await.unwrap();
         // By number, not by text; and one of an earlier writer comes late.
         for (offset, highest) in [(0, 0), (9, 9), (10, 10), (10, 10), (1_000_000, 1_000_000), (99, 1_000_000)] {
             world.blob.put_checkpoint(one, offset, offset.to_string().into()).await.unwrap();
-            let found = world.blob.checkpoint(one).await.unwrap();
+            let found = world.blob.latest_checkpoint(one).await.unwrap();
             assert_eq!(found, Some((highest, Bytes::from(highest.to_string()))));
             world.wait_for_objects(&[ObjectKey::Checkpoint(other, 3), ObjectKey::Checkpoint(one, highest)]).await;
         }
         for _ in 0..2 {
             world.blob.delete_checkpoints(one).await.unwrap();
-            assert_eq!(world.blob.checkpoint(one).await.unwrap(), None);
+            assert_eq!(world.blob.latest_checkpoint(one).await.unwrap(), None);
         }
         world.wait_for_objects(&[ObjectKey::Checkpoint(other, 3)]).await;
     }
@@ -30,7 +30,7 @@ on_both! {
             world.blob.put_checkpoint(source(1), 5, "five".into()).await.unwrap();
             assert!(matches!(blob.put_checkpoint(source(1), 8, "eight".into()).await, Err(Error::Full)));
             let expected = if kind == WriteKind::Put { (5, "five".into()) } else { (8, "eight".into()) };
-            assert_eq!(world.blob.checkpoint(source(1)).await.unwrap(), Some(expected));
+            assert_eq!(world.blob.latest_checkpoint(source(1)).await.unwrap(), Some(expected));
         }
     }
 }

@@ -37,7 +37,7 @@ async fn is_made_of(blob: &Blob, bytes: &Bytes) -> bool {
 }
 
 async fn discard(world: &TestBlob, book: &FakeMultipartLog) {
-    world.blob.discard_growing(source(1), book.grown().multipart).await.unwrap();
+    world.blob.discard_growing(source(1), book.grown().multipart_id).await.unwrap();
 }
 
 on_both! {
@@ -139,7 +139,7 @@ on_both! {
                 }
                 let mut growing = book.grow(&blob, source(1)).await?;
                 growing.finish().await?;
-                blob.discard_growing(source(1), book.grown().multipart).await
+                blob.discard_growing(source(1), book.grown().multipart_id).await
             };
             let lived = life.await;
             let is_dead = matches!(lived, Err(Error::Stopped));
@@ -296,7 +296,7 @@ on_both! {
         drop(growing);
         stopped(FakeMultipartLog::new().grow(&blob, source(2)).await.err());
         stopped(blob.discard_growing(source(1), None).await.err());
-        stopped(blob.checkpoint(source(1)).await.err());
+        stopped(blob.latest_checkpoint(source(1)).await.err());
         stopped(blob.put_checkpoint(source(1), 0, "x".into()).await.err());
         stopped(blob.delete_checkpoints(source(1)).await.err());
         let growing = book.grow(&world.blob, source(1)).await.unwrap();
@@ -344,7 +344,7 @@ on_both! {
         drop(growing);
         world.blob.put_checkpoint(source(1), 7, "seven".into()).await.unwrap();
         assert_eq!(world.blob.sweep_temporary(far_ahead()).await.unwrap(), 0);
-        assert_eq!(world.blob.checkpoint(source(1)).await.unwrap().unwrap().0, 7);
+        assert_eq!(world.blob.latest_checkpoint(source(1)).await.unwrap().unwrap().0, 7);
         let mut growing = book.grow(&world.blob, source(1)).await.unwrap();
         assert_eq!(growing.synced(), bytes.len() as u64);
         growing.finish().await.unwrap();
@@ -399,7 +399,7 @@ on_both! {
         growing.sync().await.unwrap();
         growing.finish().await.unwrap();
         assert!(is_made_of(&world.blob, &bytes).await);
-        assert!(world.blob.checkpoint(source(1)).await.unwrap().is_none());
+        assert!(world.blob.latest_checkpoint(source(1)).await.unwrap().is_none());
         discard(&world, &book).await;
         world.blob.delete_checkpoints(source(1)).await.unwrap();
         let expected = foreign.into_iter().chain([KEY().to_string()]).collect();

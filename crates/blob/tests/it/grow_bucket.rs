@@ -227,11 +227,11 @@ async fn missing_parts_are_an_error() {
     growing.sync().await.unwrap();
     drop(growing);
     // A lifecycle rule of the bucket, for example, that ends uploads after some days.
-    blob.discard_growing(source(7), book.grown().multipart).await.unwrap();
-    let MultipartState { multipart, .. } = book.grown();
-    blob.discard_growing(source(1), multipart).await.unwrap();
+    blob.discard_growing(source(7), book.grown().multipart_id).await.unwrap();
+    let MultipartState { multipart_id, .. } = book.grown();
+    blob.discard_growing(source(1), multipart_id).await.unwrap();
     let mut growing = book.grow(&blob, source(1)).await.unwrap();
-    assert_eq!(growing.synced(), PART as u64, "nobody has asked for the parts yet");
+    assert_eq!(growing.synced(), PART as u64, "the parts have not been requested yet");
     growing.write(bytes.slice(PART..)).await.unwrap();
     let error = growing.finish().await.unwrap_err();
     assert!(matches!(error, Error::Gone(key) if key == ObjectKey::Growing(source(1))), "{error:?}");

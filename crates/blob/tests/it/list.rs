@@ -49,8 +49,8 @@ on_both! {
     }
 
     async fn listing_can_be_bound_to_one_rendition_or_source(world: TestBlob) {
-        let picture = ObjectKey::Image(PresentationId::of(source(1)), ImageHash([1; 16]));
-        for key in [segment(1, 0), segment(1, 10), segment(1, 9), segment(0x101, 1), picture] {
+        let image = ObjectKey::Image(PresentationId::of(source(1)), ImageHash([1; 16]));
+        for key in [segment(1, 0), segment(1, 10), segment(1, 9), segment(0x101, 1), image] {
             world.blob.put_once(key, "x".into()).await.unwrap();
         }
         let names = |keys: &[ObjectKey]| keys.iter().map(ObjectKey::to_string).collect::<Vec<_>>();
@@ -58,13 +58,13 @@ on_both! {
         assert_eq!(world.list(of_one).await, names(&[segment(1, 0), segment(1, 10), segment(1, 9)]));
         assert_eq!(world.list(Prefix::SegmentsOf(rendition(0x101))).await, names(&[segment(0x101, 1)]));
         assert_eq!(world.list(Prefix::SegmentsOf(rendition(2))).await, names(&[]));
-        assert_eq!(world.list(Prefix::ImagesOf(PresentationId::of(source(1)))).await, names(&[picture]));
+        assert_eq!(world.list(Prefix::ImagesOf(PresentationId::of(source(1)))).await, names(&[image]));
 
         // The key to continue from may be gone, or be before or after all others.
         let after = async |after| world.blob.list(of_one, Some(after), 100).await.unwrap().len();
         assert_eq!(after(segment(1, 1)).await, 2);
         assert_eq!(after(segment(1, 9)).await, 0);
-        assert_eq!(after(picture).await, 3);
+        assert_eq!(after(image).await, 3);
         assert_eq!(after(ObjectKey::Source(source(1))).await, 0);
         assert_eq!(world.blob.list(of_one, None, 0).await.unwrap(), []);
     }

@@ -78,15 +78,15 @@ struct Entry {
 }
 
 impl MultipartLog for Entry {
-    fn multipart_started(&self, multipart: String) -> BoxFuture<'_, Result<(), MultipartLogError>> {
+    fn record_multipart_id(&self, multipart: String) -> BoxFuture<'_, Result<(), MultipartLogError>> {
         let written = self.book.write(self.lease, |grown| {
-            assert_eq!(grown.multipart, None, "an upload in parts begins once");
-            grown.multipart = Some(multipart);
+            assert_eq!(grown.multipart_id, None, "an upload in parts begins once");
+            grown.multipart_id = Some(multipart);
         });
         std::future::ready(written).boxed()
     }
 
-    fn part(&self, number: usize, part: RecordedPart) -> BoxFuture<'_, Result<(), MultipartLogError>> {
+    fn record_part(&self, number: usize, part: RecordedPart) -> BoxFuture<'_, Result<(), MultipartLogError>> {
         let written = self.book.write(self.lease, |grown| {
             assert_eq!(grown.parts.len(), number, "parts are recorded in order");
             grown.parts.push(part);

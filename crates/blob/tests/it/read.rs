@@ -26,7 +26,7 @@ on_both! {
         }
         #[expect(clippy::reversed_empty_ranges, reason = "one of the refusals")]
         for range in [0..end + 1, end..end + 1, end + 1..end + 1, 2..1, 0..u64::MAX, u64::MAX..u64::MAX] {
-            let refused = |error: Error| matches!(error, Error::OutOfRange { range: told, len } if told == range && len == end);
+            let refused = |error: Error| matches!(error, Error::OutOfRange { range: rejected, len } if rejected == range && len == end);
             assert!(refused(reader.read_at(range.clone()).await.unwrap_err()), "{range:?}");
             assert!(refused(reader.stream(range.clone()).err().unwrap()), "{range:?}");
             assert!(refused(reader.read_many(&[0..1, range.clone()]).await.unwrap_err()), "{range:?}");

@@ -198,7 +198,7 @@ async fn ping_bypasses_cache_and_reports_missing_bucket() {
     blob.ping().await.unwrap();
 
     is_gone.store(true, Ordering::SeqCst);
-    assert!(blob.reader(KEY()).await.unwrap().is_some(), "what is known of the object is still known");
+    assert!(blob.reader(KEY()).await.unwrap().is_some(), "metadata of the object is still cached");
     let error = blob.ping().await.unwrap_err();
     assert!(matches!(error, Error::Rejected { .. }), "{error:?}");
     assert!(error_chain(&error).contains("create the bucket"), "{}", error_chain(&error));
@@ -373,7 +373,7 @@ async fn failed_part_aborts_the_multipart_upload() {
     assert!(server.request_names().contains(&"DELETE upload source".to_owned()));
     assert_eq!(server.objects(), [""; 0]);
     let Blob::S3(store) = &blob else { panic!("it is a bucket") };
-    assert_eq!(store.parts_held(), 0);
+    assert_eq!(store.parts_memory_in_use(), 0);
 }
 
 #[tokio::test]
@@ -393,14 +393,14 @@ async fn writers_wait_for_memory_and_never_for_each_other() {
             let pieces = if n == 0 { 26 } else { 10 };
             for _ in 0..pieces {
                 writer.write(noise(PART / 10)).await.unwrap();
-                assert!(store.parts_held() <= memory);
+                assert!(store.parts_memory_in_use() <= memory);
                 tokio::task::yield_now().await;
             }
             assert_eq!(writer.finish().await.unwrap(), (pieces * (PART / 10)) as u64);
         });
     }
     tasks.join_all().await;
-    assert_eq!(store.parts_held(), 0);
+    assert_eq!(store.parts_memory_in_use(), 0);
     assert_eq!(server.objects().iter().filter(|name| name.starts_with("source/")).count(), 12);
 }
 
@@ -417,7 +417,7 @@ async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
         let mut writer = blob.writer(ObjectKey::Source(source(n))).await.unwrap();
         // The third part waits for the first one, which never gets a response.
         assert!(writer.write(noise(2 * PART + 1)).now_or_never().is_none());
-        parts.push(store.parts_held() / part_len);
+        parts.push(store.parts_memory_in_use() / part_len);
         writers.push(writer);
     }
     assert_eq!(parts, [2, 4, 5, 6, 7, 8]);
@@ -430,7 +430,7 @@ async fn writers_of_one_workspace_leave_memory_for_another_one() {
     limits.parts_memory = 4 * limits.part_len;
     let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
     let [loud, quiet] = ["019a492c-41f3-7001-8203-040506070801", "019a492c-41f3-7001-8203-040506070802"]
-        .map(|id| blob.of_workspace(Some(id.parse().unwrap())));
+        .map(|id| blob.for_workspace(Some(id.parse().unwrap())));
     let mut open_writers = Vec::new();
     for n in 0..3 {
         let mut writer = loud.writer(ObjectKey::Source(source(n))).await.unwrap();
@@ -449,13 +449,13 @@ async fn writers_of_one_workspace_leave_memory_for_another_one() {
 }
 
 #[tokio::test]
-async fn parked_writers_use_at_most_a_quarter_of_memory() {
+async fn paused_writers_use_at_most_a_quarter_of_memory() {
     let server = FaultyS3::start(|_, _| Fault::None).await;
     let mut limits = fast_retries();
     limits.parts_memory = 16 * limits.part_len;
     let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
     let [loud, quiet] = ["019a492c-41f3-7001-8203-040506070801", "019a492c-41f3-7001-8203-040506070802"]
-        .map(|id| blob.of_workspace(Some(id.parse().unwrap())));
+        .map(|id| blob.for_workspace(Some(id.parse().unwrap())));
     let mut writers = Vec::new();
     for (n, blob) in [&loud, &loud, &loud, &loud, &quiet, &quiet].into_iter().enumerate() {
         let mut writer = blob.writer(ObjectKey::Source(source(n as u128))).await.unwrap();
@@ -463,10 +463,10 @@ async fn parked_writers_use_at_most_a_quarter_of_memory() {
         writer.write("a source that was cut".into()).await.unwrap();
         writers.push(writer);
     }
-    let mut parked: Vec<_> = writers.iter().map(kinora_blob::ObjectWriter::try_idle).collect();
-    let is_parked: Vec<_> = parked.iter().map(Option::is_some).collect();
-    assert_eq!(is_parked, [true, true, true, false, true, false]);
-    parked[0] = None;
+    let mut paused: Vec<_> = writers.iter().map(kinora_blob::ObjectWriter::try_idle).collect();
+    let is_paused: Vec<_> = paused.iter().map(Option::is_some).collect();
+    assert_eq!(is_paused, [true, true, true, false, true, false]);
+    paused[0] = None;
     assert!(writers[5].try_idle().is_some());
 }
 

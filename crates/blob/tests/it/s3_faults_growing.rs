@@ -164,7 +164,7 @@ async fn store_outage_ends_writer_and_preserves_stored_bytes() {
     growing.finish().await.unwrap();
     assert!(blob.get(KEY()).await.unwrap().unwrap() == bytes);
     let Blob::S3(store) = &blob else { panic!("it is a bucket") };
-    assert_eq!(store.parts_held(), 0);
+    assert_eq!(store.parts_memory_in_use(), 0);
 }
 
 #[tokio::test]
@@ -241,11 +241,11 @@ async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
             // The third part waits for the first one, which never gets a response.
             growing.sync().await.unwrap();
         });
-        while store.parts_held() < expected * part_len {
+        while store.parts_memory_in_use() < expected * part_len {
             tokio::task::yield_now().await;
         }
         settle().await;
-        assert_eq!(store.parts_held(), expected * part_len);
+        assert_eq!(store.parts_memory_in_use(), expected * part_len);
     }
 }
 
@@ -264,7 +264,7 @@ async fn writers_wait_for_memory_and_release_it() {
             for _ in 0..2 {
                 let mut growing = book.grow(&blob, source(n)).await.unwrap();
                 growing.write(noise(PART / 4)).await.unwrap();
-                assert!(store.parts_held() <= memory);
+                assert!(store.parts_memory_in_use() <= memory);
                 growing.sync().await.unwrap();
             }
             let mut growing = book.grow(&blob, source(n)).await.unwrap();
@@ -272,5 +272,5 @@ async fn writers_wait_for_memory_and_release_it() {
         });
     }
     tasks.join_all().await;
-    assert_eq!(store.parts_held(), 0);
+    assert_eq!(store.parts_memory_in_use(), 0);
 }

@@ -181,7 +181,7 @@ impl TestBlob {
     /// has no parts, and stays.
     pub(crate) async fn wait_discarded(&self, book: &FakeMultipartLog) {
         let expected = BTreeSet::from([ObjectKey::Source(source(1)).to_string()]);
-        let multipart = book.grown().multipart;
+        let multipart = book.grown().multipart_id;
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
         let mut left = BTreeSet::new();
         for _ in 0..LOOKS_MAX {

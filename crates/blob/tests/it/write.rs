@@ -44,7 +44,7 @@ on_both! {
                 tasks.spawn(async move {
                     let bytes = Bytes::from(format!("writer {n}"));
                     let outcome = blob.put_once(key, bytes.clone()).await.unwrap();
-                    let found = blob.get(key).await.unwrap().expect("somebody has written it");
+                    let found = blob.get(key).await.unwrap().expect("one of the writers has stored it");
                     if outcome == PutOutcome::Written {
                         assert_eq!(found, bytes);
                     }

@@ -1,4 +1,4 @@
-//! The rows that the gate needs for an id of playable content, cached for a second.
+//! The rows that the access check needs for an id of playable content, cached for a second.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use kinora_web::error::ApiError;
 
 use super::{Playable, PlayableId, PlayableMedia};
 use crate::DeliveryState;
-use crate::token::Tokens;
+use crate::token::TokenCache;
 
 /// Caches the results of the last second.
 ///
@@ -22,16 +22,16 @@ use crate::token::Tokens;
 pub struct AuthorizationCache {
     found: moka::sync::Cache<PlayableId, (u64, Arc<CachedPlayable>)>,
     missing: moka::sync::Cache<PlayableId, DataVersion>,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: TokenCache,
 }
 
 /// The row of an id of playable content.
 pub(super) struct CachedPlayable {
     /// `None` for a playlist, which every viewer may fetch.
     pub(super) rules: Option<Rules>,
-    pub(super) state: State,
+    pub(super) state: PlayableState,
     /// The version of the database before the row was read.
-    pub(super) read_at: DataVersion,
+    pub(super) data_version: DataVersion,
 }
 
 /// The rules of a playback ID.
@@ -44,10 +44,10 @@ pub(super) struct Rules {
     /// Most viewers have tokens of the same key, so it is not looked up for each segment. Keys are cached
     /// for at most 1 s, and so is this: a deleted key admits no viewer after 2 s, even if the notification
     /// of the change was missed.
-    pub(super) key_exists: OnceLock<KeyRef>,
+    pub(super) existing_key: OnceLock<KeyRef>,
 }
 
-pub(super) enum State {
+pub(super) enum PlayableState {
     Ready(Playable),
     Failed,
     NotReady,
@@ -67,12 +67,12 @@ impl AuthorizationCache {
     const ENTRIES_MAX: u64 = 100_000;
     /// The number of rule entries, of at most 255 bytes each, that take as much memory as another playback
     /// ID.
-    const RULES_OF_ONE: usize = 4;
+    const RULES_PER_ENTRY: usize = 4;
 
     pub(crate) fn new() -> Self {
         let weigh = |_: &PlayableId, (_, cached): &(u64, Arc<CachedPlayable>)| {
-            let rules = cached.rules.as_ref().map_or(0, |rules| rules.policy.entries());
-            u32::try_from(1 + rules / Self::RULES_OF_ONE).unwrap_or(u32::MAX)
+            let rules = cached.rules.as_ref().map_or(0, |rules| rules.policy.entry_count());
+            u32::try_from(1 + rules / Self::RULES_PER_ENTRY).unwrap_or(u32::MAX)
         };
         let found = moka::sync::Cache::builder()
             .max_capacity(Self::ENTRIES_MAX)
@@ -83,7 +83,7 @@ impl AuthorizationCache {
             .max_capacity(Self::ENTRIES_MAX)
             .time_to_live(Self::TIME_TO_LIVE)
             .build();
-        Self { found, missing, tokens: Tokens::new() }
+        Self { found, missing, tokens: TokenCache::new() }
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Lookup {
 
 /// The cached row, or that of the database; 404 for an unknown id.
 pub(super) async fn find(app: &DeliveryState, id: PlayableId) -> Result<Lookup, ApiError> {
-    if let Some((at, cached)) = app.gate.found.get(&id)
+    if let Some((at, cached)) = app.authorization.found.get(&id)
         && at == app.store.generation()
     {
         return Ok(Lookup { cached, is_hit: true });
@@ -107,20 +107,20 @@ pub(super) async fn find(app: &DeliveryState, id: PlayableId) -> Result<Lookup, 
 
 /// Reads the row from the database and caches it; 404 for an unknown id.
 pub(super) async fn read(app: &DeliveryState, id: PlayableId) -> Result<Arc<CachedPlayable>, ApiError> {
-    // Both are taken before the row is read: a commit in between makes this entry stale, never too new.
+    // Both are read before the row: a commit in between makes this entry stale, never too new.
     let generation = app.store.generation();
     let version = app.store.version().await?;
-    if app.gate.missing.get(&id).is_some_and(|at| at == version) {
+    if app.authorization.missing.get(&id).is_some_and(|at| at == version) {
         return Err(id.not_found());
     }
     let Some(cached) = CachedPlayable::read(app, id, version.clone()).await? else {
-        app.gate.missing.insert(id, version);
+        app.authorization.missing.insert(id, version);
         return Err(id.not_found());
     };
     let cached = Arc::new(cached);
     // A media that is not ready is not cached (C-44).
-    if !matches!(cached.state, State::NotReady) {
-        app.gate.found.insert(id, (generation, Arc::clone(&cached)));
+    if !matches!(cached.state, PlayableState::NotReady) {
+        app.authorization.found.insert(id, (generation, Arc::clone(&cached)));
     }
     Ok(cached)
 }
@@ -129,14 +129,14 @@ impl CachedPlayable {
     async fn read(
         app: &DeliveryState,
         id: PlayableId,
-        read_at: DataVersion,
+        data_version: DataVersion,
     ) -> Result<Option<Self>, ApiError> {
         match id {
             PlayableId::Playback(playback) => match app.store.media_of_playback(playback).await? {
-                Some(media) => Self::of_media(app, &media, playback, read_at).await,
+                Some(media) => Self::of_media(app, &media, playback, data_version).await,
                 None => Ok(None),
             },
-            PlayableId::Playlist(playlist) => Self::of_playlist(app, playlist, read_at).await,
+            PlayableId::Playlist(playlist) => Self::of_playlist(app, playlist, data_version).await,
         }
     }
 
@@ -145,11 +145,11 @@ impl CachedPlayable {
         app: &DeliveryState,
         media: &Media,
         playback: PlaybackId,
-        read_at: DataVersion,
+        data_version: DataVersion,
     ) -> Result<Option<Self>, ApiError> {
-        let Some(handle) = media.playback(playback) else { return Ok(None) };
-        let policy = Arc::new(PlaybackPolicy::of(handle));
-        let key = match handle.encryption {
+        let Some(playback_settings) = media.playback_id(playback) else { return Ok(None) };
+        let policy = Arc::new(PlaybackPolicy::of(playback_settings));
+        let key = match playback_settings.encryption {
             Encryption::None => None,
             // A playback ID without its key was deleted between both queries.
             Encryption::Aes128 => match app.store.content_key(playback).await? {
@@ -158,34 +158,38 @@ impl CachedPlayable {
             },
         };
         let state = match &media.state {
-            MediaState::Ready { source, facts, .. } => State::Ready(Playable::Media(Arc::new(
+            MediaState::Ready { source, facts, .. } => PlayableState::Ready(Playable::Media(Arc::new(
                 PlayableMedia::new(media, playback, *source, facts, key, &policy),
             ))),
-            MediaState::Failed { .. } => State::Failed,
-            MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
+            MediaState::Failed { .. } => PlayableState::Failed,
+            MediaState::Created | MediaState::Downloading { .. } => PlayableState::NotReady,
         };
-        let rules = Rules { policy, workspace: media.workspace, key_exists: OnceLock::new() };
-        Ok(Some(Self { rules: Some(rules), state, read_at }))
+        let rules = Rules { policy, workspace: media.workspace, existing_key: OnceLock::new() };
+        Ok(Some(Self { rules: Some(rules), state, data_version }))
     }
 
     async fn of_playlist(
         app: &DeliveryState,
         playlist: PlaylistId,
-        read_at: DataVersion,
+        data_version: DataVersion,
     ) -> Result<Option<Self>, ApiError> {
-        let edition = app.playlists.edition(app, playlist, read_at.clone()).await?;
-        Ok(edition.map(|edition| Self {
+        let playlist_version = app.playlists.playlist_version(app, playlist, data_version.clone()).await?;
+        Ok(playlist_version.map(|version| Self {
             rules: None,
-            state: State::Ready(Playable::Playlist(edition)),
-            read_at,
+            state: PlayableState::Ready(Playable::Playlist(version)),
+            data_version,
         }))
     }
 
     /// Rejects a path from the future: none of our clocks can have signed it yet.
-    pub(super) fn check_clock(&self, admission: ViewerCredential, now: Timestamp) -> ViewerCredential {
-        match (admission, &self.state) {
-            (ViewerCredential::Path(Ok(claims)), State::Ready(Playable::Media(media)))
-                if !claims.is_plausible(media.length_us, now) =>
+    pub(super) fn reject_implausible_path(
+        &self,
+        credential: ViewerCredential,
+        now: Timestamp,
+    ) -> ViewerCredential {
+        match (credential, &self.state) {
+            (ViewerCredential::Path(Ok(claims)), PlayableState::Ready(Playable::Media(media)))
+                if !claims.is_plausible(media.duration_us, now) =>
             {
                 ViewerCredential::Path(Err(PathError::NotYetValid))
             }

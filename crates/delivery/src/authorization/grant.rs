@@ -48,7 +48,7 @@ pub(crate) struct PlayableMedia {
     /// The AES-128 key of segments; `None` where they are not encrypted.
     pub(crate) key: Option<ContentKey>,
     /// The duration, in microseconds.
-    pub(crate) length_us: u64,
+    pub(crate) duration_us: u64,
     /// Which request headers the rules depend on.
     vary_on: VaryOn,
 }
@@ -67,15 +67,15 @@ pub(crate) struct Granted {
     /// The lower bound of media and playback ID.
     pub(crate) max_resolution: Resolution,
     /// The bound of the playback ID, where it has one.
-    pub(crate) cap: Option<Resolution>,
-    pub(super) access: GrantScope,
+    pub(crate) playback_max_resolution: Option<Resolution>,
+    pub(super) scope: GrantScope,
 }
 
 /// How a viewer was admitted, as far as later addresses and caches depend on it.
 #[derive(Debug)]
 pub(crate) struct GrantScope {
     /// The content of the signed paths of children; `None` where all viewers share the same paths.
-    pub(super) ticket: Option<PathBinding>,
+    pub(super) binding: Option<PathBinding>,
     /// How long the signature of the path is still valid, in seconds: a viewer caches it no longer. `None`
     /// without a signed path.
     pub(super) expires_in_s: Option<u32>,
@@ -86,7 +86,7 @@ pub(crate) struct GrantScope {
 impl GrantScope {
     /// The access to content without rules.
     pub(super) fn public() -> Self {
-        Self { ticket: None, expires_in_s: None, s_maxage_s: None }
+        Self { binding: None, expires_in_s: None, s_maxage_s: None }
     }
 }
 
@@ -113,7 +113,7 @@ impl PlayableMedia {
             source_resolution: facts.source_resolution,
             mp4_support: media.settings.mp4_support,
             key,
-            length_us: facts.duration.as_micros(),
+            duration_us: facts.duration.as_micros(),
             vary_on: vary_on(policy),
         }
     }
@@ -125,9 +125,9 @@ impl Granted {
     /// Content that not every viewer may have is cached by its viewer alone and briefly, unless the operator
     /// allows shared caches (C-13).
     pub(crate) fn response_policy(&self, app: &DeliveryState, lifetime: CacheLifetime) -> ResponsePolicy {
-        let cache_policy = match self.access.ticket {
+        let cache_policy = match self.scope.binding {
             None => lifetime.public(),
-            Some(_) => lifetime.for_signed_path(self.access.expires_in_s, self.access.s_maxage_s),
+            Some(_) => lifetime.for_signed_path(self.scope.expires_in_s, self.scope.s_maxage_s),
         };
         ResponsePolicy {
             cache_policy: cache_policy.vary_on(self.media.vary_on),
@@ -140,7 +140,7 @@ impl Granted {
     /// `None` where no signing key of the workspace admitted the viewer: a token that was sent then was not
     /// verified, and is passed on to no address.
     pub(crate) fn token_of<'a>(&self, playback_request: &'a PlaybackRequest<'_>) -> Option<&'a str> {
-        let is_by_key = self.access.ticket.as_ref().is_some_and(|binding| binding.key.is_some());
+        let is_by_key = self.scope.binding.as_ref().is_some_and(|binding| binding.key.is_some());
         playback_request.token().filter(|_| is_by_key)
     }
 
@@ -157,11 +157,11 @@ impl Granted {
     /// The folder of its children, relative to the manifest: `{playbackId}/{indexId}/`, or
     /// `{playbackId}/{signed}/{indexId}/`.
     pub(crate) fn folder(&self, app: &DeliveryState, index: impl std::fmt::Display) -> String {
-        let PlayableMedia { playback, length_us, .. } = *self.media;
-        let Some(binding) = &self.access.ticket else {
+        let PlayableMedia { playback, duration_us, .. } = *self.media;
+        let Some(binding) = &self.scope.binding else {
             return format!("{playback}/{index}/");
         };
-        let claims = PathClaims::new(playback, binding.clone(), length_us, app.clock.now());
+        let claims = PathClaims::new(playback, binding.clone(), duration_us, app.clock.now());
         format!("{playback}/{}/{index}/", URL_SAFE_NO_PAD.encode(app.store.sign_path(&claims)))
     }
 }
@@ -191,7 +191,7 @@ fn percent_decoded(part: &str) -> String {
 }
 
 fn subtitles(media: &Media) -> Box<[AvailableSubtitles]> {
-    let tracks = media.added.iter().filter(|track| track.spec.kind == AddedTrackKind::Subtitle);
+    let tracks = media.added_tracks.iter().filter(|track| track.spec.kind == AddedTrackKind::Subtitle);
     let granted = tracks.filter_map(|track| {
         let offered = AddedSubtitlesSource {
             source: track.available()?,
@@ -204,7 +204,7 @@ fn subtitles(media: &Media) -> Box<[AvailableSubtitles]> {
 }
 
 fn audio_tracks(media: &Media) -> Box<[AddedAudioSource]> {
-    let tracks = media.added.iter().filter(|track| track.spec.kind == AddedTrackKind::Audio);
+    let tracks = media.added_tracks.iter().filter(|track| track.spec.kind == AddedTrackKind::Audio);
     let offered = tracks.filter_map(|track| {
         Some(AddedAudioSource {
             source: track.available()?,

@@ -22,7 +22,7 @@ use crate::DeliveryState;
 use crate::error;
 
 pub use cache::AuthorizationCache;
-use cache::{CachedPlayable, Lookup, State};
+use cache::{CachedPlayable, Lookup, PlayableState};
 pub(super) use credential::PlaybackSession;
 use grant::GrantScope;
 pub(super) use grant::{Granted, PlayableMedia, vary_on};
@@ -58,24 +58,24 @@ pub(super) enum Playable {
 struct Admitted {
     playable: Playable,
     /// The bound of the playback ID, where it has one.
-    cap: Option<Resolution>,
-    access: GrantScope,
+    playback_max_resolution: Option<Resolution>,
+    scope: GrantScope,
 }
 
 /// The decision about a request.
 enum Decision {
     Admitted(Admitted),
     /// The token, the signed path or a rule of the playback ID forbids it.
-    Forbidden(PlaybackDenied),
+    Rejected(PlaybackDenied),
     Failed,
     NotReady,
 }
 
 /// Admits a viewer to a media.
 ///
-/// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token or a signed path
-/// that is not valid, 403 where a rule forbids it, 400 while the media is not ready
-/// (C-12, C-13, C-15). A refusal writes nothing and is counted by its reason.
+/// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token or a signed path that
+/// is not valid, 403 where a rule forbids it, 400 while the media is not ready (C-12, C-13, C-15). A
+/// rejection writes nothing and is counted by its reason.
 pub(super) async fn grant(
     app: &DeliveryState,
     playback: PlaybackId,
@@ -99,7 +99,7 @@ pub(super) async fn grant_if(
     Admitted::into_grant(admit(app, id, playback_request, has_file).await?).ok_or_else(|| id.not_found())
 }
 
-/// The current edition of a playlist, with the changes of every process. 404 for an unknown playlist.
+/// The current version of a playlist, with the changes of every process. 404 for an unknown playlist.
 pub(super) async fn grant_playlist(
     app: &DeliveryState,
     playlist: PlaylistId,
@@ -107,7 +107,7 @@ pub(super) async fn grant_playlist(
 ) -> Result<PlaylistVersion, ApiError> {
     let id = PlayableId::Playlist(playlist);
     match admit(app, id, playback_request, |_| false).await?.playable {
-        Playable::Playlist(edition) => Ok(edition),
+        Playable::Playlist(playlist_version) => Ok(playlist_version),
         Playable::Media(_) => Err(id.not_found()),
     }
 }
@@ -122,10 +122,10 @@ async fn admit(
     let mut decision = authorize(app, &cached, playback_request).await?;
     let may_be_stale = match &decision {
         Decision::Admitted(admitted) => !has_file(&admitted.playable),
-        Decision::Forbidden(refusal) => !refusal.is_of_request(),
+        Decision::Rejected(rejection) => !rejection.is_caused_by_request(),
         Decision::Failed | Decision::NotReady => true,
     };
-    if is_hit && may_be_stale && cached.read_at != app.store.version().await? {
+    if is_hit && may_be_stale && cached.data_version != app.store.version().await? {
         let cached = Box::pin(cache::read(app, id)).await?;
         decision = authorize(app, &cached, playback_request).await?;
     }
@@ -137,7 +137,7 @@ pub(super) struct PageAccess {
     pub(super) media: Media,
     pub(super) policy: Arc<PlaybackPolicy>,
     /// Why the viewer may not watch it. `None` also while the media is not ready.
-    pub(super) refused: Option<PlaybackDenied>,
+    pub(super) rejection: Option<PlaybackDenied>,
 }
 
 /// Checks access for the player page and for oEmbed; `None` for an unknown playback ID. Nothing is cached,
@@ -149,12 +149,14 @@ pub(super) async fn page_access(
 ) -> Result<Option<PageAccess>, ApiError> {
     let version = app.store.version().await?;
     let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(None) };
-    let Some(read) = CachedPlayable::of_media(app, &media, playback, version).await? else { return Ok(None) };
-    let refused = match authorize(app, &read, playback_request).await? {
-        Decision::Forbidden(refusal) => Some(refusal),
+    let Some(cached) = CachedPlayable::of_media(app, &media, playback, version).await? else {
+        return Ok(None);
+    };
+    let refused = match authorize(app, &cached, playback_request).await? {
+        Decision::Rejected(rejection) => Some(rejection),
         Decision::Admitted(_) | Decision::NotReady | Decision::Failed => None,
     };
-    Ok(read.rules.map(|rules| PageAccess { media, policy: rules.policy, refused }))
+    Ok(cached.rules.map(|rules| PageAccess { media, policy: rules.policy, rejection: refused }))
 }
 
 /// Applies the policy before the state: a forbidden viewer does not learn whether the media is ready.
@@ -168,16 +170,17 @@ async fn authorize(
     };
     let policy = &*rules.policy;
     let user_agent = playback_request.user_agent();
-    let admission = credential::admission(app, rules, playback_request).await?;
+    let checked = credential::check_credential(app, rules, playback_request).await?;
     // The clock is read once: with two readings, a path that expires in between would be admitted with no
     // time left.
     let now = app.clock.now();
-    let credential = cached.check_clock(admission, now);
+    let credential = cached.reject_implausible_path(checked, now);
     // The page is read only where a rule depends on it. The page that embeds the player is signed in any
     // case, since a rule may be added later.
-    let page = if policy.varies_on_page() { playback_request.page(&app.addresses) } else { Page::Unknown };
-    let embedder = if policy.is_restricted() { playback_request.embedding_page(&credential) } else { None };
-    let viewer = Viewer { credential, page, embedder, user_agent: user_agent.as_deref() };
+    let page = if policy.varies_on_page() { playback_request.page(&app.base_urls) } else { Page::Unknown };
+    let embedding_page =
+        if policy.is_restricted() { playback_request.embedding_page(&credential) } else { None };
+    let viewer = Viewer { credential, page, embedding_page, user_agent: user_agent.as_deref() };
     Ok(decide(app, cached, policy, &viewer, now))
 }
 
@@ -190,12 +193,12 @@ fn decide(
 ) -> Decision {
     let allowed = match policy.decide(viewer, now) {
         Ok(allowed) => allowed,
-        Err(refusal) => return Decision::Forbidden(refusal),
+        Err(rejection) => return Decision::Rejected(rejection),
     };
-    let expires_in_s = credential::left_s(&viewer.credential, now);
-    let s_maxage_s =
-        expires_in_s.and_then(|left_s| credential::shared_s(app.shared_max_age_s, vary_on(policy), left_s));
-    cached.state.admit(allowed.resolution, GrantScope { ticket: allowed.binding, expires_in_s, s_maxage_s })
+    let expires_in_s = credential::expires_in_s(&viewer.credential, now);
+    let s_maxage_s = expires_in_s
+        .and_then(|remaining_s| credential::s_maxage_s(app.shared_max_age_s, vary_on(policy), remaining_s));
+    cached.state.admit(allowed.resolution, GrantScope { binding: allowed.binding, expires_in_s, s_maxage_s })
 }
 
 impl Decision {
@@ -203,7 +206,7 @@ impl Decision {
     fn into_result(self) -> Result<Admitted, ApiError> {
         match self {
             Self::Admitted(admitted) => Ok(admitted),
-            Self::Forbidden(refusal) => Err(reject(refusal)),
+            Self::Rejected(rejection) => Err(reject(rejection)),
             Self::Failed => Err(error::playback_failed()),
             Self::NotReady => Err(error::not_ready()),
         }
@@ -213,17 +216,22 @@ impl Decision {
 impl Admitted {
     /// The media, with the bounds of this playback ID. `None` for a playlist.
     fn into_grant(self) -> Option<Granted> {
-        let Self { playable: Playable::Media(media), cap, access } = self else { return None };
-        let max_resolution = media.max_resolution.min(cap.unwrap_or(media.max_resolution));
-        Some(Granted { media, max_resolution, cap, access })
+        let Self { playable: Playable::Media(media), playback_max_resolution, scope } = self else {
+            return None;
+        };
+        let max_resolution =
+            media.max_resolution.min(playback_max_resolution.unwrap_or(media.max_resolution));
+        Some(Granted { media, max_resolution, playback_max_resolution, scope })
     }
 }
 
-impl State {
+impl PlayableState {
     /// The decision about a viewer whom no rule forbids.
-    fn admit(&self, cap: Option<Resolution>, access: GrantScope) -> Decision {
+    fn admit(&self, playback_max_resolution: Option<Resolution>, scope: GrantScope) -> Decision {
         match self {
-            Self::Ready(playable) => Decision::Admitted(Admitted { playable: playable.clone(), cap, access }),
+            Self::Ready(playable) => {
+                Decision::Admitted(Admitted { playable: playable.clone(), playback_max_resolution, scope })
+            }
             Self::Failed => Decision::Failed,
             Self::NotReady => Decision::NotReady,
         }
@@ -236,13 +244,13 @@ pub(super) fn reject_resolution(max: Resolution) -> ApiError {
     error::above_playback_resolution(max)
 }
 
-/// The refusal of a viewer, counted by its reason.
-pub(super) fn reject(refusal: PlaybackDenied) -> ApiError {
-    count_rejection(refusal.name());
-    error::playback_denied(refusal)
+/// The rejection of a viewer, counted by its reason.
+pub(super) fn reject(rejection: PlaybackDenied) -> ApiError {
+    count_rejection(rejection.name());
+    error::playback_denied(rejection)
 }
 
-/// Counts a refusal.
+/// Counts a rejection.
 pub(super) fn count_rejection(reason: &'static str) {
     metrics::counter!("kinora_playback_refused_total", "reason" => reason).increment(1);
 }

@@ -88,7 +88,7 @@ pub enum TrackRejected {
     NameTaken,
     /// The track is one of the source's own.
     #[error("the track is part of the source and cannot be changed")]
-    OfSource,
+    PartOfSource,
     /// The media has no such track.
     #[error("the media has no such track")]
     Unknown,
@@ -123,29 +123,6 @@ impl AddedTrackState {
             Self::Available { .. } => "available",
             Self::Failed { .. } => "failed",
         }
-    }
-}
-
-impl NewTrack {
-    /// Longest language tag, in characters. RFC 5646, 4.4.1.
-    pub const LANGUAGE_CODE_MAX: usize = 35;
-
-    /// Whether a text has the form of a BCP 47 tag: `en`, `pt-BR`, `zh-Hant-TW`. The registry is not
-    /// consulted.
-    ///
-    /// The first subtag must have two or three letters. RFC 5646, 2.2.1 allows longer ones, but none was
-    /// ever registered; a text such as `English` is a mistake.
-    pub fn is_language_code(text: &str) -> bool {
-        let mut subtags = text.split('-');
-        let is_language = |primary: &str| {
-            (2..=3).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic())
-        };
-        let is_subtag = |subtag: &str| {
-            (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        };
-        text.len() <= Self::LANGUAGE_CODE_MAX
-            && subtags.next().is_some_and(is_language)
-            && subtags.all(is_subtag)
     }
 }
 
@@ -188,14 +165,14 @@ impl Media {
 
     /// The added track with this id.
     pub fn added_track(&self, id: TrackId) -> Option<&AddedTrack> {
-        self.added.iter().find(|track| track.id == id)
+        self.added_tracks.iter().find(|track| track.id == id)
     }
 
     /// Whether a subtitle track is available.
     pub fn has_subtitles(&self) -> bool {
         let is_shown =
             |track: &AddedTrack| track.spec.kind == AddedTrackKind::Subtitle && track.available().is_some();
-        self.added.iter().any(is_shown)
+        self.added_tracks.iter().any(is_shown)
     }
 
     /// Appends a track that is not fetched yet.
@@ -204,7 +181,7 @@ impl Media {
         track: AddedTrack,
         now: Timestamp,
     ) -> Result<(Self, TrackEvents), TrackRejected> {
-        if self.added.len() >= Self::ADDED_TRACKS_MAX {
+        if self.added_tracks.len() >= Self::ADDED_TRACKS_MAX {
             return Err(TrackRejected::TooMany);
         }
         let NewTrack { kind, language_name, .. } = &track.spec;
@@ -212,7 +189,7 @@ impl Media {
             return Err(TrackRejected::NameTaken);
         }
         let id = track.id;
-        self.added.push(track);
+        self.added_tracks.push(track);
         Ok(self.track_events(&[TrackEventKind::Created], id, now))
     }
 
@@ -227,10 +204,10 @@ impl Media {
         now: Timestamp,
         random: &dyn Random,
     ) -> Result<(Self, Option<TrackEvents>), TrackRejected> {
-        let at = self.track_index(id)?;
-        let before = self.added[at].clone();
+        let index = self.track_index(id)?;
+        let before = self.added_tracks[index].clone();
         let TrackUpdate { url, language_code, language_name } = update;
-        let track = &mut self.added[at];
+        let track = &mut self.added_tracks[index];
         track.spec.language_code = language_code.unwrap_or_else(|| before.spec.language_code.clone());
         track.spec.language_name = language_name.unwrap_or_else(|| before.spec.language_name.clone());
         if let Some(url) = url {
@@ -240,11 +217,11 @@ impl Media {
         if *track == before {
             return Ok((self, None));
         }
-        let NewTrack { kind, language_name, .. } = &self.added[at].spec;
+        let NewTrack { kind, language_name, .. } = &self.added_tracks[index].spec;
         if self.is_name_taken(*kind, language_name, Some(id)) {
             return Err(TrackRejected::NameTaken);
         }
-        let kinds: &[_] = match self.added[at].available() {
+        let kinds: &[_] = match self.added_tracks[index].available() {
             Some(_) => &[TrackEventKind::Updated, TrackEventKind::Ready],
             None => &[TrackEventKind::Updated],
         };
@@ -258,39 +235,44 @@ impl Media {
         id: TrackId,
         now: Timestamp,
     ) -> Result<(Self, AddedTrack, TrackEvents), TrackRejected> {
-        let at = self.track_index(id)?;
-        let track = self.added.remove(at);
+        let index = self.track_index(id)?;
+        let track = self.added_tracks.remove(index);
         let (media, events) = self.track_events(&[TrackEventKind::Deleted], id, now);
         Ok((media, track, events))
     }
 
     /// Begins another attempt to fetch a track, under its own source ID. `None` unless the track is being
-    /// fetched under `before`. Emits no event: clients see no change.
-    pub fn track_attempt(mut self, id: TrackId, before: SourceId, source: SourceId) -> Option<Self> {
-        self.waiting_for(id, before)?.state = AddedTrackState::Preparing { source };
+    /// fetched under `previous_source`. Emits no event: clients see no change.
+    pub fn begin_track_attempt(
+        mut self,
+        id: TrackId,
+        previous_source: SourceId,
+        source: SourceId,
+    ) -> Option<Self> {
+        self.preparing_track_mut(id, previous_source)?.state = AddedTrackState::Preparing { source };
         Some(self)
     }
 
-    /// The fetch of a track succeeded. `None` unless the track is being fetched under `source`.
-    pub fn track_ready(
+    /// Marks a track as available after its fetch. `None` unless the track is being fetched under `source`.
+    pub fn finish_track(
         mut self,
         id: TrackId,
         source: SourceId,
         now: Timestamp,
     ) -> Option<(Self, TrackEvents)> {
-        self.waiting_for(id, source)?.state = AddedTrackState::Available { source };
+        self.preparing_track_mut(id, source)?.state = AddedTrackState::Available { source };
         Some(self.track_events(&[TrackEventKind::Ready], id, now))
     }
 
-    /// The fetch of a track failed for good. `None` as in [`Media::track_ready`].
-    pub fn track_failed(
+    /// Marks a track as failed after its last fetch. `None` as in [`Media::finish_track`].
+    pub fn fail_track(
         mut self,
         id: TrackId,
         source: SourceId,
         failure: Failure,
         now: Timestamp,
     ) -> Option<(Self, TrackEvents)> {
-        self.waiting_for(id, source)?.state = AddedTrackState::Failed { failure };
+        self.preparing_track_mut(id, source)?.state = AddedTrackState::Failed { failure };
         Some(self.track_events(&[TrackEventKind::Failed], id, now))
     }
 
@@ -300,30 +282,31 @@ impl Media {
     }
 
     fn track_events(self, kinds: &[TrackEventKind], track: TrackId, now: Timestamp) -> (Self, TrackEvents) {
-        let (media, updated) = self.changed(now);
+        let (media, updated) = self.with_update_event(now);
         let events = kinds.iter().map(|what| media.track_event(*what, track, now));
         let events = events.chain([updated]).collect();
         (media, TrackEvents { track, events })
     }
 
-    fn waiting_for(&mut self, id: TrackId, source: SourceId) -> Option<&mut AddedTrack> {
-        self.added.iter_mut().find(|track| track.id == id && track.preparing() == Some(source))
+    fn preparing_track_mut(&mut self, id: TrackId, source: SourceId) -> Option<&mut AddedTrack> {
+        self.added_tracks.iter_mut().find(|track| track.id == id && track.preparing() == Some(source))
     }
 
     fn track_index(&self, id: TrackId) -> Result<usize, TrackRejected> {
-        let at = self.added.iter().position(|track| track.id == id);
-        at.ok_or_else(|| {
+        let index = self.added_tracks.iter().position(|track| track.id == id);
+        index.ok_or_else(|| {
             let is_own = match &self.state {
                 MediaState::Ready { facts, .. } => facts.tracks.iter().any(|track| track.id == id),
                 _ => false,
             };
-            if is_own { TrackRejected::OfSource } else { TrackRejected::Unknown }
+            if is_own { TrackRejected::PartOfSource } else { TrackRejected::Unknown }
         })
     }
 
-    /// Whether a track of this kind, other than `but`, has the name.
-    fn is_name_taken(&self, kind: AddedTrackKind, name: &str, but: Option<TrackId>) -> bool {
-        let others = self.added.iter().filter(|track| Some(track.id) != but && track.spec.kind == kind);
+    /// Whether a track of this kind, other than `except`, has the name (C-158).
+    fn is_name_taken(&self, kind: AddedTrackKind, name: &str, except: Option<TrackId>) -> bool {
+        let others =
+            self.added_tracks.iter().filter(|track| Some(track.id) != except && track.spec.kind == kind);
         others.map(|track| track.spec.language_name.as_str()).any(|used| used == name)
     }
 }
@@ -375,17 +358,17 @@ mod tests {
         let (media, events) = created().add_track(track, at(2)).unwrap();
         assert_eq!(names(&events), ["video.media.track.created", "video.media.updated"]);
         assert_eq!((media.updated_at, media.has_subtitles()), (at(2), false));
-        let (media, events) = media.track_ready(id, source, at(3)).unwrap();
+        let (media, events) = media.finish_track(id, source, at(3)).unwrap();
         assert_eq!(names(&events), ["video.media.track.ready", "video.media.updated"]);
         assert_eq!(
             (events.track, &events.events[0]),
             (id, &media.track_event(TrackEventKind::Ready, id, at(3)))
         );
-        assert_eq!((media.has_subtitles(), media.added[0].available()), (true, Some(source)));
-        assert!(media.clone().track_ready(id, source, at(4)).is_none(), "it waits for nothing");
+        assert_eq!((media.has_subtitles(), media.added_tracks[0].available()), (true, Some(source)));
+        assert!(media.clone().finish_track(id, source, at(4)).is_none(), "it waits for nothing");
         let (media, track, events) = media.remove_track(id, at(5)).unwrap();
         assert_eq!(names(&events), ["video.media.track.deleted", "video.media.updated"]);
-        assert_eq!((media.added.len(), track.id), (0, id));
+        assert_eq!((media.added_tracks.len(), track.id), (0, id));
         assert_eq!(media.remove_track(id, at(6)).unwrap_err(), TrackRejected::Unknown);
     }
 
@@ -396,13 +379,13 @@ mod tests {
             AddedTrack::new(NewTrack { kind: AddedTrackKind::Audio, ..new_track("English") }, at(2), &random);
         let (id, first) = (track.id, track.preparing().unwrap());
         let media = created().add_track(track, at(2)).unwrap().0;
-        assert!(media.clone().track_attempt(id, source(9), source(8)).is_none());
-        let media = media.track_attempt(id, first, source(8)).unwrap();
-        assert_eq!((media.added[0].preparing(), media.updated_at), (Some(source(8)), at(2)));
-        assert!(media.clone().track_ready(id, first, at(3)).is_none());
-        let media = media.track_ready(id, source(8), at(3)).unwrap().0;
-        assert_eq!((media.has_subtitles(), media.added[0].available()), (false, Some(source(8))));
-        assert!(media.track_attempt(id, source(8), source(9)).is_none(), "it waits for nothing");
+        assert!(media.clone().begin_track_attempt(id, source(9), source(8)).is_none());
+        let media = media.begin_track_attempt(id, first, source(8)).unwrap();
+        assert_eq!((media.added_tracks[0].preparing(), media.updated_at), (Some(source(8)), at(2)));
+        assert!(media.clone().finish_track(id, first, at(3)).is_none());
+        let media = media.finish_track(id, source(8), at(3)).unwrap().0;
+        assert_eq!((media.has_subtitles(), media.added_tracks[0].available()), (false, Some(source(8))));
+        assert!(media.begin_track_attempt(id, source(8), source(9)).is_none(), "it waits for nothing");
     }
 
     #[test]
@@ -412,24 +395,24 @@ mod tests {
         let (id, first) = (track.id, track.preparing().unwrap());
         let media = created().add_track(track, at(2)).unwrap().0;
         let failure = Failure::new(FailureCode::SourceNotFound, "gone");
-        assert!(media.clone().track_ready(id, source(9), at(3)).is_none());
+        assert!(media.clone().finish_track(id, source(9), at(3)).is_none());
         assert!(
-            media.clone().track_failed(TrackId::new(at(9), &random), first, failure.clone(), at(3)).is_none()
+            media.clone().fail_track(TrackId::new(at(9), &random), first, failure.clone(), at(3)).is_none()
         );
         // With another address, the track waits for that one only.
         let (media, events) =
             media.update_track(id, update(Some("https://b.example/"), "B"), at(4), &random).unwrap();
         assert_eq!(names(&events.unwrap()), ["video.media.track.updated", "video.media.updated"]);
-        let second = media.added[0].preparing().unwrap();
+        let second = media.added_tracks[0].preparing().unwrap();
         assert_ne!(first, second);
-        assert!(media.clone().track_ready(id, first, at(5)).is_none());
-        let (media, events) = media.track_failed(id, second, failure.clone(), at(5)).unwrap();
+        assert!(media.clone().finish_track(id, first, at(5)).is_none());
+        let (media, events) = media.fail_track(id, second, failure.clone(), at(5)).unwrap();
         assert_eq!(names(&events), ["video.media.track.failed", "video.media.updated"]);
         assert_eq!(
-            (media.added[0].source(), &media.added[0].state),
+            (media.added_tracks[0].source(), &media.added_tracks[0].state),
             (None, &AddedTrackState::Failed { failure })
         );
-        assert!(media.track_ready(id, second, at(6)).is_none());
+        assert!(media.finish_track(id, second, at(6)).is_none());
     }
 
     #[test]
@@ -437,7 +420,7 @@ mod tests {
         let random = random();
         let track = AddedTrack::new(new_track("English"), at(2), &random);
         let (id, source) = (track.id, track.preparing().unwrap());
-        let media = created().add_track(track, at(2)).unwrap().0.track_ready(id, source, at(3)).unwrap().0;
+        let media = created().add_track(track, at(2)).unwrap().0.finish_track(id, source, at(3)).unwrap().0;
         let (same, events) = media.clone().update_track(id, update(None, "English"), at(4), &random).unwrap();
         assert_eq!((same, events), (media.clone(), None));
         let (media, events) = media.update_track(id, update(None, "Englisch"), at(4), &random).unwrap();
@@ -448,7 +431,7 @@ mod tests {
         );
         assert_eq!(events.events[1], media.track_event(TrackEventKind::Ready, id, at(4)), "as it is now");
         assert_eq!(
-            (media.added[0].available(), &*media.added[0].spec.language_name),
+            (media.added_tracks[0].available(), &*media.added_tracks[0].spec.language_name),
             (Some(source), "Englisch")
         );
         // The same address is fetched again: its content may have changed.
@@ -457,12 +440,12 @@ mod tests {
             .unwrap();
         assert_eq!(names(&events.unwrap()), ["video.media.track.updated", "video.media.updated"]);
         // While it is fetched, or after that failed, the track is not ready.
-        let second = media.added[0].preparing().unwrap();
+        let second = media.added_tracks[0].preparing().unwrap();
         let (media, events) = media.update_track(id, update(None, "English"), at(6), &random).unwrap();
         assert_eq!(names(&events.unwrap()), ["video.media.track.updated", "video.media.updated"]);
-        assert_eq!(media.added[0].preparing(), Some(second), "it is fetched on");
+        assert_eq!(media.added_tracks[0].preparing(), Some(second), "it is fetched on");
         let failure = Failure::new(FailureCode::SourceNotFound, "gone");
-        let media = media.track_failed(id, second, failure, at(7)).unwrap().0;
+        let media = media.fail_track(id, second, failure, at(7)).unwrap().0;
         let (_, events) = media.update_track(id, update(None, "Englisch"), at(8), &random).unwrap();
         assert_eq!(names(&events.unwrap()), ["video.media.track.updated", "video.media.updated"]);
     }
@@ -480,14 +463,14 @@ mod tests {
             let (changed, events) = change(update);
             let expected =
                 NewTrack { language_code: code.into(), language_name: name.into(), ..new_track("English") };
-            assert_eq!((&changed.added[0].spec, events.is_some()), (&expected, true));
-            assert_eq!(changed.added[0].state, media.added[0].state);
+            assert_eq!((&changed.added_tracks[0].spec, events.is_some()), (&expected, true));
+            assert_eq!(changed.added_tracks[0].state, media.added_tracks[0].state);
         };
         expect(TrackUpdate { language_code: Some("de".into()), ..TrackUpdate::default() }, "de", "English");
         expect(TrackUpdate { language_name: Some("B".into()), ..TrackUpdate::default() }, "en", "B");
         let url = "https://b.example/".to_owned();
         let fetched = change(TrackUpdate { url: Some(url.clone()), ..TrackUpdate::default() }).0;
-        assert_eq!(fetched.added[0].spec, NewTrack { url, ..new_track("English") });
+        assert_eq!(fetched.added_tracks[0].spec, NewTrack { url, ..new_track("English") });
     }
 
     #[test]
@@ -504,22 +487,11 @@ mod tests {
         }
         let more = AddedTrack::new(new_track("more"), at(2), &random);
         assert_eq!(media.clone().add_track(more, at(2)).unwrap_err(), TrackRejected::TooMany);
-        let id = media.added[1].id;
+        let id = media.added_tracks[1].id;
         assert_eq!(
             media.clone().update_track(id, update(None, "0"), at(3), &random).unwrap_err(),
             TrackRejected::NameTaken
         );
         assert!(media.update_track(id, update(None, "1"), at(3), &random).is_ok(), "its own");
-    }
-
-    #[test]
-    fn language_code_is_a_bcp_47_tag() {
-        for code in ["en", "deu", "pt-BR", "zh-Hant-TW", "es-419", "und", "de-CH-1996"] {
-            assert!(NewTrack::is_language_code(code), "{code}");
-        }
-        let long = "en-".to_owned() + &"a-".repeat(16) + "b";
-        for code in ["", "e", "en_US", "en-", "-en", "12", "en-toolongtag", "English", "é", "en US", &long] {
-            assert!(!NewTrack::is_language_code(code), "{code}");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::NotCopied;
+use super::{MediaDuration, NotCopied};
 use crate::{Resolution, TrackId};
 
 /// The facts of a complete source, derived from its index.
@@ -28,7 +28,7 @@ pub struct MediaFacts {
     pub does_not_decode: bool,
     /// Names of encoded renditions that failed: they are no longer offered. Filled when the media is read; a
     /// save ignores it.
-    pub broken: Vec<String>,
+    pub broken_renditions: Vec<String>,
 }
 
 impl MediaFacts {
@@ -43,16 +43,17 @@ impl MediaFacts {
         !self.is_audio_only() && !self.does_not_decode
     }
 
-    /// The same facts plus those that no index has: track IDs, and renditions that do not decode.
-    pub(super) fn carried_over(mut self, before: &Self) -> Self {
+    /// The same facts plus those that no index has, from `previous`: track IDs, and failed renditions.
+    pub(super) fn carry_over_from(mut self, previous: &Self) -> Self {
         let is_video = |track: &Track| matches!(track.kind, TrackKind::Video { .. });
-        for kind in [true, false] {
-            let ids = before.tracks.iter().filter(|track| is_video(track) == kind).map(|track| track.id);
-            let tracks = self.tracks.iter_mut().filter(|track| is_video(track) == kind);
+        for wants_video in [true, false] {
+            let ids =
+                previous.tracks.iter().filter(|track| is_video(track) == wants_video).map(|track| track.id);
+            let tracks = self.tracks.iter_mut().filter(|track| is_video(track) == wants_video);
             tracks.zip(ids).for_each(|(track, id)| track.id = id);
         }
-        self.does_not_decode = before.does_not_decode;
-        self.broken.clone_from(&before.broken);
+        self.does_not_decode = previous.does_not_decode;
+        self.broken_renditions.clone_from(&previous.broken_renditions);
         self
     }
 
@@ -131,36 +132,6 @@ impl fmt::Display for FrameRate {
     }
 }
 
-/// Length of a presentation, with microsecond precision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MediaDuration {
-    micros: u64,
-}
-
-impl MediaDuration {
-    /// The duration of a media that never became ready (C-117).
-    pub const UNKNOWN: Self = Self { micros: 0 };
-
-    /// From microseconds.
-    pub fn from_micros(micros: u64) -> Self {
-        Self { micros }
-    }
-
-    /// In microseconds.
-    pub fn as_micros(self) -> u64 {
-        self.micros
-    }
-}
-
-/// `HH:MM:SS`, rounded to the nearest second, but at least one second if the duration is not 0. D-0003.
-impl fmt::Display for MediaDuration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds =
-            if self.micros == 0 { 0 } else { (self.micros.saturating_add(500_000) / 1_000_000).max(1) };
-        write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
-    }
-}
-
 /// Aspect ratio of a video, `16:9`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AspectRatio {
@@ -210,18 +181,6 @@ fn gcd(a: u32, b: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn duration_text_rounds_to_whole_seconds() {
-        let check = |micros, text: &str| assert_eq!(MediaDuration::from_micros(micros).to_string(), text);
-        check(0, "00:00:00");
-        check(1, "00:00:01");
-        check(10_000_000, "00:00:10");
-        check(10_499_999, "00:00:10");
-        check(10_500_000, "00:00:11");
-        check(7_200_033_333, "02:00:00");
-        check(360_000_000_000, "100:00:00");
-    }
 
     #[test]
     fn aspect_ratio_snaps_to_the_intended_ratio() {

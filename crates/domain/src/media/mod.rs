@@ -2,9 +2,10 @@
 
 mod added_tracks;
 mod audio_edit;
+mod duration;
 mod facts;
 mod mp4_support;
-mod playback;
+mod playback_ids;
 mod playback_report;
 mod settings;
 mod source_access;
@@ -15,17 +16,18 @@ pub use added_tracks::{
     AddedTrack, AddedTrackKind, AddedTrackState, NewTrack, TrackEvents, TrackRejected, TrackUpdate,
 };
 pub use audio_edit::{AudioEdit, AudioOverlay};
-pub use facts::{AspectRatio, FrameRate, LeftOutTrack, MediaDuration, MediaFacts, Track, TrackKind};
+pub use duration::MediaDuration;
+pub use facts::{AspectRatio, FrameRate, LeftOutTrack, MediaFacts, Track, TrackKind};
 pub use mp4_support::{Mp4Rejected, Mp4Support};
-pub use playback::{NewRestriction, TooManyPlaybackIds};
+pub use playback_ids::{RestrictionUpdate, TooManyPlaybackIds};
 pub use playback_report::{NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport};
 pub use settings::{Input, MediaQuality, MediaSettings};
 pub use state::{MediaState, WrongState};
 pub use update::{Change, MediaChange};
 
 use crate::{
-    AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, InputId, MediaId, NewPlayback,
-    PlaybackHandle, PresentationId, Random, SourceId, Timestamp, Upload, WorkspaceId,
+    AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, InputId, MediaId, NewPlaybackId,
+    PlaybackIdSettings, PresentationId, Random, SourceId, Timestamp, Upload, WorkspaceId,
 };
 
 /// One video or audio that a client owns.
@@ -40,9 +42,9 @@ pub struct Media {
     /// Its inputs.
     pub inputs: Vec<Input>,
     /// Tracks in addition to those of its source, oldest first.
-    pub added: Vec<AddedTrack>,
+    pub added_tracks: Vec<AddedTrack>,
     /// Its playback IDs, oldest first.
-    pub playback: Vec<PlaybackHandle>,
+    pub playback_ids: Vec<PlaybackIdSettings>,
     /// The position of the thumbnail, in milliseconds since the start; `None`: a frame near the middle.
     pub thumbnail_ms: Option<u64>,
     /// The BlurHash of the thumbnail. Filled when the media is read; a save ignores it.
@@ -99,14 +101,14 @@ impl Media {
 
     fn register(id: MediaId, new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
         let NewMedia { policy, restrictions, encryption, .. } = new;
-        let playback = NewPlayback { policy, restrictions, resolution: None, encryption };
+        let playback = NewPlaybackId { policy, restrictions, resolution: None, encryption };
         let media = Self {
             id,
             workspace: new.workspace,
             settings: new.settings,
             inputs: vec![Input { id: InputId::new(now, random), url: new.url }],
-            added: new.tracks.into_iter().map(|track| AddedTrack::new(track, now, random)).collect(),
-            playback: vec![PlaybackHandle::new(playback, now, random)],
+            added_tracks: new.tracks.into_iter().map(|track| AddedTrack::new(track, now, random)).collect(),
+            playback_ids: vec![PlaybackIdSettings::new(playback, now, random)],
             thumbnail_ms: None,
             blur_hash: None,
             state: MediaState::Created,
@@ -150,7 +152,7 @@ impl Media {
     }
 
     /// The event that the file of its direct upload is complete. The outcome is the next event.
-    pub fn uploaded(&self, now: Timestamp) -> Event {
+    pub fn upload_completed_event(&self, now: Timestamp) -> Event {
         self.event(EventKind::UploadCompleted(Box::new(self.clone())), now)
     }
 
@@ -170,7 +172,7 @@ impl Media {
 
     /// Ends the processing with a failure.
     pub fn fail(mut self, failure: Failure, now: Timestamp) -> Result<(Self, Event), WrongState> {
-        if self.is_settled() {
+        if self.is_ready_or_failed() {
             return Err(self.wrong_state("fail"));
         }
         self.state = MediaState::Failed { failed_at: now, failure };
@@ -180,32 +182,38 @@ impl Media {
     }
 
     /// Withdraws the copy of a source that does not decode; the media stays ready (C-36: updated).
-    pub fn withdraw_copy(mut self, tried: SourceId, now: Timestamp) -> Result<(Self, Event), WrongState> {
+    pub fn withdraw_copy(
+        mut self,
+        undecodable_source: SourceId,
+        now: Timestamp,
+    ) -> Result<(Self, Event), WrongState> {
         match &mut self.state {
-            MediaState::Ready { source, facts, .. } if *source == tried && !facts.does_not_decode => {
+            MediaState::Ready { source, facts, .. }
+                if *source == undecodable_source && !facts.does_not_decode =>
+            {
                 facts.does_not_decode = true;
-                Ok(self.changed(now))
+                Ok(self.with_update_event(now))
             }
             _ => Err(self.wrong_state("withdraw the copy of")),
         }
     }
 
-    /// Takes the facts of a new index of the same source. The media stays ready, its tracks keep their IDs,
-    /// and a copy that does not decode stays withdrawn. `None`: nothing changed.
+    /// Replaces its facts by those of a new index of the same source. The media stays ready, its tracks keep
+    /// their IDs, and a copy that does not decode stays withdrawn. `None`: nothing changed.
     pub fn reindex(
         mut self,
-        read: SourceId,
-        found: MediaFacts,
+        indexed_source: SourceId,
+        indexed_facts: MediaFacts,
         now: Timestamp,
     ) -> Result<Option<(Self, Event)>, WrongState> {
         match &mut self.state {
-            MediaState::Ready { source, facts, .. } if *source == read => {
-                let found = found.carried_over(facts);
+            MediaState::Ready { source, facts, .. } if *source == indexed_source => {
+                let found = indexed_facts.carry_over_from(facts);
                 if found == *facts {
                     return Ok(None);
                 }
                 *facts = found;
-                Ok(Some(self.changed(now)))
+                Ok(Some(self.with_update_event(now)))
             }
             _ => Err(self.wrong_state("reindex")),
         }
@@ -213,14 +221,14 @@ impl Media {
 
     /// The event that the media is deleted. The caller deletes its rows in the same commit and its objects
     /// after it.
-    pub fn delete(self, now: Timestamp) -> Event {
+    pub fn deleted_event(self, now: Timestamp) -> Event {
         let event = self.event(EventKind::MediaDeleted(self.id), now);
         drop(self);
         event
     }
 
     /// Whether its one ready or failed event was emitted.
-    pub fn is_settled(&self) -> bool {
+    pub fn is_ready_or_failed(&self) -> bool {
         matches!(self.state, MediaState::Ready { .. } | MediaState::Failed { .. })
     }
 

@@ -77,11 +77,11 @@ impl Media {
             }
         }
         self.settings.mp4_support = requested;
-        Ok(self.changed(now))
+        Ok(self.with_update_event(now))
     }
 
     /// The event that the requested files are downloadable. The caller has verified that they are.
-    pub fn mp4_ready(&self, now: Timestamp) -> Event {
+    pub fn mp4_ready_event(&self, now: Timestamp) -> Event {
         self.event(EventKind::Mp4Ready(Box::new(self.clone())), now)
     }
 }

@@ -87,7 +87,7 @@ pub struct PlaybackReport {
     /// The copy of the video failed to decode and was withdrawn.
     pub does_not_decode: bool,
     /// Names of encoded renditions that failed and were withdrawn.
-    pub broken: Vec<String>,
+    pub broken_renditions: Vec<String>,
     /// Video first: the copy, then the encoded renditions, largest first. Then audio in the order of the
     /// source.
     pub renditions: Vec<OfferedRendition>,
@@ -103,7 +103,7 @@ pub struct NotCopiedTrack {
     /// The track.
     pub track: TrackId,
     /// True for video, false for audio.
-    pub is_picture: bool,
+    pub is_video: bool,
     /// The reason.
     pub why: NotCopied,
 }
@@ -128,7 +128,7 @@ impl Media {
         let mut report = PlaybackReport {
             is_truncated: facts.is_truncated,
             does_not_decode: facts.does_not_decode,
-            broken: facts.broken.clone(),
+            broken_renditions: facts.broken_renditions.clone(),
             renditions: Vec::new(),
             not_copied: Vec::new(),
             left_out: facts.left_out.clone(),
@@ -143,20 +143,20 @@ impl Media {
                 }
             }
         }
-        let PlaybackReport { broken, renditions, does_not_decode, .. } = &mut report;
-        renditions.retain(|rendition| !rendition.is_encoded || !broken.contains(&rendition.name));
+        let PlaybackReport { broken_renditions, renditions, does_not_decode, .. } = &mut report;
+        renditions.retain(|rendition| !rendition.is_encoded || !broken_renditions.contains(&rendition.name));
         if *does_not_decode {
             // No video rendition is offered, so the failed ones are not listed individually.
             let is_video =
                 |name: &str| name.split(' ').next().is_some_and(|name| Resolution::from_text(name).is_some());
-            broken.retain(|name| !is_video(name));
+            broken_renditions.retain(|name| !is_video(name));
         }
         Some(report)
     }
 
     fn report_video(&self, track: &Track, facts: &MediaFacts, report: &mut PlaybackReport) {
-        let source = facts.source_resolution.unwrap_or(Resolution::P240);
-        let why = self.video_not_copied(track, source, report.does_not_decode);
+        let source_resolution = facts.source_resolution.unwrap_or(Resolution::P240);
+        let why = self.video_not_copied(track, source_resolution, report.does_not_decode);
         let offered = |name: &str, resolution, is_encoded| OfferedRendition {
             name: name.to_owned(),
             track: track.id,
@@ -164,20 +164,20 @@ impl Media {
             is_encoded,
         };
         if why.is_none() {
-            report.renditions.push(offered("video", source, false));
+            report.renditions.push(offered("video", source_resolution, false));
         }
         // A source that does not decode cannot be encoded either.
         if !report.does_not_decode {
             report.renditions.extend(facts.rungs.iter().map(|rung| offered(rung.as_str(), *rung, true)));
         }
-        report.not_copied.extend(why.map(|why| NotCopiedTrack { track: track.id, is_picture: true, why }));
+        report.not_copied.extend(why.map(|why| NotCopiedTrack { track: track.id, is_video: true, why }));
     }
 
     /// The first reason that an owner can fix, or would look for.
     fn video_not_copied(
         &self,
         track: &Track,
-        source: Resolution,
+        source_resolution: Resolution,
         does_not_decode: bool,
     ) -> Option<NotCopied> {
         let because = |reason, detail: &str| NotCopied { reason, detail: detail.to_owned() };
@@ -185,7 +185,7 @@ impl Media {
             return Some(because(NotCopiedReason::DoesNotDecode, "it has no frame that decodes"));
         }
         let above = || because(NotCopiedReason::AboveMaxResolution, "above maxResolution");
-        let is_above = source > self.settings.max_resolution;
+        let is_above = source_resolution > self.settings.max_resolution;
         track.not_copied.clone().or_else(|| is_above.then(above))
     }
 }
@@ -200,15 +200,15 @@ fn report_audio(track: &Track, number: usize, report: &mut PlaybackReport) {
         reason: NotCopiedReason::Codec,
         detail: "its copy is only offered with the copy of the video".to_owned(),
     };
-    let is_gone = report.does_not_decode && track.is_encoded;
-    let why = track.not_copied.clone().or_else(|| is_gone.then(withdrawn));
+    let is_withdrawn = report.does_not_decode && track.is_encoded;
+    let why = track.not_copied.clone().or_else(|| is_withdrawn.then(withdrawn));
     if why.is_none() {
         add_rendition("audio", false);
     }
     if track.is_encoded {
         add_rendition("aac", true);
     }
-    report.not_copied.extend(why.map(|why| NotCopiedTrack { track: track.id, is_picture: false, why }));
+    report.not_copied.extend(why.map(|why| NotCopiedTrack { track: track.id, is_video: false, why }));
 }
 
 #[cfg(test)]
@@ -250,7 +250,7 @@ mod tests {
         let name = |rendition: &OfferedRendition| {
             format!("{}{}", rendition.name, if rendition.is_encoded { "*" } else { "" })
         };
-        let why = report.not_copied.iter().map(|withheld| withheld.why.detail.clone());
+        let why = report.not_copied.iter().map(|not_copied| not_copied.why.detail.clone());
         (report.renditions.iter().map(name).collect(), why.collect())
     }
 
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(healthy.0, ["video", "360p*", "240p*", "audio", "aac*"]);
         let broken = reported(|facts| {
             facts.tracks = tracks.clone();
-            facts.broken = vec!["240p".into(), "aac".into()];
+            facts.broken_renditions = vec!["240p".into(), "aac".into()];
         });
         assert_eq!(broken.0, ["video", "360p*", "audio"]);
         let withdrawn = reported(|facts| {
@@ -290,8 +290,8 @@ mod tests {
     fn undecodable_video_is_reported_once() {
         let mut facts = facts(Some(Resolution::P480));
         facts.tracks = vec![video_track(), audio_track(None, true)];
-        facts.broken = vec!["480p".into(), "240p in part".into(), "aac".into()];
-        let broken = |facts| finished(facts).playback_report().expect("it is ready").broken;
+        facts.broken_renditions = vec!["480p".into(), "240p in part".into(), "aac".into()];
+        let broken = |facts| finished(facts).playback_report().expect("it is ready").broken_renditions;
         assert_eq!(broken(facts.clone()), ["480p", "240p in part", "aac"]);
         assert_eq!(broken(MediaFacts { does_not_decode: true, ..facts }), ["aac"]);
     }

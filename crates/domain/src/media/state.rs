@@ -1,4 +1,4 @@
-//! The states of a media.
+//! The states of a media. The transitions are methods of [`super::Media`].
 
 use super::MediaFacts;
 use crate::{Failure, SourceId, Timestamp};

@@ -41,7 +41,7 @@ pub(crate) fn facts(resolution: Option<Resolution>) -> MediaFacts {
         is_truncated: false,
         left_out: Vec::new(),
         does_not_decode: false,
-        broken: Vec::new(),
+        broken_renditions: Vec::new(),
     }
 }
 
@@ -53,9 +53,9 @@ pub(super) fn finished(facts: MediaFacts) -> Media {
 #[test]
 fn media_becomes_ready_with_one_event() {
     let media = created().start_download(source(2), at(2)).unwrap();
-    assert!(!media.is_settled());
+    assert!(!media.is_ready_or_failed());
     let (media, event) = media.finish(source(2), facts(None), at(3)).unwrap();
-    assert!(media.is_settled());
+    assert!(media.is_ready_or_failed());
     assert_eq!(media.updated_at, at(3));
     assert_eq!(
         event,
@@ -144,7 +144,7 @@ fn thumbnails_require_decodable_video() {
     let with_video = MediaFacts { tracks: vec![video], ..facts(None) };
     assert!(with_video.has_thumbnails());
     assert!(!MediaFacts { does_not_decode: true, ..with_video }.has_thumbnails());
-    assert!(!facts(None).has_thumbnails(), "sound alone");
+    assert!(!facts(None).has_thumbnails(), "audio alone");
 }
 
 #[test]
@@ -190,14 +190,14 @@ fn update_emits_one_event_noop_emits_none() {
     check(title(""), true, (Some(""), Some("c"), 0));
 }
 
-fn handle(policy: AccessPolicy) -> PlaybackHandle {
-    let new = NewPlayback {
+fn settings(policy: AccessPolicy) -> PlaybackIdSettings {
+    let new = NewPlaybackId {
         policy,
         restrictions: AccessRestrictions::default(),
         resolution: None,
         encryption: Encryption::None,
     };
-    PlaybackHandle::new(new, at(5), &Counting)
+    PlaybackIdSettings::new(new, at(5), &Counting)
 }
 
 /// Returns different bytes on each call.
@@ -217,40 +217,41 @@ fn updated(media: &Media, at: Timestamp) -> Event {
 #[test]
 fn playback_ids_are_limited_and_emit_events() {
     let mut media = created();
-    let first = media.playback[0].id;
+    let first = media.playback_ids[0].id;
     let mut made = Vec::new();
     for _ in 1..Media::PLAYBACK_IDS_MAX {
-        let handle = handle(AccessPolicy::Private);
-        made.push(handle.id);
-        let (changed, event) = media.add_playback(handle, at(6)).unwrap();
+        let settings = settings(AccessPolicy::Private);
+        made.push(settings.id);
+        let (changed, event) = media.add_playback_id(settings, at(6)).unwrap();
         assert_eq!((event, changed.updated_at), (updated(&changed, at(6)), at(6)));
         media = changed;
     }
-    assert_eq!(media.clone().add_playback(handle(AccessPolicy::Public), at(7)), Err(TooManyPlaybackIds));
-    assert_eq!(media.playback[1..].iter().map(|handle| handle.id).collect::<Vec<_>>(), made);
-    assert_eq!(media.playback(made[3]).map(|handle| handle.id), Some(made[3]));
+    assert_eq!(media.clone().add_playback_id(settings(AccessPolicy::Public), at(7)), Err(TooManyPlaybackIds));
+    assert_eq!(media.playback_ids[1..].iter().map(|handle| handle.id).collect::<Vec<_>>(), made);
+    assert_eq!(media.playback_id(made[3]).map(|handle| handle.id), Some(made[3]));
 
-    let (changed, event) = media.remove_playback(first, at(8)).unwrap();
-    assert_eq!((event, changed.playback(first)), (updated(&changed, at(8)), None));
-    assert_eq!(changed.playback.len(), made.len());
-    assert_eq!(changed.remove_playback(first, at(9)), None, "it is gone");
+    let (changed, event) = media.remove_playback_id(first, at(8)).unwrap();
+    assert_eq!((event, changed.playback_id(first)), (updated(&changed, at(8)), None));
+    assert_eq!(changed.playback_ids.len(), made.len());
+    assert_eq!(changed.remove_playback_id(first, at(9)), None, "it is gone");
 }
 
 #[test]
 fn replaced_restriction_emits_event_when_different() {
     let media = created();
-    let id = media.playback[0].id;
+    let id = media.playback_ids[0].id;
     let rule = Restriction { deny: vec!["curl".into()], ..Restriction::default() };
     let (media, event) =
-        media.restrict_playback(id, NewRestriction::UserAgents(rule.clone()), at(4)).unwrap();
+        media.set_restriction(id, RestrictionUpdate::UserAgents(rule.clone()), at(4)).unwrap();
     assert_eq!(event, Some(updated(&media, at(4))));
     let expected = AccessRestrictions { user_agents: rule.clone(), ..AccessRestrictions::default() };
-    assert_eq!(media.playback[0].restrictions, expected);
+    assert_eq!(media.playback_ids[0].restrictions, expected);
 
-    let again = media.clone().restrict_playback(id, NewRestriction::UserAgents(rule.clone()), at(5)).unwrap();
+    let again =
+        media.clone().set_restriction(id, RestrictionUpdate::UserAgents(rule.clone()), at(5)).unwrap();
     assert_eq!(again, (media.clone(), None));
-    let same = media.clone().restrict_playback(id, NewRestriction::Domains(Restriction::default()), at(5));
+    let same = media.clone().set_restriction(id, RestrictionUpdate::Domains(Restriction::default()), at(5));
     assert_eq!(same, Some((media.clone(), None)));
-    let other = handle(AccessPolicy::Public).id;
-    assert_eq!(media.restrict_playback(other, NewRestriction::Domains(rule), at(5)), None);
+    let other = settings(AccessPolicy::Public).id;
+    assert_eq!(media.set_restriction(other, RestrictionUpdate::Domains(rule), at(5)), None);
 }

@@ -62,12 +62,12 @@ impl Media {
         }
         // The BlurHash belongs to the old thumbnail.
         self.blur_hash = self.blur_hash.filter(|_| self.thumbnail_ms == before.1);
-        let (media, event) = self.changed(now);
+        let (media, event) = self.with_update_event(now);
         (media, Some(event))
     }
 
-    /// Sets the update time and makes the update event.
-    pub(super) fn changed(mut self, now: Timestamp) -> (Self, Event) {
+    /// Sets the update time and creates the update event.
+    pub(super) fn with_update_event(mut self, now: Timestamp) -> (Self, Event) {
         self.updated_at = now.max(self.updated_at);
         let event = self.event(EventKind::MediaUpdated(self.id), now);
         (self, event)

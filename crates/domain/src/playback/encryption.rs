@@ -34,7 +34,7 @@ impl Encryption {
     }
 
     /// The name, or `None` without encryption: responses omit the field then.
-    pub fn as_word(self) -> Option<&'static str> {
+    pub fn name_if_encrypted(self) -> Option<&'static str> {
         (self != Self::None).then(|| self.as_str())
     }
 }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn encryption_names_round_trip_and_none_is_omitted() {
-        let names = Encryption::ALL.map(|encryption| (encryption.as_str(), encryption.as_word()));
+        let names = Encryption::ALL.map(|encryption| (encryption.as_str(), encryption.name_if_encrypted()));
         assert_eq!(names, [("none", None), ("aes-128", Some("aes-128"))]);
         assert!(Encryption::ALL.iter().all(|it| Encryption::from_text(it.as_str()) == Some(*it)));
         for none in ["", "AES-128", "aes", "aes128", "aes-256", "sample-aes"] {

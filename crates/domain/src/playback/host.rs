@@ -48,7 +48,7 @@ impl EmbeddingPage {
     pub const LEN_MAX: usize = NAME_BYTES_MAX;
 
     /// Parses the text; an invalid one gives a page without a host.
-    pub fn of_text(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self((text.len() <= Self::LEN_MAX).then(|| PageHost::parse(text)).flatten())
     }
 }
@@ -97,8 +97,8 @@ impl HostPattern {
 
     /// Whether it matches this host. An IP address has no sub-domains.
     pub fn matches(&self, PageHost(host): &PageHost) -> bool {
-        if let (url::Host::Domain(named), url::Host::Domain(host)) = (&self.host, host)
-            && host.strip_suffix(named.as_str()).is_some_and(|subdomain| subdomain.ends_with('.'))
+        if let (url::Host::Domain(pattern), url::Host::Domain(host)) = (&self.host, host)
+            && host.strip_suffix(pattern.as_str()).is_some_and(|subdomain| subdomain.ends_with('.'))
         {
             return true;
         }
@@ -110,7 +110,7 @@ impl HostPattern {
     /// 6.7.2.8). No single expression matches both a host and its sub-domains. `None` if no expression can
     /// match the host: expressions have only letters, digits, `-` and dots (CSP 3, 2.3.1), so no `_` and no
     /// IPv6 address.
-    pub fn to_sources(&self) -> Option<Vec<String>> {
+    pub fn to_csp_sources(&self) -> Option<Vec<String>> {
         let has_name = match &self.host {
             url::Host::Domain(name) => !name.contains('_'),
             url::Host::Ipv4(_) => true,
@@ -192,8 +192,8 @@ mod tests {
         let below_addresses = ["*.192.0.2.7", "*.[2001:db8::1]", "*.0x7f.1"];
         let others =
             ["a~b.example", "a!.example", "(a).example", "a&b", "a=b", "`a`", "{a}", "$a", "a+b.example"];
-        let refused = lists.into_iter().chain(empty).chain(below_addresses).chain(others);
-        for none in refused {
+        let rejected = lists.into_iter().chain(empty).chain(below_addresses).chain(others);
+        for none in rejected {
             assert_eq!(HostPattern::parse(none), None, "{none}");
         }
     }
@@ -219,13 +219,13 @@ mod tests {
     #[test]
     fn host_pattern_gives_csp_sources() {
         let check = |entry: &str, sources: &[&str]| {
-            assert_eq!(HostPattern::parse(entry).unwrap().to_sources().unwrap(), sources, "{entry}");
+            assert_eq!(HostPattern::parse(entry).unwrap().to_csp_sources().unwrap(), sources, "{entry}");
         };
         check("Bücher.example", &["http://xn--bcher-kva.example:*", "http://*.xn--bcher-kva.example:*"]);
         check("*.example.com", &["http://*.example.com:*"]);
         check("192.0.2.7", &["http://192.0.2.7:*"]);
         for none in ["under_score.example", "*.under_score.example", "[2001:db8::1]"] {
-            assert_eq!(HostPattern::parse(none).unwrap().to_sources(), None, "{none}");
+            assert_eq!(HostPattern::parse(none).unwrap().to_csp_sources(), None, "{none}");
         }
     }
 }

@@ -6,7 +6,7 @@ mod encryption;
 mod host;
 mod policy;
 mod signed_path;
-mod token;
+mod token_claims;
 
 pub use encryption::{ContentKey, Encryption};
 pub use host::{EmbeddingPage, HostPattern, PageHost};
@@ -15,7 +15,7 @@ pub use policy::{
     ViewerCredential,
 };
 pub use signed_path::{PathClaims, SignedPath};
-pub use token::TokenClaims;
+pub use token_claims::TokenClaims;
 
 use crate::{PlaybackId, Random, Resolution, Timestamp};
 
@@ -112,7 +112,7 @@ pub struct AccessRestrictions {
 
 /// The arguments for a new playback ID.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewPlayback {
+pub struct NewPlaybackId {
     /// The access policy.
     pub policy: AccessPolicy,
     /// The restrictions by page and by player.
@@ -123,9 +123,9 @@ pub struct NewPlayback {
     pub encryption: Encryption,
 }
 
-/// A playback ID with its access rules.
+/// A playback ID and its settings: who may watch, up to which resolution, and how files are encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlaybackHandle {
+pub struct PlaybackIdSettings {
     /// The ID in playback addresses.
     pub id: PlaybackId,
     /// The access policy.
@@ -134,27 +134,27 @@ pub struct PlaybackHandle {
     pub restrictions: AccessRestrictions,
     /// The largest resolution that is played; `None`: only the media's own limit applies.
     pub resolution: Option<Resolution>,
-    /// The encryption of its files on the way to viewers. The store makes the key; no response contains it.
+    /// The encryption of its files on the way to viewers. The store creates the key; no response contains it.
     pub encryption: Encryption,
-    /// Number of times that all its issued paths were revoked (C-13).
+    /// Number of times that all its signed paths were revoked (C-13).
     pub generation: u32,
     /// Creation time.
     pub created_at: Timestamp,
 }
 
-impl PlaybackHandle {
+impl PlaybackIdSettings {
     /// The resolution limits that a client may set (C-161).
     pub const CAPS: [Resolution; 5] =
         [Resolution::P480, Resolution::P720, Resolution::P1080, Resolution::P1440, Resolution::P2160];
 
     /// A new playback ID.
-    pub fn new(new: NewPlayback, now: Timestamp, random: &dyn Random) -> Self {
-        let NewPlayback { policy, restrictions, resolution, encryption } = new;
+    pub fn new(new: NewPlaybackId, now: Timestamp, random: &dyn Random) -> Self {
+        let NewPlaybackId { policy, restrictions, resolution, encryption } = new;
         let id = PlaybackId::new(random);
         Self { id, policy, restrictions, resolution, encryption, generation: 0, created_at: now }
     }
 
-    /// Whether every viewer with the ID may play all of it.
+    /// Whether all viewers with the ID may play all of it.
     pub fn is_unrestricted(&self) -> bool {
         let AccessRestrictions { domains, user_agents } = &self.restrictions;
         let is_restrictive = domains.is_restrictive() || user_agents.is_restrictive();
@@ -177,7 +177,7 @@ mod tests {
                 AccessRestrictions { domains: rule.clone(), user_agents: other.clone() },
                 AccessRestrictions { domains: other, user_agents: rule },
             ] {
-                assert_eq!(handle(AccessPolicy::Public, restrictions, None).is_unrestricted(), !limits);
+                assert_eq!(settings(AccessPolicy::Public, restrictions, None).is_unrestricted(), !limits);
             }
         };
         check(DefaultPolicy::Allow, &[], &[], false);
@@ -189,27 +189,28 @@ mod tests {
 
     #[test]
     fn public_unrestricted_playback_is_for_everyone() {
-        let open =
-            |policy, resolution| handle(policy, AccessRestrictions::default(), resolution).is_unrestricted();
+        let open = |policy, resolution| {
+            settings(policy, AccessRestrictions::default(), resolution).is_unrestricted()
+        };
         assert!(open(AccessPolicy::Public, None));
         assert!(!open(AccessPolicy::Private, None));
-        for resolution in PlaybackHandle::CAPS {
+        for resolution in PlaybackIdSettings::CAPS {
             assert!(!open(AccessPolicy::Public, Some(resolution)));
         }
     }
 
-    fn handle(
+    fn settings(
         policy: AccessPolicy,
         restrictions: AccessRestrictions,
         resolution: Option<Resolution>,
-    ) -> PlaybackHandle {
+    ) -> PlaybackIdSettings {
         struct Zeros;
         impl Random for Zeros {
             fn fill(&self, bytes: &mut [u8]) {
                 bytes.fill(0);
             }
         }
-        let new = NewPlayback { policy, restrictions, resolution, encryption: Encryption::None };
-        PlaybackHandle::new(new, Timestamp::from_micros(0), &Zeros)
+        let new = NewPlaybackId { policy, restrictions, resolution, encryption: Encryption::None };
+        PlaybackIdSettings::new(new, Timestamp::from_micros(0), &Zeros)
     }
 }

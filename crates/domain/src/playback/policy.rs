@@ -2,7 +2,7 @@
 
 use super::host::{EmbeddingPage, HostPattern, PageHost};
 use super::signed_path::PathClaims;
-use super::{AccessPolicy, DefaultPolicy, PlaybackHandle, Restriction};
+use super::{AccessPolicy, DefaultPolicy, PlaybackIdSettings, Restriction};
 use crate::{KeyRef, PlaybackId, Resolution, Timestamp};
 
 /// The access rules of a playback ID, parsed once for many decisions.
@@ -23,9 +23,9 @@ pub struct Viewer<'a> {
     pub credential: ViewerCredential,
     /// The page that plays the media.
     pub page: Page,
-    /// The page that embeds our player page, from the address of the request; `None` if the address has no
-    /// frame.
-    pub embedder: Option<EmbeddingPage>,
+    /// The page that embeds our player page, from the address of the request; `None` if the address does not
+    /// name one.
+    pub embedding_page: Option<EmbeddingPage>,
     /// The player's user agent, if the request has one.
     pub user_agent: Option<&'a str>,
 }
@@ -48,7 +48,7 @@ pub enum ViewerCredential {
     /// The workspace key that signed a token which is valid for this playback ID now, or the fault of the
     /// token.
     Token(Result<KeyRef, TokenError>),
-    /// The ticket of a path whose signature is valid and whose key exists, or the fault of the path.
+    /// The claims of a path whose signature is valid and whose key exists, or the fault of the path.
     Path(Result<PathClaims, PathError>),
 }
 
@@ -57,7 +57,7 @@ pub enum ViewerCredential {
 pub struct PlaybackGrant {
     /// The largest resolution that is played; `None`: only the media's own limit applies.
     pub resolution: Option<Resolution>,
-    /// The facts for the signed addresses of a manifest; `None` if the addresses are the same for all
+    /// The binding of the signed addresses of a manifest; `None` if the addresses are the same for all
     /// viewers, forever.
     pub binding: Option<PathBinding>,
 }
@@ -71,7 +71,7 @@ pub struct PathBinding {
     pub key: Option<KeyRef>,
     /// The page that embeds our player page, from the address of the manifest: later requests have the
     /// player page as their origin.
-    pub frame: Option<EmbeddingPage>,
+    pub embedding_page: Option<EmbeddingPage>,
 }
 
 /// The reason why a viewer is rejected.
@@ -146,18 +146,18 @@ struct RestrictionRule<T> {
 
 impl PlaybackPolicy {
     /// The policy of a playback ID.
-    pub fn of(handle: &PlaybackHandle) -> Self {
+    pub fn of(settings: &PlaybackIdSettings) -> Self {
         Self {
-            playback: handle.id,
-            policy: handle.policy,
-            generation: handle.generation,
+            playback: settings.id,
+            policy: settings.policy,
+            generation: settings.generation,
             // An invalid entry matches no page. New ones are rejected (D-0067); older ones in the store
             // still count as a rule.
-            domains: RestrictionRule::of(&handle.restrictions.domains, HostPattern::parse),
-            user_agents: RestrictionRule::of(&handle.restrictions.user_agents, |entry| {
+            domains: RestrictionRule::of(&settings.restrictions.domains, HostPattern::parse),
+            user_agents: RestrictionRule::of(&settings.restrictions.user_agents, |entry| {
                 Some(entry.to_owned())
             }),
-            resolution: handle.resolution,
+            resolution: settings.resolution,
         }
     }
 
@@ -187,7 +187,7 @@ impl PlaybackPolicy {
     }
 
     /// Number of its entries, for the size limit of a cache.
-    pub fn entries(&self) -> usize {
+    pub fn entry_count(&self) -> usize {
         self.domains.exceptions.len() + self.user_agents.exceptions.len()
     }
 
@@ -203,8 +203,8 @@ impl PlaybackPolicy {
             ViewerCredential::Token(_) => None,
             ViewerCredential::Path(Err(PathError::Missing)) if !self.is_restricted() => None,
             ViewerCredential::Path(path) => {
-                let checked = path.as_ref().map_err(|refusal| *refusal);
-                checked.and_then(|ticket| self.check_path(ticket, now)).map_err(PlaybackDenied::Path)?
+                let checked = path.as_ref().map_err(|error| *error);
+                checked.and_then(|claims| self.check_path(claims, now)).map_err(PlaybackDenied::Path)?
             }
         };
         let is_allowed = |host: Option<&PageHost>| {
@@ -215,11 +215,11 @@ impl PlaybackPolicy {
             Page::Unknown => is_allowed(None),
             Page::Of(host) => is_allowed(Some(host)),
         };
-        // The frame is checked in addition to the page, never instead of it: a forged frame in an address
-        // gains nothing.
-        let is_frame_allowed =
-            viewer.embedder.as_ref().is_none_or(|EmbeddingPage(host)| is_allowed(host.as_ref()));
-        if !is_page_allowed || !is_frame_allowed {
+        // The embedding page is checked in addition to the page, never instead of it: a forged one in an
+        // address gains nothing.
+        let is_embedding_page_allowed =
+            viewer.embedding_page.as_ref().is_none_or(|EmbeddingPage(host)| is_allowed(host.as_ref()));
+        if !is_page_allowed || !is_embedding_page_allowed {
             return Err(PlaybackDenied::Domain);
         }
         let user_agent = viewer.user_agent.unwrap_or_default();
@@ -227,21 +227,25 @@ impl PlaybackPolicy {
         if !self.user_agents.allows(|part| user_agent.contains(part.as_str())) {
             return Err(PlaybackDenied::UserAgent);
         }
-        let facts = || PathBinding { generation: self.generation, key, frame: viewer.embedder.clone() };
-        Ok(PlaybackGrant { resolution: self.resolution, binding: self.is_restricted().then(facts) })
+        let binding = || PathBinding {
+            generation: self.generation,
+            key,
+            embedding_page: viewer.embedding_page.clone(),
+        };
+        Ok(PlaybackGrant { resolution: self.resolution, binding: self.is_restricted().then(binding) })
     }
 
-    fn check_path(&self, ticket: &PathClaims, now: Timestamp) -> Result<Option<KeyRef>, PathError> {
-        if ticket.playback != self.playback || (self.is_private() && ticket.facts.key.is_none()) {
+    fn check_path(&self, claims: &PathClaims, now: Timestamp) -> Result<Option<KeyRef>, PathError> {
+        if claims.playback != self.playback || (self.is_private() && claims.binding.key.is_none()) {
             return Err(PathError::Forged);
         }
-        if ticket.facts.generation != self.generation {
+        if claims.binding.generation != self.generation {
             return Err(PathError::Revoked);
         }
-        if ticket.expires_at() <= now {
+        if claims.expires_at() <= now {
             return Err(PathError::Expired);
         }
-        Ok(ticket.facts.key)
+        Ok(claims.binding.key)
     }
 
     /// The pages, other than our own, that may embed the content for this page, as source expressions of a
@@ -263,18 +267,19 @@ impl PlaybackPolicy {
         let Page::Of(host) = page else { return Some(Vec::new()) };
         let matching: Vec<_> =
             self.domains.exceptions.iter().filter(|pattern| pattern.matches(host)).collect();
-        let named: Vec<_> = matching.iter().filter_map(|pattern| pattern.to_sources()).flatten().collect();
-        (matching.is_empty() || !named.is_empty()).then_some(named)
+        let sources: Vec<_> =
+            matching.iter().filter_map(|pattern| pattern.to_csp_sources()).flatten().collect();
+        (matching.is_empty() || !sources.is_empty()).then_some(sources)
     }
 }
 
 impl<T> RestrictionRule<T> {
-    fn of(restriction: &Restriction, read: impl Fn(&str) -> Option<T>) -> Self {
+    fn of(restriction: &Restriction, parse: impl Fn(&str) -> Option<T>) -> Self {
         let exceptions = match restriction.default_policy {
             DefaultPolicy::Allow => &restriction.deny,
             DefaultPolicy::Deny => &restriction.allow,
         };
-        let exceptions = exceptions.iter().filter_map(|entry| read(entry)).collect();
+        let exceptions = exceptions.iter().filter_map(|entry| parse(entry)).collect();
         let is_restrictive = restriction.is_restrictive();
         Self { default_policy: restriction.default_policy, exceptions, is_restrictive }
     }
@@ -295,9 +300,9 @@ impl PlaybackDenied {
     /// This is so for a private playback ID, because its policy never changes, and for a key, because a
     /// [`KeyRef`] never means another key. A cache may confuse a key with a later one that has the same ID
     /// (D-0098).
-    pub fn is_of_request(self) -> bool {
+    pub fn is_caused_by_request(self) -> bool {
         match self {
-            Self::Token(refusal) => match refusal {
+            Self::Token(error) => match error {
                 TokenError::Missing
                 | TokenError::TooLong
                 | TokenError::Malformed
@@ -320,7 +325,7 @@ impl PlaybackDenied {
     /// The name in metrics.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Token(refusal) => refusal.name(),
+            Self::Token(error) => error.name(),
             Self::Path(refusal) => refusal.name(),
             Self::Domain => "domain",
             Self::UserAgent => "user_agent",

@@ -1,17 +1,17 @@
-//! The ticket in the signed paths of a manifest's children (C-13).
+//! The claims in the signed paths of a manifest's children (C-13).
 //!
-//! It identifies no viewer. Viewers with the same hour and key share addresses, so that a CDN or proxy
+//! They identify no viewer. Viewers with the same hour and key share addresses, so that a CDN or proxy
 //! caches one copy for them.
 
 use super::host::EmbeddingPage;
 use super::policy::{PathBinding, PathError};
 use crate::{KeyRef, PlaybackId, SigningKeyId, Timestamp};
 
-/// The version of tickets without a frame. Version 1 identified a key by its ID alone.
-const FORM: u8 = 2;
-/// The version of tickets with a frame. After the head follow one byte for the presence of a key, the key,
-/// and the host.
-const EMBEDDED_FORM: u8 = 3;
+/// The version of claims without an embedding page. Version 1 identified a key by its ID alone.
+const VERSION: u8 = 2;
+/// The version of claims with an embedding page. After the head follow one byte for the presence of a
+/// key, the key, and the host.
+const EMBEDDED_VERSION: u8 = 3;
 const WITHOUT_KEY: u8 = 0;
 const WITH_KEY: u8 = 1;
 /// Bytes before the key: version, generation, hour.
@@ -28,48 +28,48 @@ const EXPIRY_MARGIN_US: i64 = 12 * HOUR_US;
 /// tokens (D-0085).
 const CLOCK_SKEW_MAX_US: i64 = 60 * Timestamp::SECOND;
 
-/// The facts that a path is bound to.
+/// The content of a signed path: its playback ID, its binding and its expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathClaims {
     /// The playback ID at the start of the path.
     pub playback: PlaybackId,
-    /// The facts that it was issued for.
-    pub facts: PathBinding,
+    /// The generation, key and embedding page that it was issued for.
+    pub binding: PathBinding,
     /// Expiry, in hours since 1970.
-    hour: u32,
+    expiry_hour: u32,
 }
 
 impl PathClaims {
-    /// Longest ticket with its signature, in bytes.
+    /// Longest encoded claims with their signature, in bytes.
     pub const LEN_MAX: usize = HEAD_LEN + 1 + KEY_LEN + EmbeddingPage::LEN_MAX + SIGNATURE_LEN;
 
-    /// A ticket that is valid for the length of the media plus 12 h, rounded up to the full hour.
-    pub fn new(playback: PlaybackId, facts: PathBinding, length_us: u64, now: Timestamp) -> Self {
-        Self { playback, facts, hour: last_hour(length_us, now) }
+    /// Claims that are valid for the length of the media plus 12 h, rounded up to the full hour.
+    pub fn new(playback: PlaybackId, binding: PathBinding, length_us: u64, now: Timestamp) -> Self {
+        Self { playback, binding, expiry_hour: expiry_hour_at(length_us, now) }
     }
 
     /// The time of its expiry.
     pub fn expires_at(&self) -> Timestamp {
-        Timestamp::from_micros(i64::from(self.hour) * HOUR_US)
+        Timestamp::from_micros(i64::from(self.expiry_hour) * HOUR_US)
     }
 
-    /// Whether it can have been issued by now for a media of this length. A ticket from a clock that was
+    /// Whether they can have been issued by now for a media of this length. Claims from a clock that was
     /// ahead would stay valid for too long, by the same difference.
     pub fn is_plausible(&self, length_us: u64, now: Timestamp) -> bool {
-        // All processes of one database issue tickets, each by its own clock.
-        self.hour <= last_hour(length_us, now.plus_micros(CLOCK_SKEW_MAX_US))
+        // All processes of one database issue claims, each by its own clock.
+        self.expiry_hour <= expiry_hour_at(length_us, now.plus_micros(CLOCK_SKEW_MAX_US))
     }
 
-    /// The encoded ticket. It excludes the playback ID, which precedes it in the path; the signature covers
-    /// both.
+    /// The encoded claims. They exclude the playback ID, which precedes them in the path; the signature
+    /// covers both.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let PathBinding { generation, key, frame } = &self.facts;
-        let host = frame.as_ref().map(EmbeddingPage::to_string);
+        let PathBinding { generation, key, embedding_page } = &self.binding;
+        let host = embedding_page.as_ref().map(EmbeddingPage::to_string);
         let mut bytes =
             Vec::with_capacity(HEAD_LEN + 1 + KEY_LEN + SIGNATURE_LEN + host.as_ref().map_or(0, String::len));
-        bytes.push(if host.is_some() { EMBEDDED_FORM } else { FORM });
+        bytes.push(if host.is_some() { EMBEDDED_VERSION } else { VERSION });
         bytes.extend(generation.to_be_bytes());
-        bytes.extend(self.hour.to_be_bytes());
+        bytes.extend(self.expiry_hour.to_be_bytes());
         if host.is_some() {
             bytes.push(if key.is_some() { WITH_KEY } else { WITHOUT_KEY });
         }
@@ -81,67 +81,68 @@ impl PathClaims {
         bytes
     }
 
-    /// Parses the bytes of a path's part below this playback ID. Returns the ticket, and the signed part
-    /// with its signature. The caller must verify the signature before it trusts the ticket.
+    /// Parses the bytes of a path's part below this playback ID. Returns the claims, and the signed part
+    /// with its signature. The caller must verify the signature before it trusts the claims.
     ///
-    /// Each ticket has only one valid encoding, so that a cached object has one address.
-    pub fn read(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, SignedPath<'_>), PathError> {
+    /// Claims have only one valid encoding, so that a cached object has one address.
+    pub fn parse(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, SignedPath<'_>), PathError> {
         let (signed_bytes, signature) = bytes.split_last_chunk().ok_or(PathError::Forged)?;
-        let ticket = Self::parse_claims(playback, signed_bytes).ok_or(PathError::Forged)?;
-        Ok((ticket, SignedPath { said: signed_bytes, signature }))
+        let claims = Self::parse_claims(playback, signed_bytes).ok_or(PathError::Forged)?;
+        Ok((claims, SignedPath { signed_bytes, signature }))
     }
 
     fn parse_claims(playback: PlaybackId, signed_bytes: &[u8]) -> Option<Self> {
         let (head, rest) = signed_bytes.split_first_chunk::<HEAD_LEN>()?;
-        let [form, g0, g1, g2, g3, h0, h1, h2, h3] = *head;
-        let (key, host) = match (form, rest) {
-            (FORM, []) => (None, None),
-            (FORM, key) => (Some(read_key(key)?), None),
-            (EMBEDDED_FORM, [WITHOUT_KEY, host @ ..]) => (None, Some(host)),
-            (EMBEDDED_FORM, [WITH_KEY, rest @ ..]) => {
+        let [version, g0, g1, g2, g3, h0, h1, h2, h3] = *head;
+        let (key, host) = match (version, rest) {
+            (VERSION, []) => (None, None),
+            (VERSION, key) => (Some(parse_key(key)?), None),
+            (EMBEDDED_VERSION, [WITHOUT_KEY, host @ ..]) => (None, Some(host)),
+            (EMBEDDED_VERSION, [WITH_KEY, rest @ ..]) => {
                 let (key, host) = rest.split_at_checked(KEY_LEN)?;
-                (Some(read_key(key)?), Some(host))
+                (Some(parse_key(key)?), Some(host))
             }
             _ => return None,
         };
-        let frame = match host {
+        let embedding_page = match host {
             None => None,
-            Some(host) => Some(read_embedder(host)?),
+            Some(host) => Some(parse_embedding_page(host)?),
         };
-        let (generation, hour) = (u32::from_be_bytes([g0, g1, g2, g3]), u32::from_be_bytes([h0, h1, h2, h3]));
-        Some(Self { playback, facts: PathBinding { generation, key, frame }, hour })
+        let (generation, expiry_hour) =
+            (u32::from_be_bytes([g0, g1, g2, g3]), u32::from_be_bytes([h0, h1, h2, h3]));
+        Some(Self { playback, binding: PathBinding { generation, key, embedding_page }, expiry_hour })
     }
 }
 
 /// The signed bytes of a received path, except its playback ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedPath<'a> {
-    /// The encoded ticket.
-    pub said: &'a [u8],
+    /// The encoded claims.
+    pub signed_bytes: &'a [u8],
     /// Its signature.
     pub signature: &'a [u8; SIGNATURE_LEN],
 }
 
 /// The expiry of a path that is issued now, in hours since 1970.
-fn last_hour(length_us: u64, now: Timestamp) -> u32 {
+fn expiry_hour_at(length_us: u64, now: Timestamp) -> u32 {
     let length_us = i64::try_from(length_us).unwrap_or(i64::MAX - EXPIRY_MARGIN_US);
     let end = now.plus_micros(length_us.saturating_add(EXPIRY_MARGIN_US)).as_micros();
     let hour = end.div_euclid(HOUR_US) + i64::from(end.rem_euclid(HOUR_US) > 0);
     u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
 }
 
-/// Parses a frame. Only the spelling that we write is valid.
-fn read_embedder(host: &[u8]) -> Option<EmbeddingPage> {
+/// Parses the host of an embedding page. Only the spelling that we write is valid.
+fn parse_embedding_page(host: &[u8]) -> Option<EmbeddingPage> {
     let host = std::str::from_utf8(host).ok()?;
-    let frame = EmbeddingPage::of_text(host);
-    (frame.to_string() == host).then_some(frame)
+    let page = EmbeddingPage::from_text(host);
+    (page.to_string() == host).then_some(page)
 }
 
-fn read_key(bytes: &[u8]) -> Option<KeyRef> {
-    let (id, since) = bytes.split_first_chunk::<16>()?;
+fn parse_key(bytes: &[u8]) -> Option<KeyRef> {
+    let (id, created_at) = bytes.split_first_chunk::<16>()?;
     Some(KeyRef {
         id: SigningKeyId::from_uuid(uuid::Uuid::from_bytes(*id)),
-        created_at: Timestamp::from_micros(i64::from_be_bytes(since.try_into().ok()?)),
+        created_at: Timestamp::from_micros(i64::from_be_bytes(created_at.try_into().ok()?)),
     })
 }
 
@@ -154,37 +155,37 @@ mod tests {
         KeyRef { id, created_at: Timestamp::from_micros(1_762_164_228_000_001) }
     }
 
-    fn ticket() -> PathClaims {
+    fn claims() -> PathClaims {
         PathClaims {
             playback: "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(),
-            facts: PathBinding { generation: 7, key: Some(key()), frame: None },
-            hour: 500_000,
+            binding: PathBinding { generation: 7, key: Some(key()), embedding_page: None },
+            expiry_hour: 500_000,
         }
     }
 
     fn unbound() -> PathBinding {
-        PathBinding { generation: 0, key: None, frame: None }
+        PathBinding { generation: 0, key: None, embedding_page: None }
     }
 
-    /// The same ticket with other facts.
-    fn made_for(key: Option<KeyRef>, frame: Option<&str>) -> PathClaims {
-        let frame = frame.map(EmbeddingPage::of_text);
-        PathClaims { facts: PathBinding { key, frame, ..ticket().facts }, ..ticket() }
+    /// The same claims with another key and embedding page.
+    fn claims_for(key: Option<KeyRef>, host: Option<&str>) -> PathClaims {
+        let embedding_page = host.map(EmbeddingPage::from_text);
+        PathClaims { binding: PathBinding { key, embedding_page, ..claims().binding }, ..claims() }
     }
 
-    fn signed(ticket: &PathClaims) -> Vec<u8> {
-        [ticket.to_bytes(), vec![9; SIGNATURE_LEN]].concat()
+    fn signed(claims: &PathClaims) -> Vec<u8> {
+        [claims.to_bytes(), vec![9; SIGNATURE_LEN]].concat()
     }
 
     #[test]
-    fn path_ticket_round_trips() {
-        let frames = [None, Some(""), Some("shop.example"), Some("[2001:db8::1]")];
-        for ticket in frames.iter().flat_map(|frame| [made_for(Some(key()), *frame), made_for(None, *frame)])
+    fn path_claims_round_trip() {
+        let hosts = [None, Some(""), Some("shop.example"), Some("[2001:db8::1]")];
+        for claims in hosts.iter().flat_map(|host| [claims_for(Some(key()), *host), claims_for(None, *host)])
         {
-            let bytes = signed(&ticket);
+            let bytes = signed(&claims);
             assert!(bytes.len() <= PathClaims::LEN_MAX);
-            let part = SignedPath { said: &ticket.to_bytes(), signature: &[9; SIGNATURE_LEN] };
-            assert_eq!(PathClaims::read(ticket.playback, &bytes), Ok((ticket, part)));
+            let part = SignedPath { signed_bytes: &claims.to_bytes(), signature: &[9; SIGNATURE_LEN] };
+            assert_eq!(PathClaims::parse(claims.playback, &bytes), Ok((claims, part)));
         }
     }
 
@@ -192,17 +193,17 @@ mod tests {
     fn every_claim_changes_the_signed_bytes() {
         let other = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60";
         let all = [
-            ticket(),
-            PathClaims { facts: PathBinding { generation: 8, ..ticket().facts }, ..ticket() },
-            made_for(None, None),
-            made_for(Some(KeyRef { id: other.parse().unwrap(), ..key() }), None),
-            made_for(Some(KeyRef { created_at: Timestamp::from_micros(0), ..key() }), None),
-            made_for(Some(key()), Some("")),
-            made_for(None, Some("")),
-            made_for(Some(key()), Some("shop.example")),
-            made_for(None, Some("shop.example")),
-            made_for(None, Some("other.example")),
-            PathClaims { hour: 500_001, ..ticket() },
+            claims(),
+            PathClaims { binding: PathBinding { generation: 8, ..claims().binding }, ..claims() },
+            claims_for(None, None),
+            claims_for(Some(KeyRef { id: other.parse().unwrap(), ..key() }), None),
+            claims_for(Some(KeyRef { created_at: Timestamp::from_micros(0), ..key() }), None),
+            claims_for(Some(key()), Some("")),
+            claims_for(None, Some("")),
+            claims_for(Some(key()), Some("shop.example")),
+            claims_for(None, Some("shop.example")),
+            claims_for(None, Some("other.example")),
+            PathClaims { expiry_hour: 500_001, ..claims() },
         ];
         let bytes: std::collections::HashSet<_> = all.iter().map(PathClaims::to_bytes).collect();
         assert_eq!(bytes.len(), all.len());
@@ -210,9 +211,9 @@ mod tests {
 
     #[test]
     fn malformed_claims_are_rejected() {
-        let bytes = signed(&ticket());
+        let bytes = signed(&claims());
         let check = |bytes: &[u8]| {
-            assert_eq!(PathClaims::read(ticket().playback, bytes), Err(PathError::Forged), "{bytes:?}");
+            assert_eq!(PathClaims::parse(claims().playback, bytes), Err(PathError::Forged), "{bytes:?}");
         };
         check(&[]);
         check(&bytes[..SIGNATURE_LEN]);
@@ -220,48 +221,52 @@ mod tests {
         check(&bytes[..bytes.len() - 1]);
         check(&[&bytes[..], &[0]].concat());
         check(&[&[1], &bytes[1..]].concat());
-        check(&[&[EMBEDDED_FORM], &bytes[1..]].concat());
-        let framed = signed(&made_for(Some(key()), Some("shop.example")));
-        check(&[&[FORM], &framed[1..]].concat());
-        check(&[&framed[..HEAD_LEN], &[2], &framed[HEAD_LEN + 1..]].concat());
+        check(&[&[EMBEDDED_VERSION], &bytes[1..]].concat());
+        let embedded = signed(&claims_for(Some(key()), Some("shop.example")));
+        check(&[&[VERSION], &embedded[1..]].concat());
+        check(&[&embedded[..HEAD_LEN], &[2], &embedded[HEAD_LEN + 1..]].concat());
         for other in ["SHOP.example", "shop.example.", " ", "a b"] {
-            check(&[&framed[..HEAD_LEN + 1 + KEY_LEN], other.as_bytes(), &[9; SIGNATURE_LEN]].concat());
+            check(&[&embedded[..HEAD_LEN + 1 + KEY_LEN], other.as_bytes(), &[9; SIGNATURE_LEN]].concat());
         }
-        check(&[&framed[..HEAD_LEN + KEY_LEN], &[9; SIGNATURE_LEN]].concat());
-        check(&[&framed[..HEAD_LEN + 1 + KEY_LEN], &[0xff], &[9; SIGNATURE_LEN]].concat());
+        check(&[&embedded[..HEAD_LEN + KEY_LEN], &[9; SIGNATURE_LEN]].concat());
+        check(&[&embedded[..HEAD_LEN + 1 + KEY_LEN], &[0xff], &[9; SIGNATURE_LEN]].concat());
     }
 
     #[test]
     fn path_expiring_too_late_is_rejected_as_clock_skew() {
         let at = |seconds: i64| Timestamp::from_micros(seconds * Timestamp::SECOND);
-        let made = |seconds, length_us| PathClaims::new(ticket().playback, unbound(), length_us, at(seconds));
+        let claims_at =
+            |seconds, length_us| PathClaims::new(claims().playback, unbound(), length_us, at(seconds));
         for length_us in [0, 7_200_000_000, 7_199_999_999] {
             for now in [0, 1, 1800, 3599, 3600, 3601, 1_762_164_228] {
-                assert!(made(now, length_us).is_plausible(length_us, at(now)), "{now} {length_us}");
-                assert!(made(now + 60, length_us).is_plausible(length_us, at(now)), "{now} {length_us}");
-                assert!(!made(now + 3661, length_us).is_plausible(length_us, at(now)), "{now} {length_us}");
+                assert!(claims_at(now, length_us).is_plausible(length_us, at(now)), "{now} {length_us}");
+                assert!(claims_at(now + 60, length_us).is_plausible(length_us, at(now)), "{now} {length_us}");
                 assert!(
-                    !made(now, length_us + 3_661_000_000).is_plausible(length_us, at(now)),
+                    !claims_at(now + 3661, length_us).is_plausible(length_us, at(now)),
+                    "{now} {length_us}"
+                );
+                assert!(
+                    !claims_at(now, length_us + 3_661_000_000).is_plausible(length_us, at(now)),
                     "another media"
                 );
             }
         }
-        assert!(made(0, u64::MAX).is_plausible(u64::MAX, at(0)));
+        assert!(claims_at(0, u64::MAX).is_plausible(u64::MAX, at(0)));
     }
 
     #[test]
     fn hourly_shared_path_outlives_media_by_twelve_hours() {
-        let made = |at_s: i64, length_s: u64| {
+        let claims_at = |at_s: i64, length_s: u64| {
             let now = Timestamp::from_micros(at_s * Timestamp::SECOND);
-            PathClaims::new(ticket().playback, unbound(), length_s * 1_000_000, now)
+            PathClaims::new(claims().playback, unbound(), length_s * 1_000_000, now)
         };
-        let hours = |ticket: PathClaims| ticket.expires_at().as_seconds() / 3600;
-        assert_eq!(hours(made(0, 0)), 12);
-        assert_eq!(hours(made(1, 0)), 13);
-        assert_eq!(hours(made(0, 2 * 3600)), 14);
-        assert_eq!(made(1, 600), made(3000, 600));
-        assert_ne!(made(3000, 600), made(3001, 600));
+        let hours = |claims: PathClaims| claims.expires_at().as_seconds() / 3600;
+        assert_eq!(hours(claims_at(0, 0)), 12);
+        assert_eq!(hours(claims_at(1, 0)), 13);
+        assert_eq!(hours(claims_at(0, 2 * 3600)), 14);
+        assert_eq!(claims_at(1, 600), claims_at(3000, 600));
+        assert_ne!(claims_at(3000, 600), claims_at(3001, 600));
         let last = Timestamp::from_micros(i64::MAX).as_micros() / HOUR_US;
-        assert_eq!(i64::from(made(0, u64::MAX / 1_000_000).hour), last);
+        assert_eq!(i64::from(claims_at(0, u64::MAX / 1_000_000).expiry_hour), last);
     }
 }

@@ -14,13 +14,13 @@ pub struct PlaylistItem {
     pub position: i64,
 }
 
-/// The reason why a change of a playlist's media is rejected. `at` is an index in the list of the request,
+/// The reason why a change of a playlist's media is rejected. `index` is one in the list of the request,
 /// from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaylistRejected {
-    /// The content of a smart playlist follows from its rules.
+    /// The playlist is a smart one, whose content follows from its rules.
     #[error("must be a manual playlist; the media of a smart playlist follow from its date rules")]
-    Smart,
+    NotManual,
     /// The playlist would exceed its limit.
     #[error("would make {count} media, but this playlist has at most {limit}; remove others first")]
     Full {
@@ -33,7 +33,7 @@ pub enum PlaylistRejected {
     #[error("is not in this playlist; leave it out")]
     NotAMember {
         /// Its index in the list of the request.
-        at: usize,
+        index: usize,
     },
     /// A new order must name all media.
     #[error("must name each media of this playlist; {missing} is missing")]
@@ -56,7 +56,7 @@ impl Playlist {
     /// repeats a request after a lost response gets the same result (D-0072).
     pub fn append(mut self, media: &[MediaId], now: Timestamp) -> Result<Self, PlaylistRejected> {
         let limit = self.limit;
-        let items = self.manual()?;
+        let items = self.manual_items_mut()?;
         let mut present: HashSet<MediaId> = items.iter().map(|item| item.media).collect();
         let before = items.len();
         let next = items.last().map_or(0, |last| last.position.saturating_add(1));
@@ -66,13 +66,13 @@ impl Playlist {
         if usize::try_from(limit).is_ok_and(|limit| limit < count) {
             return Err(PlaylistRejected::Full { count, limit });
         }
-        Ok(if count == before { self } else { self.changed(now) })
+        Ok(if count == before { self } else { self.with_updated_at(now) })
     }
 
     /// Reorders the media. The order must name each of them once.
     pub fn reorder(mut self, order: &[MediaId], now: Timestamp) -> Result<Self, PlaylistRejected> {
-        let items = self.manual()?;
-        check_inside(items, order)?;
+        let items = self.manual_items_mut()?;
+        check_members(items, order)?;
         let named: HashSet<MediaId> = order.iter().copied().collect();
         if let Some(missing) = items.iter().find(|item| !named.contains(&item.media)) {
             return Err(PlaylistRejected::Incomplete { missing: missing.media });
@@ -83,34 +83,34 @@ impl Playlist {
         items.sort_by_key(|item| ranks.get(&item.media).copied());
         // The positions are reused: a row whose position is unchanged need not be written.
         items.iter_mut().zip(positions).for_each(|(item, position)| item.position = position);
-        Ok(if *items == before { self } else { self.changed(now) })
+        Ok(if *items == before { self } else { self.with_updated_at(now) })
     }
 
     /// Removes media. All of them must be in the list.
     pub fn remove(mut self, media: &[MediaId], now: Timestamp) -> Result<Self, PlaylistRejected> {
-        let items = self.manual()?;
-        check_inside(items, media)?;
+        let items = self.manual_items_mut()?;
+        check_members(items, media)?;
         let gone: HashSet<MediaId> = media.iter().copied().collect();
         items.retain(|item| !gone.contains(&item.media));
-        Ok(if gone.is_empty() { self } else { self.changed(now) })
+        Ok(if gone.is_empty() { self } else { self.with_updated_at(now) })
     }
 
-    fn manual(&mut self) -> Result<&mut Vec<PlaylistItem>, PlaylistRejected> {
+    fn manual_items_mut(&mut self) -> Result<&mut Vec<PlaylistItem>, PlaylistRejected> {
         match &mut self.content {
             PlaylistContent::Manual(items) => Ok(items),
-            PlaylistContent::Smart(_) => Err(PlaylistRejected::Smart),
+            PlaylistContent::Smart(_) => Err(PlaylistRejected::NotManual),
         }
     }
 
-    fn changed(self, now: Timestamp) -> Self {
+    fn with_updated_at(self, now: Timestamp) -> Self {
         Self { updated_at: now, ..self }
     }
 }
 
-fn check_inside(items: &[PlaylistItem], media: &[MediaId]) -> Result<(), PlaylistRejected> {
+fn check_members(items: &[PlaylistItem], media: &[MediaId]) -> Result<(), PlaylistRejected> {
     let inside: HashSet<MediaId> = items.iter().map(|item| item.media).collect();
     match media.iter().position(|media| !inside.contains(media)) {
-        Some(at) => Err(PlaylistRejected::NotAMember { at }),
+        Some(index) => Err(PlaylistRejected::NotAMember { index }),
         None => Ok(()),
     }
 }

@@ -51,8 +51,8 @@ impl PlayOrder {
 }
 
 impl DayRange {
-    /// Whether it contains all days.
-    pub fn is_everything(self) -> bool {
+    /// Whether it has no end on either side, so that it contains all days.
+    pub fn is_unbounded(self) -> bool {
         self == Self::default()
     }
 

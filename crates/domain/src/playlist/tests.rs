@@ -73,7 +73,7 @@ fn reorder_must_list_each_media_exactly_once() {
     );
     assert_eq!(
         before.reorder(&ids(&[4, 1, 2, 3]), at(4)).unwrap_err(),
-        PlaylistRejected::NotAMember { at: 2 }
+        PlaylistRejected::NotAMember { index: 2 }
     );
     let empty = playlist(9, None);
     assert_eq!(empty.clone().reorder(&[], at(2)).unwrap(), empty);
@@ -84,7 +84,7 @@ fn remove_of_an_unlisted_media_is_rejected() {
     let before = playlist(9, None).append(&ids(&[1, 2, 3]), at(2)).unwrap();
     let after = before.clone().remove(&ids(&[3, 1]), at(3)).unwrap();
     assert_eq!((media_of(&after), after.updated_at), (ids(&[2]), at(3)));
-    assert_eq!(before.remove(&ids(&[1, 7]), at(3)).unwrap_err(), PlaylistRejected::NotAMember { at: 1 });
+    assert_eq!(before.remove(&ids(&[1, 7]), at(3)).unwrap_err(), PlaylistRejected::NotAMember { index: 1 });
     let again = after.append(&ids(&[1]), at(4)).unwrap();
     assert_eq!(media_of(&again), ids(&[2, 1]));
 }
@@ -99,9 +99,9 @@ fn smart_playlist_items_cannot_be_edited() {
     };
     let smart = playlist(9, Some(rules));
     assert_eq!(smart.content.kind(), "smart");
-    assert_eq!(smart.clone().append(&ids(&[1]), at(2)), Err(PlaylistRejected::Smart));
-    assert_eq!(smart.clone().reorder(&[], at(2)), Err(PlaylistRejected::Smart));
-    assert_eq!(smart.remove(&ids(&[1]), at(2)), Err(PlaylistRejected::Smart));
+    assert_eq!(smart.clone().append(&ids(&[1]), at(2)), Err(PlaylistRejected::NotManual));
+    assert_eq!(smart.clone().reorder(&[], at(2)), Err(PlaylistRejected::NotManual));
+    assert_eq!(smart.remove(&ids(&[1]), at(2)), Err(PlaylistRejected::NotManual));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn day_range_covers_whole_days_and_play_order_round_trips() {
     assert_eq!(from.to_string(), "2025-11-03T00:00:00.000000Z");
     assert_eq!(to.to_string(), "2025-11-05T00:00:00.000000Z");
     let (from, to) = DayRange::default().instants();
-    assert!(from < at(0) && at(0) < to && DayRange::default().is_everything());
+    assert!(from < at(0) && at(0) < to && DayRange::default().is_unbounded());
     for order in PlayOrder::ALL {
         assert_eq!(PlayOrder::from_text(order.as_str()), Some(order));
     }

@@ -41,7 +41,7 @@ impl SigningKey {
 pub trait KeyMaker: Send + Sync {
     /// A new RSA key of 2048 bits, from unpredictable randomness. Takes tens of milliseconds of CPU time or
     /// more, so call it on a thread that may block.
-    fn make(&self) -> KeyPair;
+    fn generate(&self) -> KeyPair;
 }
 
 /// Both halves of a new key.

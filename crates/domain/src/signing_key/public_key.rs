@@ -27,7 +27,7 @@ pub struct PublicKey {
     /// The whole `SubjectPublicKeyInfo` in DER.
     spki: Vec<u8>,
     /// Position of the key itself in `spki`.
-    at: usize,
+    key_offset: usize,
 }
 
 /// The text is not a supported public key.
@@ -39,18 +39,18 @@ pub struct PublicKey {
 )]
 pub struct BadPublicKey;
 
-/// All bytes before the key. RFC 8410, 4 and 10.1.
-const ED25519: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+/// All bytes of an Ed25519 key's encoding before the key. RFC 8410, 4 and 10.1.
+const ED25519_PREFIX: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const ED25519_KEY_LEN: usize = 32;
-/// id-ecPublicKey on secp256r1, up to the point. RFC 5480, 2.
-const P256: &[u8] = &[
+/// All bytes of a P-256 key's encoding before the key: id-ecPublicKey on secp256r1. RFC 5480, 2.
+const P256_PREFIX: &[u8] = &[
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 /// An uncompressed point (SEC 1, 2.3.3): 4, x and y.
 const P256_KEY_LEN: usize = 65;
 /// rsaEncryption with its NULL. RFC 8017, A.1.
-const RSA: &[u8] =
+const RSA_ALGORITHM: &[u8] =
     &[0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
 
 impl PublicKey {
@@ -75,19 +75,19 @@ impl PublicKey {
     /// Parses DER.
     pub fn from_spki(spki: Vec<u8>) -> Result<Self, BadPublicKey> {
         let fixed = |prefix: &[u8], len: usize| spki.starts_with(prefix) && spki.len() == prefix.len() + len;
-        let (algorithm, at) = if fixed(ED25519, ED25519_KEY_LEN) {
-            (TokenAlgorithm::EdDsa, ED25519.len())
-        } else if fixed(P256, P256_KEY_LEN) && spki[P256.len()] == 4 {
-            (TokenAlgorithm::Es256, P256.len())
+        let (algorithm, key_offset) = if fixed(ED25519_PREFIX, ED25519_KEY_LEN) {
+            (TokenAlgorithm::EdDsa, ED25519_PREFIX.len())
+        } else if fixed(P256_PREFIX, P256_KEY_LEN) && spki[P256_PREFIX.len()] == 4 {
+            (TokenAlgorithm::Es256, P256_PREFIX.len())
         } else {
-            (TokenAlgorithm::Rs256, rsa(&spki).ok_or(BadPublicKey)?)
+            (TokenAlgorithm::Rs256, rsa_key_offset(&spki).ok_or(BadPublicKey)?)
         };
-        Ok(Self { algorithm, spki, at })
+        Ok(Self { algorithm, spki, key_offset })
     }
 
     /// The key itself: an `RSAPublicKey` (RFC 8017, A.1.1), a point, or the 32 bytes of Ed25519.
     pub fn key(&self) -> &[u8] {
-        &self.spki[self.at..]
+        &self.spki[self.key_offset..]
     }
 
     /// The PEM text in canonical form.
@@ -97,11 +97,11 @@ impl PublicKey {
 }
 
 /// The position of the key in an RSA `SubjectPublicKeyInfo`, if its size is supported.
-fn rsa(spki: &[u8]) -> Option<usize> {
+fn rsa_key_offset(spki: &[u8]) -> Option<usize> {
     const SEQUENCE: u8 = 0x30;
     const INTEGER: u8 = 0x02;
     const BIT_STRING: u8 = 0x03;
-    let inner = value(spki, SEQUENCE)?.strip_prefix(RSA)?;
+    let inner = value(spki, SEQUENCE)?.strip_prefix(RSA_ALGORITHM)?;
     // The first byte is the number of unused bits.
     let key = value(inner, BIT_STRING)?.strip_prefix(&[0])?;
     let modulus = value_before(value(key, SEQUENCE)?, INTEGER)?;

@@ -136,7 +136,7 @@ impl Upload {
         (upload, event)
     }
 
-    /// The facts in its signed address.
+    /// The claims in its signed address.
     pub fn claims(&self) -> UploadClaims {
         UploadClaims {
             upload: self.id,
@@ -153,7 +153,7 @@ impl Upload {
         let timeout = i64::from(self.timeout_s);
         match self.state {
             UploadState::Waiting => Some(self.created_at.plus_seconds(timeout).min(end)),
-            UploadState::Uploading { kept_at, .. } => Some(kept_at.plus_seconds(timeout).min(end)),
+            UploadState::Uploading { stored_at, .. } => Some(stored_at.plus_seconds(timeout).min(end)),
             _ => None,
         }
     }
@@ -161,7 +161,7 @@ impl Upload {
     /// Number of bytes from the start that were stored at the last save. The object store may have more.
     pub fn offset(&self) -> u64 {
         match self.state {
-            UploadState::Uploading { kept, .. } => kept,
+            UploadState::Uploading { stored, .. } => stored,
             UploadState::Completed { .. } => self.length.unwrap_or(0),
             _ => 0,
         }
@@ -204,7 +204,7 @@ impl Upload {
     ) -> Result<(Self, Media, Event), UploadWrongState> {
         let UploadState::Waiting = self.state else { return Err(self.wrong_state("begin")) };
         let event_at = self.event_time(now);
-        self.state = UploadState::Uploading { kept: stored, kept_at: now };
+        self.state = UploadState::Uploading { stored, stored_at: now };
         self.updated_at = now;
         let (media, event) = Media::of_upload(&self, address, event_at, random);
         Ok((self, media, event))
@@ -213,7 +213,7 @@ impl Upload {
     /// More bytes are stored, which renews the timeout.
     pub fn renew(mut self, stored: u64, now: Timestamp) -> Result<Self, UploadWrongState> {
         let UploadState::Uploading { .. } = self.state else { return Err(self.wrong_state("renew")) };
-        self.state = UploadState::Uploading { kept: stored, kept_at: now };
+        self.state = UploadState::Uploading { stored, stored_at: now };
         self.updated_at = now;
         Ok(self)
     }
@@ -247,8 +247,8 @@ impl Upload {
         if self.is_settled() {
             return Err(self.wrong_state("cancel"));
         }
-        let told_at = self.event_time(now);
-        let event = self.event(EventKind::UploadCancelled(Box::new(self.clone())), told_at);
+        let event_at = self.event_time(now);
+        let event = self.event(EventKind::UploadCancelled(Box::new(self.clone())), event_at);
         self.state = UploadState::Cancelled { at: now };
         self.updated_at = now;
         Ok((self, event))

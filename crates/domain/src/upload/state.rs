@@ -10,9 +10,9 @@ pub enum UploadState {
     /// Some bytes are stored.
     Uploading {
         /// Number of bytes from the start, at the last save.
-        kept: u64,
+        stored: u64,
         /// Time of the last save.
-        kept_at: Timestamp,
+        stored_at: Timestamp,
     },
     /// The whole file is stored; the media continues on its own.
     Completed {

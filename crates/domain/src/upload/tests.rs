@@ -124,7 +124,7 @@ fn pages_of_another_origin_may_not_send() {
 #[test]
 fn uploaded_media_becomes_ready_once() {
     let (upload, media, _) = waiting().begin(10, String::new(), at(2), &Zeros).unwrap();
-    assert_eq!(media.uploaded(at(3)).kind, EventKind::UploadCompleted(Box::new(media.clone())));
+    assert_eq!(media.upload_completed_event(at(3)).kind, EventKind::UploadCompleted(Box::new(media.clone())));
     let facts = crate::media::tests::facts(None);
     let (media, event) = media.finish_upload(upload.source, facts.clone(), at(4)).unwrap();
     assert_eq!(event.kind, EventKind::MediaReady(Box::new(media.clone())));

@@ -35,7 +35,7 @@ pub struct AttemptResponse {
     /// `Content-Type`.
     pub content_type: Option<String>,
     /// `Transfer-Encoding`.
-    pub transfer: Option<String>,
+    pub transfer_encoding: Option<String>,
     /// `Server`.
     pub server: Option<String>,
     /// `Date`.

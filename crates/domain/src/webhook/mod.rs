@@ -2,16 +2,15 @@
 
 mod attempt;
 mod schedule;
+mod secret;
 mod signature;
 
 pub use attempt::{ATTEMPTS_MAX, Attempt, AttemptOutcome, AttemptResponse};
 pub use schedule::{DELIVERY_TIMEOUT_S, DISABLED_PENDING_MAX_US, DeliveryVerdict, judge, retry_delay_us};
-pub use signature::{WebhookSecret, signature};
+pub use secret::{ROTATION_GRACE_DEFAULT_S, WebhookSecret};
+pub use signature::signature;
 
 use crate::{Random, Timestamp, WebhookId, WorkspaceId};
-
-/// Default time for which an old secret still signs together with the new one, in seconds (C-3).
-pub const ROTATION_GRACE_DEFAULT_S: i64 = 24 * 60 * 60;
 
 /// An address that receives every event of its workspace.
 #[derive(Debug, Clone)]
@@ -25,7 +24,7 @@ pub struct Webhook {
     /// The secret that signs events.
     pub secret: WebhookSecret,
     /// The secret before the last rotation, and the time until which it still signs.
-    pub previous: Option<(WebhookSecret, Timestamp)>,
+    pub previous_secret: Option<(WebhookSecret, Timestamp)>,
     /// Whether deliveries are sent.
     pub state: WebhookState,
     /// The start of an unbroken series of failed attempts; `None` after a success.
@@ -97,20 +96,12 @@ impl Webhook {
             workspace,
             url,
             secret: WebhookSecret::new(random),
-            previous: None,
+            previous_secret: None,
             state: WebhookState::Enabled,
             failing_since: None,
             created_at: now,
             version: 0,
         }
-    }
-
-    /// Replaces the secret; the new one signs at once. The old one still signs `webhook-signature` for the
-    /// grace period, which may be 0 seconds (C-3).
-    pub fn rotate(mut self, grace_s: u32, now: Timestamp, random: &dyn Random) -> Self {
-        let old = std::mem::replace(&mut self.secret, WebhookSecret::new(random));
-        self.previous = (grace_s > 0).then(|| (old, now.plus_seconds(i64::from(grace_s))));
-        self
     }
 
     /// Enables deliveries again, the pending ones first.
@@ -120,14 +111,8 @@ impl Webhook {
         self
     }
 
-    /// The secrets that sign at this instant, newest first.
-    pub fn signing_secrets(&self, now: Timestamp) -> impl Iterator<Item = &WebhookSecret> {
-        let previous = self.previous.as_ref().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
-        std::iter::once(&self.secret).chain(previous)
-    }
-
     /// Updates the webhook after an attempt.
-    pub fn note_attempt(mut self, verdict: DeliveryVerdict, now: Timestamp) -> Self {
+    pub fn record_attempt(mut self, verdict: DeliveryVerdict, now: Timestamp) -> Self {
         let disable = |reason| WebhookState::Disabled { since: now, reason };
         match verdict {
             DeliveryVerdict::Delivered => self.failing_since = None,
@@ -135,7 +120,7 @@ impl Webhook {
             DeliveryVerdict::Abort => {}
             DeliveryVerdict::Retry { .. } => match self.failing_since {
                 None => self.failing_since = Some(now),
-                Some(since) if now.micros_since(since) >= schedule::FAILING_MAX_US => {
+                Some(since) if now.micros_since(since) >= schedule::DISABLE_AFTER_US => {
                     // The first failure and this one are days apart, which is more than the required 12 h.
                     self.state = disable(DisabledReason::Failing);
                 }
@@ -147,7 +132,7 @@ impl Webhook {
 
     /// Whether every attempt of the last 24 h failed, which deserves a warning.
     pub fn is_failing(&self, now: Timestamp) -> bool {
-        self.failing_since.is_some_and(|since| now.micros_since(since) >= schedule::WARNING_US)
+        self.failing_since.is_some_and(|since| now.micros_since(since) >= schedule::WARN_AFTER_US)
     }
 }
 

@@ -8,9 +8,9 @@ pub const DELIVERY_TIMEOUT_S: u64 = 15;
 pub const DISABLED_PENDING_MAX_US: i64 = 30 * 24 * HOUR_US;
 
 /// Time of failed attempts only, after which a webhook is disabled.
-pub(super) const FAILING_MAX_US: i64 = 5 * 24 * HOUR_US;
+pub(super) const DISABLE_AFTER_US: i64 = 5 * 24 * HOUR_US;
 /// Time of failed attempts only, after which a warning is shown.
-pub(super) const WARNING_US: i64 = 24 * HOUR_US;
+pub(super) const WARN_AFTER_US: i64 = 24 * HOUR_US;
 
 const HOUR_US: i64 = 3_600_000_000;
 const DELAY_FIRST_US: i64 = 5_000_000;
@@ -55,15 +55,15 @@ pub fn judge(outcome: &AttemptOutcome) -> DeliveryVerdict {
     }
 }
 
-/// The delay before the next attempt, in microseconds; `None` after `made` attempts if no more are allowed.
+/// The delay before the next attempt, in microseconds; `None` if no more are allowed after `attempts_made`.
 ///
 /// 5 s, doubling to a cap of 4 h, with ±20 % of jitter drawn from `random` (any value), never shorter than
 /// `after_us`.
-pub fn retry_delay_us(made: u32, after_us: Option<i64>, random: u32) -> Option<i64> {
-    if made >= ATTEMPTS_MAX {
+pub fn retry_delay_us(attempts_made: u32, after_us: Option<i64>, random: u32) -> Option<i64> {
+    if attempts_made >= ATTEMPTS_MAX {
         return None;
     }
-    let doublings = made.saturating_sub(1).min(20);
+    let doublings = attempts_made.saturating_sub(1).min(20);
     let base = (DELAY_FIRST_US << doublings).min(DELAY_MAX_US);
     // -20 % at 0, +20 % at u32::MAX.
     let jitter = base * 2 / 5 * i64::from(random >> 1) / i64::from(u32::MAX >> 1) - base / 5;

@@ -100,15 +100,15 @@ fn attempts_wait_longer_each_time_and_end_after_thirty() {
 #[test]
 fn five_days_of_failures_disable_until_enabled_again() {
     let retry = DeliveryVerdict::Retry { after_us: None };
-    let webhook = webhook().note_attempt(retry, at(0)).note_attempt(retry, at(119 * HOUR));
+    let webhook = webhook().record_attempt(retry, at(0)).record_attempt(retry, at(119 * HOUR));
     assert_eq!(webhook.state, WebhookState::Enabled);
     assert!(webhook.is_failing(at(24 * HOUR)));
 
-    let recovered = webhook.clone().note_attempt(DeliveryVerdict::Delivered, at(119 * HOUR));
-    assert_eq!(recovered.clone().note_attempt(retry, at(121 * HOUR)).state, WebhookState::Enabled);
+    let recovered = webhook.clone().record_attempt(DeliveryVerdict::Delivered, at(119 * HOUR));
+    assert_eq!(recovered.clone().record_attempt(retry, at(121 * HOUR)).state, WebhookState::Enabled);
     assert!(!recovered.is_failing(at(121 * HOUR)));
 
-    let disabled = webhook.note_attempt(retry, at(120 * HOUR));
+    let disabled = webhook.record_attempt(retry, at(120 * HOUR));
     assert_eq!(
         disabled.state,
         WebhookState::Disabled { since: at(120 * HOUR), reason: DisabledReason::Failing }
@@ -118,7 +118,7 @@ fn five_days_of_failures_disable_until_enabled_again() {
 
 #[test]
 fn disable_verdict_disables_immediately() {
-    let disabled = webhook().note_attempt(DeliveryVerdict::Disable(DisabledReason::Gone), at(5));
+    let disabled = webhook().record_attempt(DeliveryVerdict::Disable(DisabledReason::Gone), at(5));
     assert_eq!(disabled.state, WebhookState::Disabled { since: at(5), reason: DisabledReason::Gone });
-    assert_eq!(webhook().note_attempt(DeliveryVerdict::Abort, at(5)).failing_since, None);
+    assert_eq!(webhook().record_attempt(DeliveryVerdict::Abort, at(5)).failing_since, None);
 }

@@ -60,7 +60,7 @@ impl PendingJob {
 
 #[tokio::test]
 async fn running_processes_are_limited_to_the_core_count() {
-    let admission = Admission::with(2, 64 * GIB);
+    let admission = Admission::with_limits(2, 64 * GIB);
     let first = admission.acquire(Viewer, GIB).await.unwrap();
     let _second = admission.acquire(Viewer, GIB).await.unwrap();
     assert!(waits(&admission, GIB));
@@ -70,7 +70,7 @@ async fn running_processes_are_limited_to_the_core_count() {
 
 #[tokio::test]
 async fn memory_limit_applies_before_the_core_count() {
-    let admission = Admission::with(16, 2 * GIB);
+    let admission = Admission::with_limits(16, 2 * GIB);
     let _first = admission.acquire(Viewer, GIB).await.unwrap();
     let second = admission.acquire(Viewer, GIB).await.unwrap();
     assert!(waits(&admission, 1));
@@ -80,17 +80,17 @@ async fn memory_limit_applies_before_the_core_count() {
 
 #[tokio::test]
 async fn process_larger_than_the_memory_limit_runs_alone() {
-    let admission = Admission::with(4, GIB);
+    let admission = Admission::with_limits(4, GIB);
     let large = admission.acquire(Viewer, 8 * GIB).await.unwrap();
     assert!(waits(&admission, 1));
     drop(large);
     assert!(!waits(&admission, 8 * GIB));
-    assert!(!waits(&Admission::with(4, 0), GIB));
+    assert!(!waits(&Admission::with_limits(4, 0), GIB));
 }
 
 #[tokio::test]
 async fn full_priority_queue_is_busy() {
-    let admission = Admission::with(1, GIB);
+    let admission = Admission::with_limits(1, GIB);
     let _running = admission.acquire(Viewer, 1).await.unwrap();
     let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| PendingJob::new(&admission, Background, 1)).collect();
     assert!(matches!(admission.acquire(Background, 1).await, Err(EngineError::Busy)));
@@ -101,7 +101,7 @@ async fn full_priority_queue_is_busy() {
 
 #[test]
 fn admission_orders_by_priority_then_arrival() {
-    let admission = Admission::with(1, GIB);
+    let admission = Admission::with_limits(1, GIB);
     let mut running = PendingJob::new(&admission, Viewer, 1);
     let priorities = [Background, Prepare, Prefetch, Viewer, Background, Viewer, Prefetch];
     let mut waiting: Vec<_> =
@@ -119,7 +119,7 @@ fn admission_orders_by_priority_then_arrival() {
 
 #[test]
 fn cancelled_wait_leaves_the_queue() {
-    let admission = Admission::with(1, GIB);
+    let admission = Admission::with_limits(1, GIB);
     let running = PendingJob::new(&admission, Viewer, 1);
     let left = PendingJob::new(&admission, Viewer, 1);
     let mut next = PendingJob::new(&admission, Background, 1);
@@ -132,7 +132,7 @@ fn cancelled_wait_leaves_the_queue() {
 #[test]
 fn background_gets_half_the_cores_and_at_least_one() {
     for (cores, expected) in [(1, 1), (2, 1), (3, 1), (4, 2), (9, 4)] {
-        let admission = Admission::with(cores, 64 * GIB);
+        let admission = Admission::with_limits(cores, 64 * GIB);
         let mut pending_jobs: Vec<_> =
             (0..cores).map(|_| PendingJob::new(&admission, Background, 1)).collect();
         assert_eq!(
@@ -146,7 +146,7 @@ fn background_gets_half_the_cores_and_at_least_one() {
 
 #[test]
 fn background_run_is_paused_and_resumed() {
-    let admission = Admission::with(1, GIB);
+    let admission = Admission::with_limits(1, GIB);
     let mut background = PendingJob::new(&admission, Background, 1);
     assert!(background.is_admitted());
     for priority in [Viewer, Prefetch, Prepare] {
@@ -170,7 +170,7 @@ fn background_run_is_paused_and_resumed() {
 
 #[test]
 fn fewest_youngest_background_runs_are_paused() {
-    let admission = Admission::with(4, 64 * GIB);
+    let admission = Admission::with_limits(4, 64 * GIB);
     let [old, young] = [(); 2].map(|()| PendingJob::new(&admission, Background, 1));
     let [_first, _second] = [(); 2].map(|()| PendingJob::new(&admission, Viewer, 1));
     assert!(!old.is_paused() && !young.is_paused());
@@ -178,7 +178,7 @@ fn fewest_youngest_background_runs_are_paused() {
     assert!(!old.is_paused() && young.is_paused());
     let fourth = PendingJob::new(&admission, Viewer, 1);
     assert!(old.is_paused() && young.is_paused());
-    assert!(waits(&admission, 1), "nobody is left to give way");
+    assert!(waits(&admission, 1), "no other client is left to yield");
     third.leave();
     assert!(!old.is_paused() && young.is_paused());
     fourth.leave();
@@ -187,7 +187,7 @@ fn fewest_youngest_background_runs_are_paused() {
 
 #[test]
 fn background_is_paused_only_if_memory_then_suffices() {
-    let admission = Admission::with(8, 4 * GIB);
+    let admission = Admission::with_limits(8, 4 * GIB);
     let background = PendingJob::new(&admission, Background, 2 * GIB);
     let mut too_much = PendingJob::new(&admission, Background, 1);
     assert!(!too_much.is_admitted(), "half of the memory is taken");
@@ -208,7 +208,7 @@ fn background_is_paused_only_if_memory_then_suffices() {
 
 #[test]
 fn process_started_after_pause_is_stopped() {
-    let admission = Admission::with(1, GIB);
+    let admission = Admission::with_limits(1, GIB);
     let (permit, mut admitted) = admission.enqueue(Background, 1).unwrap();
     assert!(admitted.try_recv().is_ok());
     let urgent = PendingJob::new(&admission, Viewer, 1);
@@ -221,7 +221,7 @@ fn process_started_after_pause_is_stopped() {
 
 #[test]
 fn paused_process_frees_its_slot_once() {
-    let admission = Admission::with(1, GIB);
+    let admission = Admission::with_limits(1, GIB);
     let background = PendingJob::new(&admission, Background, 1);
     let urgent = PendingJob::new(&admission, Viewer, 1);
     background.leave();

@@ -11,20 +11,20 @@ use rustix::process::{
     Resource, Rlimit, Signal, getpid, getppid, set_parent_process_death_signal, setrlimit,
 };
 
-use crate::confine::filter::Filter;
+use crate::confine::filter::SeccompFilters;
 
 /// Lets the child of `command` limit itself before its program starts.
 ///
 /// Must be called on the thread that will start it, and that thread must live as long as the child: the
 /// kernel sends the signal of the parent's death when the *thread* ends that forked (prctl(2),
 /// PR_SET_PDEATHSIG).
-pub(crate) fn before_exec(
+pub(crate) fn confine_before_exec(
     command: &mut Command,
     limits: [(Resource, Rlimit); 6],
-    filter: Option<Arc<Filter>>,
+    filter: Option<Arc<SeccompFilters>>,
 ) {
     let server = getpid();
-    let enter = move || {
+    let confine_child = move || {
         // SIGKILL of the server also kills the child. If the server died before this line, the signal never
         // comes.
         set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -37,7 +37,7 @@ pub(crate) fn before_exec(
         close_on_exec();
         // Last, because the filters deny some of the calls above.
         for filter in filter.iter().flat_map(|filters| filters.iter()) {
-            seccompiler::apply_filter(filter).or_else(unless_unknown)?;
+            seccompiler::apply_filter(filter).or_else(ignore_unsupported)?;
         }
         Ok(())
     };
@@ -46,7 +46,7 @@ pub(crate) fn before_exec(
     // (rustix calls the kernel directly; `apply_filter` makes two calls and reads a slice) on values that
     // were made before the fork, and its errors contain only a number. It frees nothing: its captures are
     // dropped by the parent, or vanish with exec.
-    unsafe { command.pre_exec(enter) };
+    unsafe { command.pre_exec(confine_child) };
 }
 
 /// Marks all descriptors except the standard streams to close at exec. That includes inherited ones without
@@ -58,9 +58,9 @@ fn close_on_exec() {
     unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
-/// A kernel without filters starts the child without one, and the report states it. Any other error stops
-/// the start.
-fn unless_unknown(error: seccompiler::Error) -> io::Result<()> {
+/// Ignores the error of a kernel without seccomp: the child starts without filters, and the confinement
+/// report (`report.rs`) states it. Any other error stops the start.
+fn ignore_unsupported(error: seccompiler::Error) -> io::Result<()> {
     match error {
         seccompiler::Error::Seccomp(cause)
             if matches!(cause.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) =>
@@ -88,14 +88,15 @@ const PROBE_CALLS: [(&str, i64, [libc::c_long; 4], libc::c_int); 10] = [
 ];
 const SHARED_MEMORY: libc::c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
-/// Base of the exit numbers of a trial child: none of the system's error numbers is as large.
+/// Base of the error numbers of a probe: none of the system's error numbers is as large.
 const PROBE_ERROR_BASE: i32 = 1 << 16;
 
-/// Makes the child of `command` try calls that the filter denies, and end. Must follow [`before_exec`].
+/// Makes the child of `command` try calls that the filter denies, and end. Must follow
+/// [`confine_before_exec`].
 ///
 /// The start then fails, and [`first_allowed`] reads the result from the error.
 pub(crate) fn probe_calls(command: &mut Command) {
-    let trial = || {
+    let probe = || {
         let is_allowed = |(_, number, [a, b, c, d], expected): &(&str, i64, [libc::c_long; 4], i32)| {
             // SAFETY: a system call on numbers only. None of those in the table reads or writes memory.
             let answer = unsafe { libc::syscall(*number, *a, *b, *c, *d, -1 as libc::c_long, 0) };
@@ -106,7 +107,7 @@ pub(crate) fn probe_calls(command: &mut Command) {
         Err(io::Error::from_raw_os_error(PROBE_ERROR_BASE + offset))
     };
     // SAFETY: as above: plain system calls, and errors that contain only a number.
-    unsafe { command.pre_exec(trial) };
+    unsafe { command.pre_exec(probe) };
 }
 
 /// The result of [`probe_calls`]: the first call that was allowed, `None` if all were denied.
@@ -115,7 +116,7 @@ pub(crate) fn probe_calls(command: &mut Command) {
 pub(crate) fn first_allowed(error: io::Error) -> io::Result<Option<&'static str>> {
     let offset = error.raw_os_error().and_then(|number| usize::try_from(number - PROBE_ERROR_BASE).ok());
     match offset {
-        Some(tried) if tried == PROBE_CALLS.len() => Ok(None),
+        Some(index) if index == PROBE_CALLS.len() => Ok(None),
         Some(tried) => PROBE_CALLS.get(tried).map(|(name, ..)| Some(*name)).ok_or(error),
         None => Err(error),
     }

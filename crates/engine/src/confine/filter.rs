@@ -21,7 +21,7 @@ use seccompiler::{
 };
 
 /// Two compiled filters: calls that fail with EPERM, and calls that return ENOSYS.
-pub(crate) type Filter = [BpfProgram; 2];
+pub(crate) type SeccompFilters = [BpfProgram; 2];
 
 /// Sockets. io_uring can create them too, and open files, without the calls above it.
 const NETWORK: &[i64] = &[
@@ -159,7 +159,7 @@ const LEGACY_CALLS: &[i64] = &[
     libc::SYS_inotify_init,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const OLDER: &[i64] = &[];
+const LEGACY_CALLS: &[i64] = &[];
 
 /// Calls that read their flags from memory, which a filter cannot see. The C library falls back to `clone`
 /// and `openat`.
@@ -216,25 +216,25 @@ const X32_ONLY: &[i64] = &[514, 521, 524, 527, 533, 536, 539, 540];
 const X32_ONLY: &[i64] = &[];
 
 /// Compiles the filters. `None` on processors that seccompiler does not support.
-pub(crate) fn build() -> Option<Filter> {
-    let (mut refused, mut unknown) = (BTreeMap::new(), BTreeMap::new());
-    for call in always_refused() {
-        forbid(&mut refused, call, &[]);
+pub(crate) fn build() -> Option<SeccompFilters> {
+    let (mut denied, mut enosys) = (BTreeMap::new(), BTreeMap::new());
+    for call in denied_calls() {
+        deny(&mut denied, call, &[]);
     }
     for call in X32_ONLY {
-        refused.insert(call | X32, Vec::new());
+        denied.insert(call | X32, Vec::new());
     }
-    for (call, conditions) in conditionally_refused()? {
-        forbid(&mut refused, call, &conditions);
+    for (call, conditions) in conditionally_denied_calls()? {
+        deny(&mut denied, call, &conditions);
     }
     for call in ENOSYS_CALLS {
-        forbid(&mut unknown, *call, &[]);
+        deny(&mut enosys, *call, &[]);
     }
-    Some([compile(refused, libc::EPERM)?, compile(unknown, libc::ENOSYS)?])
+    Some([compile(denied, libc::EPERM)?, compile(enosys, libc::ENOSYS)?])
 }
 
 /// Calls that fail with EPERM for any arguments.
-pub(super) fn always_refused() -> Vec<i64> {
+pub(super) fn denied_calls() -> Vec<i64> {
     [NETWORK, ESCAPE, OTHER_PROCESSES, ATTRIBUTES, SHARED, LEGACY_CALLS].concat()
 }
 
@@ -245,7 +245,7 @@ pub(super) fn enosys_calls() -> &'static [i64] {
 }
 
 /// Calls that fail with EPERM if one of these conditions is true.
-fn conditionally_refused() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
+fn conditionally_denied_calls() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
     let mut rules = Vec::new();
     // C libraries read and lower the limits of their own process, number 0.
     rules.push((libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Ne, 0)?]));
@@ -306,29 +306,29 @@ fn conditionally_refused() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
 #[cfg(target_arch = "x86_64")]
 const OPEN_CALLS: &[(i64, u8)] = &[(libc::SYS_openat, 2), (libc::SYS_open, 1)];
 #[cfg(not(target_arch = "x86_64"))]
-const OPENS: &[(i64, u8)] = &[(libc::SYS_openat, 2)];
+const OPEN_CALLS: &[(i64, u8)] = &[(libc::SYS_openat, 2)];
 
 fn bits(flags: libc::c_int) -> Option<u64> {
     u64::try_from(flags).ok()
 }
 
 fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: libc::c_int) -> Option<BpfProgram> {
-    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    let deny_action = SeccompAction::Errno(errno.unsigned_abs());
     let processor = std::env::consts::ARCH.try_into().ok()?;
-    SeccompFilter::new(rules, SeccompAction::Allow, refuse, processor).ok()?.try_into().ok()
+    SeccompFilter::new(rules, SeccompAction::Allow, deny_action, processor).ok()?.try_into().ok()
 }
 
 /// A condition on the 32 bits of argument `index` that the kernel reads.
-fn when(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
-    SeccompRule::new(vec![condition(index, is, value)?]).ok()
+fn when(index: u8, comparison: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
+    SeccompRule::new(vec![condition(index, comparison, value)?]).ok()
 }
 
-fn condition(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
-    SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).ok()
+fn condition(index: u8, comparison: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
+    SeccompCondition::new(index, SeccompCmpArgLen::Dword, comparison, value).ok()
 }
 
 /// Denies `call` if one of `conditions` is true, or always if there are none, under both of its numbers.
-fn forbid(rules: &mut BTreeMap<i64, Vec<SeccompRule>>, call: i64, conditions: &[SeccompRule]) {
+fn deny(rules: &mut BTreeMap<i64, Vec<SeccompRule>>, call: i64, conditions: &[SeccompRule]) {
     rules.insert(call, conditions.to_vec());
     rules.insert(call | X32, conditions.to_vec());
 }

@@ -11,9 +11,9 @@ use landlock::{
 use crate::confine::Sandbox;
 use crate::job::Files;
 
-/// The newest rules this list was written for. Older kernels enforce those that they support: files from
+/// The newest Landlock version of these rules. Older kernels enforce those that they support: files from
 /// 5.13 on, truncation from 6.2, TCP from 6.7, signals and abstract sockets from 6.12. Debian 12 has 6.1.
-const RULES: ABI = ABI::V6;
+const LANDLOCK_ABI: ABI = ABI::V6;
 
 /// Folders of a program's loader and libraries. Those that do not exist on a system are skipped.
 const LIBRARIES: [&str; 8] = [
@@ -32,15 +32,15 @@ const SYSTEM_FILES: [&str; 3] = ["/sys/devices/system/cpu", "/dev/urandom", "/de
 
 /// Restricts the calling thread, and every child that it starts.
 ///
-/// A kernel without Landlock restricts nothing, and that is no error: the report states it.
-pub(crate) fn restrict_this_thread(cage: &Sandbox, files: &Files) -> io::Result<()> {
-    let rules = rules(cage, files).map_err(io::Error::other)?;
+/// A kernel without Landlock restricts nothing, and that is no error: the confinement report states it.
+pub(crate) fn restrict_this_thread(sandbox: &Sandbox, files: &Files) -> io::Result<()> {
+    let rules = rules(sandbox, files).map_err(io::Error::other)?;
     rules.restrict_self().map_err(io::Error::other)?;
     Ok(())
 }
 
-fn rules(cage: &Sandbox, files: &Files) -> Result<RulesetCreated, RulesetError> {
-    let run = make_bitflags!(AccessFs::{Execute | ReadFile});
+fn rules(sandbox: &Sandbox, files: &Files) -> Result<RulesetCreated, RulesetError> {
+    let execute = make_bitflags!(AccessFs::{Execute | ReadFile});
     let read = make_bitflags!(AccessFs::{ReadFile});
     // The file exists already: it may be truncated and written, but not created. A muxer that moves its
     // index to the front reads its own output again.
@@ -49,13 +49,13 @@ fn rules(cage: &Sandbox, files: &Files) -> Result<RulesetCreated, RulesetError> 
     // All TCP, all abstract sockets, all signals to processes outside are handled and none is granted.
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(RULES))?
-        .handle_access(AccessNet::from_all(RULES))?
-        .scope(Scope::from_all(RULES))?
+        .handle_access(AccessFs::from_all(LANDLOCK_ABI))?
+        .handle_access(AccessNet::from_all(LANDLOCK_ABI))?
+        .scope(Scope::from_all(LANDLOCK_ABI))?
         .create()?;
-    rules = grant(rules, &cage.program, run)?;
-    for path in LIBRARIES.iter().map(Path::new).chain(cage.readable.iter().map(AsRef::as_ref)) {
-        rules = grant(rules, path, AccessFs::from_read(RULES))?;
+    rules = grant(rules, &sandbox.program, execute)?;
+    for path in LIBRARIES.iter().map(Path::new).chain(sandbox.readable.iter().map(AsRef::as_ref)) {
+        rules = grant(rules, path, AccessFs::from_read(LANDLOCK_ABI))?;
     }
     for path in SYSTEM_FILES {
         rules = grant(rules, Path::new(path), AccessFs::ReadFile | AccessFs::ReadDir)?;
@@ -79,6 +79,6 @@ fn grant(
     let Ok(metadata) = path.metadata() else { return Ok(rules) };
     let Ok(opened) = PathFd::new(path) else { return Ok(rules) };
     // Directory rights are invalid for a file, and the kernel rejects them.
-    let access = if metadata.is_dir() { access } else { access & AccessFs::from_file(RULES) };
+    let access = if metadata.is_dir() { access } else { access & AccessFs::from_file(LANDLOCK_ABI) };
     rules.add_rule(PathBeneath::new(opened, access))
 }

@@ -16,12 +16,12 @@ const OPEN_FILES_MAX: u64 = 64;
 ///
 /// There is no limit on processes: the kernel counts them for each user, not for each job. A limit for one
 /// child would count the server's own threads and those of every other child.
-pub(crate) fn prepare(limits: &Limits) -> [(Resource, Rlimit); 6] {
+pub(crate) fn kernel_limits(limits: &Limits) -> [(Resource, Rlimit); 6] {
     let memory = limits.memory_bytes;
     [
         limit(Resource::Data, memory),
         limit(Resource::As, memory.saturating_add(ADDRESS_SPACE_EXTRA_BYTES)),
-        cpu(whole_seconds(limits.cpu)),
+        cpu_limit(whole_seconds(limits.cpu)),
         limit(Resource::Fsize, limits.file_max),
         limit(Resource::Nofile, OPEN_FILES_MAX),
         limit(Resource::Core, 0),
@@ -39,7 +39,7 @@ fn limit(resource: Resource, requested: u64) -> (Resource, Rlimit) {
 const CPU_GRACE_S: u64 = 5;
 
 /// The limit with its grace time.
-fn cpu(seconds: u64) -> (Resource, Rlimit) {
+fn cpu_limit(seconds: u64) -> (Resource, Rlimit) {
     let (resource, hard) = limit(Resource::Cpu, seconds.saturating_add(CPU_GRACE_S));
     let current = hard.maximum.map(|max| max.min(seconds));
     (resource, Rlimit { current, ..hard })

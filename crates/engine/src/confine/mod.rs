@@ -30,7 +30,7 @@ pub(crate) struct Sandbox {
     /// Files and directories it may read and run, in addition to the system's libraries.
     pub readable: Vec<PathBuf>,
     /// The filter of system calls; `None` if this crate has none for the processor.
-    pub filter: Option<Arc<filter::Filter>>,
+    pub filter: Option<Arc<filter::SeccompFilters>>,
 }
 
 impl Sandbox {

@@ -9,8 +9,8 @@ use crate::child::{self, Child};
 use crate::confine::proc_status::ProcStatus;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::read_mp4_from_stdin;
-use crate::job::{Files, Job, Limits, push, quiet};
+use crate::input::mp4_stdin_arguments;
+use crate::job::{Files, Job, Limits, push, quiet_arguments};
 use crate::priority::Priority;
 use bytes::Bytes;
 
@@ -81,7 +81,7 @@ impl Confinement {
 
     /// Whether every part is effective.
     pub fn is_complete(&self) -> bool {
-        self.parts().iter().all(|(_, guard)| **guard == Protection::InForce)
+        self.parts().iter().all(|(_, protection)| **protection == Protection::InForce)
     }
 }
 
@@ -91,7 +91,7 @@ impl Engine {
     ///
     /// Errors: those of every run, when a child cannot even be started.
     pub async fn confinement(&self) -> Result<Confinement, EngineError> {
-        let (seen, files, tcp, udp, allowed) = tokio::try_join!(
+        let (proc_status, files, tcp, udp, allowed) = tokio::try_join!(
             self.inspect_child(),
             self.probe_file_access(),
             self.probe_tcp(),
@@ -100,35 +100,38 @@ impl Engine {
         )?;
         Ok(Confinement {
             files,
-            network: network_guard(allowed != Some(SOCKET), &tcp, &udp),
-            calls: self.calls_guard(allowed),
-            privileges: seen.privileges(),
-            limits: seen.limits(),
-            group: seen.group(),
+            network: network_protection(allowed != Some(SOCKET), &tcp, &udp),
+            calls: self.calls_protection(allowed),
+            privileges: proc_status.privileges(),
+            limits: proc_status.limits(),
+            group: proc_status.group(),
         })
     }
 
     /// Starts a child that waits for input, and reads its state from the kernel.
     async fn inspect_child(&self) -> Result<ProcStatus, EngineError> {
-        let mut arguments = read_mp4_from_stdin();
+        let mut arguments = mp4_stdin_arguments();
         push(&mut arguments, ["-f", "null", "-"]);
-        let job = measurement(arguments, Files::default());
+        let job = measurement_job(arguments, Files::default());
         let permit = self.runner().admission.acquire(job.priority, job.limits.memory_bytes).await?;
-        let mut child = Child::start(&self.runner().cage, &job, permit).await.map_err(EngineError::Spawn)?;
-        let seen =
+        let mut child =
+            Child::start(&self.runner().sandbox, &job, permit).await.map_err(EngineError::Spawn)?;
+        let proc_status =
             child.id().ok_or_else(|| io::Error::other("the child ended early")).and_then(ProcStatus::of);
         child.kill();
-        let _ = child.ended().await;
-        seen.map_err(EngineError::Spawn)
+        let _ = child.wait().await;
+        proc_status.map_err(EngineError::Spawn)
     }
 
     /// Makes one child read a granted file, and another the same file without the grant.
     async fn probe_file_access(&self) -> Result<Protection, EngineError> {
-        let file = canary().map_err(EngineError::Spawn)?;
-        let read = |files| self.run(measurement(read_raw(&format!("file:{}", file.path().display())), files));
+        let file = canary_file().map_err(EngineError::Spawn)?;
+        let read = |files| {
+            self.run(measurement_job(read_arguments(&format!("file:{}", file.path().display())), files))
+        };
         let granted = read(Files { read: vec![file.path().to_owned()], write: None }).await;
-        let refused = read(Files::default()).await;
-        Ok(match (granted, refused) {
+        let denied = read(Files::default()).await;
+        Ok(match (granted, denied) {
             (Ok(content), Err(EngineError::Failed { .. })) if content == CANARY[..] => Protection::InForce,
             (Ok(content), Ok(stolen)) if content == CANARY[..] && stolen == content => {
                 Protection::Absent("the kernel enforces no Landlock rules; it needs 5.13 or newer, with landlock in its lsm list".into())
@@ -143,30 +146,30 @@ impl Engine {
 
     /// Makes a child connect to a port that listens here.
     async fn probe_tcp(&self) -> Result<Reachability, EngineError> {
-        let (listener, address) = listen().map_err(EngineError::Spawn)?;
-        let connect = read_raw(&format!("tcp://{address}?timeout=1000000"));
-        let ended = self.run(measurement(connect, Files::default())).await;
+        let (listener, address) = bind_tcp().map_err(EngineError::Spawn)?;
+        let connect = read_arguments(&format!("tcp://{address}?timeout=1000000"));
+        let ended = self.run(measurement_job(connect, Files::default())).await;
         Ok(Reachability::of(ended, listener.accept().is_ok()))
     }
 
     /// Makes a child send to a port that receives here.
     async fn probe_udp(&self) -> Result<Reachability, EngineError> {
-        let (receiver, address) = receive().map_err(EngineError::Spawn)?;
-        let file = canary().map_err(EngineError::Spawn)?;
-        let send = copy_raw(&format!("file:{}", file.path().display()), &format!("udp://{address}"));
+        let (receiver, address) = bind_udp().map_err(EngineError::Spawn)?;
+        let file = canary_file().map_err(EngineError::Spawn)?;
+        let send = copy_arguments(&format!("file:{}", file.path().display()), &format!("udp://{address}"));
         let files = Files { read: vec![file.path().to_owned()], write: None };
-        let ended = self.run(measurement(send, files)).await;
+        let ended = self.run(measurement_job(send, files)).await;
         Ok(Reachability::of(ended, receiver.recv(&mut [0; CANARY.len()]).is_ok()))
     }
 
     /// Makes a child try calls of the deny list. Returns the first that was allowed.
     async fn probe_calls(&self) -> Result<Option<&'static str>, EngineError> {
-        let job = measurement(Vec::new(), Files::default());
-        child::try_calls(&self.runner().cage, &job).await.map_err(EngineError::Spawn)
+        let job = measurement_job(Vec::new(), Files::default());
+        child::run_call_probe(&self.runner().sandbox, &job).await.map_err(EngineError::Spawn)
     }
 
-    fn calls_guard(&self, allowed: Option<&'static str>) -> Protection {
-        if self.runner().cage.filter.is_none() {
+    fn calls_protection(&self, allowed: Option<&'static str>) -> Protection {
+        if self.runner().sandbox.filter.is_none() {
             return Protection::Absent("this processor has no filter of system calls (seccomp)".into());
         }
         match allowed {
@@ -199,7 +202,7 @@ impl Reachability {
 
 /// A child that cannot create a socket has no network. A failure of ffmpeg is not enough: its build may lack
 /// a protocol that another program has.
-fn network_guard(has_no_socket: bool, tcp: &Reachability, udp: &Reachability) -> Protection {
+fn network_protection(has_no_socket: bool, tcp: &Reachability, udp: &Reachability) -> Protection {
     match (tcp, udp) {
         (Reachability::Unknown(error), _) | (_, Reachability::Unknown(error)) => {
             Protection::Absent(format!("the measurement failed: {error}"))
@@ -218,21 +221,21 @@ const SOCKET: &str = "socket";
 /// Reason why sockets and sessions are not denied.
 const NO_FILTER: &str = "the kernel accepted no filter of system calls (seccomp)";
 
-fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+fn bind_tcp() -> io::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }
 
-fn receive() -> io::Result<(UdpSocket, SocketAddr)> {
+fn bind_udp() -> io::Result<(UdpSocket, SocketAddr)> {
     let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     receiver.set_nonblocking(true)?;
     let address = receiver.local_addr()?;
     Ok((receiver, address))
 }
 
-fn measurement(arguments: Vec<OsString>, files: Files) -> Job {
+fn measurement_job(arguments: Vec<OsString>, files: Files) -> Job {
     Job {
         kind: "measure",
         arguments,
@@ -245,17 +248,17 @@ fn measurement(arguments: Vec<OsString>, files: Files) -> Job {
 }
 
 /// Copies an address byte by byte to standard output.
-fn read_raw(from: &str) -> Vec<OsString> {
-    copy_raw(from, "pipe:1")
+fn read_arguments(from: &str) -> Vec<OsString> {
+    copy_arguments(from, "pipe:1")
 }
 
-fn copy_raw(from: &str, to: &str) -> Vec<OsString> {
-    let mut arguments = quiet();
+fn copy_arguments(from: &str, to: &str) -> Vec<OsString> {
+    let mut arguments = quiet_arguments();
     push(&mut arguments, ["-f", "u8", "-i", from, "-c", "copy", "-f", "u8", to]);
     arguments
 }
 
-fn canary() -> io::Result<tempfile::NamedTempFile> {
+fn canary_file() -> io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(CANARY)?;
     Ok(file)
@@ -274,8 +277,8 @@ mod tests {
         let failed = || Reachability::of(Err(EngineError::Failed { exit: Some(1) }), false);
         let check =
             |has_no_socket: bool, tcp: Reachability, udp: Reachability, expected: Result<(), &str>| {
-                let guard = network_guard(has_no_socket, &tcp, &udp);
-                let found = match &guard {
+                let protection = network_protection(has_no_socket, &tcp, &udp);
+                let found = match &protection {
                     Protection::InForce => Ok(()),
                     Protection::Absent(reason) => Err(reason.as_str()),
                 };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{VideoEncode, VideoRung, filters};
-use crate::input::{read_damaged_from_stdin, read_from_stdin_with};
+use crate::input::{damaged_stdin_arguments, stdin_arguments_with};
 use crate::job::push;
 
 /// Options for equal bytes on each run: no metadata of the source, no date, no version.
@@ -45,32 +45,32 @@ const FRAGMENTS: [&str; 8] = [
 ];
 
 /// The whole command line. `spec` has been checked.
-pub(super) fn of(spec: &VideoEncode) -> Vec<OsString> {
+pub(super) fn command_line(spec: &VideoEncode) -> Vec<OsString> {
     let mut options: Vec<String> = Vec::new();
     // Frames without a description are assumed to have the colours of the first rung. Rungs differ only if
     // an older Kinora began them.
     if let Some(colour) = spec.rungs.first().and_then(|rung| rung.colour) {
-        for (name, point) in colour.of_undescribed() {
+        for (name, point) in colour.decoder_options() {
             options.extend([name.to_owned(), point.to_string()]);
         }
     }
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let mut arguments = if spec.tolerates_damage {
-        read_damaged_from_stdin(spec.container, spec.threads, &options)
+        damaged_stdin_arguments(spec.container, spec.threads, &options)
     } else {
-        read_from_stdin_with(spec.container, spec.threads, &options)
+        stdin_arguments_with(spec.container, spec.threads, &options)
     };
     push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
-    write(&mut arguments, filters::FEED, spec);
+    push_encoder(&mut arguments, filters::FEED_VIDEO, spec);
     arguments
 }
 
 /// Appends the arguments that encode the rungs of `spec` from the frames of `source`, the start of a filter
 /// graph.
-pub(super) fn write(arguments: &mut Vec<OsString>, source: &str, spec: &VideoEncode) {
+pub(super) fn push_encoder(arguments: &mut Vec<OsString>, source: &str, spec: &VideoEncode) {
     push(arguments, ["-filter_complex", &filters::graph(source, spec)]);
     for index in 0..spec.rungs.len() {
-        push(arguments, ["-map", &format!("[{}]", filters::output(index))]);
+        push(arguments, ["-map", &format!("[{}]", filters::output_label(index))]);
     }
     push(arguments, ["-an", "-sn", "-dn"]);
     push(arguments, DETERMINISTIC);
@@ -80,7 +80,7 @@ pub(super) fn write(arguments: &mut Vec<OsString>, source: &str, spec: &VideoEnc
         push_rung(arguments, index, rung);
     }
     push(arguments, TIMING);
-    let key_frames: Vec<_> = later_key_frames(spec).map(seconds).collect();
+    let key_frames: Vec<_> = later_key_frames(spec).map(format_seconds).collect();
     if !key_frames.is_empty() {
         push(arguments, ["-force_key_frames:v", &key_frames.join(",")]);
     }
@@ -108,6 +108,6 @@ pub(super) fn later_key_frames(spec: &VideoEncode) -> impl Iterator<Item = u64> 
 }
 
 /// Microseconds in ffmpeg's notation.
-pub(super) fn seconds(time_us: u64) -> String {
+pub(super) fn format_seconds(time_us: u64) -> String {
     format!("{}.{:06}", time_us / 1_000_000, time_us % 1_000_000)
 }

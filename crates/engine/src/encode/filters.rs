@@ -1,6 +1,6 @@
 //! The filter graph between the decoder and the encoders.
 
-use super::arguments::{later_key_frames, seconds};
+use super::arguments::{format_seconds, later_key_frames};
 use super::{Colour, ToneMap, VideoEncode};
 
 /// Converts fields to frames.
@@ -20,12 +20,12 @@ const TIME_MAX_US: u64 = 1_000_000_000_000;
 const SUM_TERMS: usize = 24;
 
 /// The name of a rung's frames in the graph.
-pub(super) fn output(index: usize) -> String {
+pub(super) fn output_label(index: usize) -> String {
     format!("v{index}")
 }
 
 /// The first video track of the feed.
-pub(super) const FEED: &str = "[0:v:0]";
+pub(super) const FEED_VIDEO: &str = "[0:v:0]";
 
 /// The graph from `source` to all rungs.
 pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
@@ -35,10 +35,11 @@ pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
         // mixed source, such as films made for television, stay unchanged.
         steps.push(format!("{DEINTERLACING}=mode=send_frame:deint=interlaced"));
     }
-    let [start, end] = [spec.keep_us.start, spec.keep_us.end].map(|time| seconds(time.min(TIME_MAX_US)));
+    let [start, end] =
+        [spec.keep_us.start, spec.keep_us.end].map(|time| format_seconds(time.min(TIME_MAX_US)));
     steps.push(format!("trim=start={start}:end={end}"));
     if spec.frame_step > 1 {
-        steps.push(one_of_some_frames(spec));
+        steps.push(frame_step_filter(spec));
     }
     if let Some(from) = spec.tone_map {
         steps.push(tone_map(spec, from));
@@ -49,7 +50,7 @@ pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     // Black of the limited range: ITU-R BT.709, 4.6.
     let black = if spec.is_black { format!(",{BLACKENING}=y=16:u=128:v=128") } else { String::new() };
     for (index, rung) in spec.rungs.iter().enumerate() {
-        let (width, height, output) = (rung.width, rung.height, output(index));
+        let (width, height, output) = (rung.width, rung.height, output_label(index));
         let (matrix, description) = rung.colour.map(Colour::filters).unwrap_or_default();
         graph += &format!(
             ";[s{index}]scale={width}:{height}:flags=bicubic:out_range=tv{matrix},\
@@ -76,25 +77,26 @@ const UNSPECIFIED: u8 = 2;
 /// Primaries and transfer characteristics that ffmpeg 5.1 supports. ISO/IEC 23091-2, tables 2 and 3.
 const PRIMARIES: [u8; 11] = [1, UNSPECIFIED, 4, 5, 6, 7, 8, 9, 10, 11, 12];
 const TRANSFERS_MAX: u8 = 18;
-const RESERVED: u8 = 3;
+const RESERVED_TRANSFER: u8 = 3;
 
 fn is_transfer(point: u8) -> bool {
-    (1..=TRANSFERS_MAX).contains(&point) && point != RESERVED
+    (1..=TRANSFERS_MAX).contains(&point) && point != RESERVED_TRANSFER
 }
 
 impl Colour {
     /// Whether ffmpeg can convert to it and describe it.
-    pub(super) fn is_known(self) -> bool {
-        self == self.known()
+    pub(super) fn is_supported(self) -> bool {
+        self == self.without_unsupported()
     }
 
     /// A copy in which all values that [`VideoEncode`] would reject are unspecified.
-    pub fn known(self) -> Self {
-        let open = |point: u8, is_known: bool| if is_known { point } else { UNSPECIFIED };
+    pub fn without_unsupported(self) -> Self {
+        let point_or_unspecified =
+            |point: u8, is_supported: bool| if is_supported { point } else { UNSPECIFIED };
         Self {
-            primaries: open(self.primaries, PRIMARIES.contains(&self.primaries)),
-            transfer: open(self.transfer, is_transfer(self.transfer)),
-            matrix: open(self.matrix, self.matrix_name().is_some()),
+            primaries: point_or_unspecified(self.primaries, PRIMARIES.contains(&self.primaries)),
+            transfer: point_or_unspecified(self.transfer, is_transfer(self.transfer)),
+            matrix: point_or_unspecified(self.matrix, self.matrix_name().is_some()),
         }
     }
 
@@ -114,7 +116,7 @@ impl Colour {
     }
 
     /// Options of a decoder: frames without a description have this one.
-    pub(super) fn of_undescribed(self) -> [(&'static str, u8); 3] {
+    pub(super) fn decoder_options(self) -> [(&'static str, u8); 3] {
         let Self { primaries, transfer, matrix } = self;
         [("-color_primaries", primaries), ("-color_trc", transfer), ("-colorspace", matrix)]
     }
@@ -124,8 +126,9 @@ impl Colour {
 ///
 /// Register 2 is the number of passed keyframe times, 1 its value at the frame before, 0 counts the frames
 /// since.
-fn one_of_some_frames(spec: &VideoEncode) -> String {
-    let times: Vec<_> = later_key_frames(spec).map(|time| format!("gte(t,{})", seconds(time))).collect();
+fn frame_step_filter(spec: &VideoEncode) -> String {
+    let times: Vec<_> =
+        later_key_frames(spec).map(|time| format!("gte(t,{})", format_seconds(time))).collect();
     // Sums of sums: ffmpeg rejects an expression that is more than a hundred deep, as a sum of this many
     // terms is.
     let passed: String = times.chunks(SUM_TERMS).map(|terms| format!("+({})", terms.join("+"))).collect();

@@ -9,14 +9,14 @@ use crate::EncodeLimits;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::FeedContainer;
-use crate::job::{Files, Job, push, quiet};
+use crate::job::{Files, Job, push, quiet_arguments};
 use crate::priority::Priority;
 
 /// One black frame in the smallest size of the filter: the graph scales it to the size of the rung.
-const BLACK: &str = "color=c=black:s=16x16:r=25:d=0.04,";
+const BLACK_FRAME_GRAPH: &str = "color=c=black:s=16x16:r=25:d=0.04,";
 
 /// The filter that draws it.
-const DRAWING: &str = "color";
+const COLOR_FILTER: &str = "color";
 
 /// Processor time of one frame of the largest size, on a machine that is ten times too slow.
 const CPU: Duration = Duration::from_secs(30);
@@ -35,20 +35,24 @@ impl Engine {
     /// `memory_bytes` is its memory limit. May be repeated: the same rung gives the same bytes.
     ///
     /// Errors: as for [`encode_video`](Engine::encode_video).
-    pub async fn encode_blank(&self, rung: &VideoRung, memory_bytes: u64) -> Result<Bytes, EngineError> {
+    pub async fn encode_black_frame(
+        &self,
+        rung: &VideoRung,
+        memory_bytes: u64,
+    ) -> Result<Bytes, EngineError> {
         let spec = spec(rung, memory_bytes);
         spec.check()?;
         self.require_encoder("libx264")?;
-        self.require_filter(DRAWING)?;
-        let mut arguments = quiet();
+        self.require_filter(COLOR_FILTER)?;
+        let mut arguments = quiet_arguments();
         push(&mut arguments, ["-filter_complex_threads", "1"]);
-        arguments::write(&mut arguments, BLACK, &spec);
+        arguments::push_encoder(&mut arguments, BLACK_FRAME_GRAPH, &spec);
         self.run_quick(Job {
             kind: "encode_blank",
             arguments,
             input: Bytes::new(),
             files: Files::default(),
-            limits: spec.limits.of_job(),
+            limits: spec.limits.to_job_limits(),
             priority: spec.priority,
             is_probe: false,
         })

@@ -40,7 +40,7 @@ fn spec() -> VideoEncode {
 /// The command line after the list of decoders.
 fn command_line(spec: &VideoEncode) -> String {
     spec.check().unwrap();
-    let arguments = arguments::of(spec);
+    let arguments = arguments::command_line(spec);
     let decoders = arguments.iter().position(|argument| argument == "-codec_whitelist").unwrap();
     let rest: Vec<_> = arguments[decoders + 2..].iter().map(|argument| argument.to_str().unwrap()).collect();
     rest.join(" ")
@@ -103,7 +103,8 @@ fn frames_are_converted_to_the_rung_colour() {
 #[test]
 fn unknown_colour_description_is_omitted() {
     let known = |primaries, transfer, matrix| {
-        let Colour { primaries, transfer, matrix } = Colour { primaries, transfer, matrix }.known();
+        let Colour { primaries, transfer, matrix } =
+            Colour { primaries, transfer, matrix }.without_unsupported();
         [primaries, transfer, matrix]
     };
     assert_eq!(known(9, 14, 9), [9, 14, 9]);

@@ -47,15 +47,15 @@ impl Program {
         Self::on(script, |program, readable| Sandbox { filter: None, ..Sandbox::new(program, readable) })
     }
 
-    fn on(script: &str, cage: impl FnOnce(PathBuf, Vec<PathBuf>) -> Sandbox) -> Self {
+    fn on(script: &str, new_sandbox: impl FnOnce(PathBuf, Vec<PathBuf>) -> Sandbox) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("program");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         // Paths that a script needs in addition to a program: its shell, the tools it calls, and `/proc`.
         let readable = ["/bin", "/usr/bin", "/proc"].map(PathBuf::from).to_vec();
-        let cage = cage(path.canonicalize().unwrap(), readable);
-        Self { folder, runner: Runner::new(cage, Admission::new(NonZeroUsize::new(4))) }
+        let sandbox = new_sandbox(path.canonicalize().unwrap(), readable);
+        Self { folder, runner: Runner::new(sandbox, Admission::new(NonZeroUsize::new(4))) }
     }
 
     async fn run(&self, limits: Limits) -> Result<Bytes, EngineError> {
@@ -116,7 +116,7 @@ async fn check_program(program: Program, limits: Limits, expected: &str) {
         Ok(output) => format!("ok: {}", String::from_utf8_lossy(&output)),
         Err(error) => format!("{error:?}"),
     };
-    let script = fs::read_to_string(&program.runner.cage.program).unwrap();
+    let script = fs::read_to_string(&program.runner.sandbox.program).unwrap();
     assert_eq!(found, expected, "{script}");
     program.until_running(0).await;
 }
@@ -182,10 +182,10 @@ async fn output_limit_kills_process() {
 async fn killing_an_ended_process_is_harmless() {
     let program = Program::new("exit 7");
     let permit = program.runner.admission.acquire(Priority::Viewer, 1).await.unwrap();
-    let mut child = Child::start(&program.runner.cage, &job(&[], limits(LONG)), permit).await.unwrap();
-    assert_eq!(child.ended().await.unwrap().code(), Some(7));
-    super::end(&mut child).await;
-    assert!(child.ended().await.is_err());
+    let mut child = Child::start(&program.runner.sandbox, &job(&[], limits(LONG)), permit).await.unwrap();
+    assert_eq!(child.wait().await.unwrap().code(), Some(7));
+    super::kill_and_reap(&mut child).await;
+    assert!(child.wait().await.is_err());
 }
 
 #[tokio::test]
@@ -249,7 +249,7 @@ async fn failed_run_does_not_affect_others() {
 #[tokio::test]
 async fn slot_is_released_after_every_outcome() {
     let program = Program::new("case $1 in hang) while :; do :; done;; fail) exit 1;; *) echo fine;; esac");
-    let runner = Runner::new(program.runner.cage.clone(), Admission::new(NonZeroUsize::new(1)));
+    let runner = Runner::new(program.runner.sandbox.clone(), Admission::new(NonZeroUsize::new(1)));
     for argument in ["hang", "fail", "fine"] {
         let _ = runner.run(job(&[argument], limits(SHORT))).await;
     }
@@ -270,7 +270,7 @@ async fn missing_or_unloadable_program_is_a_machine_error() {
         matches!(&result, Err(error @ EngineError::NotUsable(_)) if error.is_machine_fault()),
         "{result:?}"
     );
-    fs::remove_file(&program.runner.cage.program).unwrap();
+    fs::remove_file(&program.runner.sandbox.program).unwrap();
     let result = program.run(limits(LONG)).await;
     assert!(matches!(&result, Err(error @ EngineError::Spawn(_)) if error.is_machine_fault()), "{result:?}");
 }
@@ -399,13 +399,15 @@ async fn sigkill_of_server_kills_children() {
     let program = Program::new("while :; do :; done");
     #[expect(clippy::disallowed_methods, reason = "a second server process")]
     let mut server = std::process::Command::new(std::env::current_exe().unwrap());
-    server.args(["--exact", "run::tests::server_helper_process"]).env(STAND_IN, &program.runner.cage.program);
+    server
+        .args(["--exact", "run::tests::server_helper_process"])
+        .env(STAND_IN, &program.runner.sandbox.program);
     let mut server = server.stdout(std::process::Stdio::null()).spawn().unwrap();
     program.until_running(1).await;
     server.kill().unwrap();
     server.wait().unwrap();
     program.until_running(0).await;
-    assert!(Path::new(&program.runner.cage.program).exists());
+    assert!(Path::new(&program.runner.sandbox.program).exists());
 }
 
 #[tokio::test]
@@ -413,5 +415,5 @@ async fn memory_limit_is_capped_at_available_memory() {
     let program = Program::new("ulimit -d");
     let output = program.run(Limits { memory_bytes: 1 << 50, ..limits(LONG) }).await.unwrap();
     let kib: u64 = String::from_utf8_lossy(&output).trim().parse().unwrap();
-    assert!(kib << 10 <= crate::memory::available(Path::new("/")).unwrap(), "{kib} KiB");
+    assert!(kib << 10 <= crate::memory::limit_bytes(Path::new("/")).unwrap(), "{kib} KiB");
 }

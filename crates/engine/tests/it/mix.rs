@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use kinora_engine::{
-    AUDIO_SAMPLE_RATE, Downmix, EncodeLimits, EngineError, FeedContainer, MIX_PARTS_MAX, MIX_START, Mix,
-    MixPart, Priority,
+    AUDIO_SAMPLE_RATE, Downmix, EncodeLimits, EngineError, FeedContainer, MIX_PARTS_MAX,
+    MIX_START_OFFSET_SAMPLES, Mix, MixPart, Priority,
 };
 use tempfile::TempDir;
 
@@ -31,9 +31,9 @@ fn tone(folder: &Path, name: &str, hz: u32, codec: &str) -> MixPart {
         file,
         container: FeedContainer::Matroska,
         downmix: Downmix::Layout,
-        start: MIX_START,
+        start: MIX_START_OFFSET_SAMPLES,
         len,
-        at: 0,
+        start_in_mix: 0,
         fade_in: 0,
         fade_out: 0,
     }
@@ -93,15 +93,15 @@ async fn mix_keeps_time_and_loudness_of_each_part() {
     let base = tone(folder.path(), "below", 440, "-c:a flac");
     // From its fourth second on, for 4 s; fades in for 1 s and out for 2 s.
     let over = MixPart {
-        start: MIX_START + 4 * RATE,
+        start: MIX_START_OFFSET_SAMPLES + 4 * RATE,
         len: 4 * RATE,
-        at: 3 * RATE,
+        start_in_mix: 3 * RATE,
         fade_in: RATE,
         fade_out: 2 * RATE,
         ..tone(folder.path(), "over", 1000, "-c:a libmp3lame")
     };
     let bytes = mixed(&mix(vec![base, over], 12)).await.unwrap();
-    let start = i64::try_from(MIX_START).unwrap();
+    let start = i64::try_from(MIX_START_OFFSET_SAMPLES).unwrap();
     let packets = samples(&bytes, 1);
     assert_eq!(packets.first().map(|packet| packet.pts), Some(start - 1024));
     let end = packets.last().map(|packet| packet.pts + 1024).unwrap();
@@ -131,7 +131,7 @@ async fn invalid_mix_is_rejected() {
         mix(vec![part.clone(); MIX_PARTS_MAX + 1], 1),
         mix(vec![MixPart { file: "a".into(), ..part.clone() }], 1),
     ] {
-        assert!(matches!(mixed(&spec).await, Err(EngineError::InvalidSpec("the sounds to mix"))));
+        assert!(matches!(mixed(&spec).await, Err(EngineError::InvalidSpec("the audio samples to mix"))));
     }
     let largest = mixed(&mix(vec![part.clone(); MIX_PARTS_MAX], 1)).await.unwrap();
     assert!(!samples(&largest, 1).is_empty());

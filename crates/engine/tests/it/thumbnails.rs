@@ -187,7 +187,7 @@ async fn fit_modes_stretch_crop_and_pad() {
 }
 
 #[tokio::test]
-async fn exact_size_counts_square_pixels() {
+async fn pad_bars_follow_display_aspect_ratio() {
     let engine = engine().await;
     // Shown as 426 x 240: black bars are above and below it, not left and right.
     let source = "color=c=white:s=320x240:r=30:d=0.1,setsar=4/3";
@@ -209,9 +209,9 @@ async fn rgb_frame_is_frame_at_its_time() {
     assert!(is_near(at(2), [255, 0, 0]) && is_near(at(30), [255, 255, 255]), "{:?} {:?}", at(2), at(30));
     let counting = counting_frames();
     for (at_ms, n) in [(0, 0), (500, 15), (9000, 59)] {
-        let picture = small(&counting, Some(Duration::from_millis(at_ms)), 9000).await.unwrap();
-        assert_eq!((picture.width, picture.height), (64, 36));
-        let luma = f64::from(picture.rgb[3 * (18 * 64 + 32)]) * 219.0 / 255.0;
+        let frame = small(&counting, Some(Duration::from_millis(at_ms)), 9000).await.unwrap();
+        assert_eq!((frame.width, frame.height), (64, 36));
+        let luma = f64::from(frame.rgb[3 * (18 * 64 + 32)]) * 219.0 / 255.0;
         assert_eq!((luma / 3.0).round() as u32, n, "at {at_ms} ms");
     }
     let refused = small(&Bytes::from_static(b"noise"), None, 32).await;
@@ -279,7 +279,7 @@ async fn thumbnail_colours_survive_every_matrix() {
 }
 
 #[tokio::test]
-async fn every_supported_codec_gives_a_thumbnail() {
+async fn six_common_codecs_give_a_thumbnail_in_source_colour() {
     let engine = engine().await;
     let codecs = [
         "libx264 -preset ultrafast",

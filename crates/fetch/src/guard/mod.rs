@@ -52,7 +52,7 @@ impl Guard {
         Self { allowed }
     }
 
-    /// Rejects an address that is not on the public internet, unless the operator allowed it.
+    /// Rejects an address that is not on the public internet, unless the operator allowed it (C-193).
     pub fn check(&self, ip: IpAddr) -> Result<(), Forbidden> {
         if self.is_allowed(ip) {
             return Ok(());

@@ -35,13 +35,13 @@ pub trait Sink: Send {
     fn announce(&mut self, _total: Option<u64>) {}
 }
 
-/// The remaining attempts and time of a download.
+/// The used attempts and the remaining time of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryBudget {
     /// Failed attempts since the last progress: this number of
     /// [`Limits::retry_delays`](crate::Limits::retry_delays) is used up.
-    pub failures: usize,
-    /// The rest of [`Limits::total`](crate::Limits::total).
+    pub failed_attempts: usize,
+    /// The rest of [`Limits::total_timeout`](crate::Limits::total_timeout).
     pub time_left: Duration,
 }
 
@@ -50,7 +50,7 @@ pub struct RetryBudget {
 pub struct Pause {
     /// Delay until the next attempt.
     pub wait: Duration,
-    /// The remaining attempts and time after the delay.
+    /// The used attempts, and the time that remains after the delay.
     pub retry_budget: RetryBudget,
     /// Whether the next attempt can continue after the bytes of the sink. Otherwise they are useless.
     pub is_resumable: bool,
@@ -102,8 +102,8 @@ impl Fetcher {
     /// is the same; otherwise the sink restarts. `Limits::retry_delays` sets the number and times of
     /// attempts (± 20 % by `random`, or later if the server requests it).
     ///
-    /// An attempt that adds at least `Limits::stall_bytes` to the sink, and is resumable, starts a new
-    /// series of attempts: a long download over a bad connection may be interrupted often. `Limits::total`
+    /// An attempt that adds at least `Limits::stall_bytes` to the sink, and is resumable, starts a new series
+    /// of attempts: a long download over a bad connection may be interrupted often. `Limits::total_timeout`
     /// bounds the sum.
     ///
     /// Dropping the future stops the download; it may run again from the beginning with a fresh sink.
@@ -117,7 +117,7 @@ impl Fetcher {
     ) -> Result<Downloaded, DownloadError<S::Error>> {
         let deadline = Instant::now() + budget.time_left;
         let mut received = Received::default();
-        let mut failures = budget.failures;
+        let mut failed_attempts = budget.failed_attempts;
         let mut furthest = 0;
         loop {
             let error = match self.attempt(url, sink, &mut received, deadline).await {
@@ -129,20 +129,21 @@ impl Fetcher {
                 Err(error) => return Err(error),
             };
             if received.validator.is_some() && furthest + self.limits.stall_bytes <= received.bytes {
-                failures = 0;
+                failed_attempts = 0;
             }
             furthest = furthest.max(received.bytes);
             if matches!(error, FetchError::Changed) {
                 received.validator = None; // the next attempt reads from the beginning
             }
 
-            let Some(delay) = self.limits.retry_delays.get(failures) else { return Err(error.into()) };
-            failures += 1;
+            let Some(delay) = self.limits.retry_delays.get(failed_attempts) else { return Err(error.into()) };
+            failed_attempts += 1;
             let retry_after = error.retry_after().unwrap_or_default().min(self.limits.retry_after_max);
             let wait = jittered(*delay, random).max(retry_after);
             let time_left = deadline.saturating_duration_since(Instant::now()).saturating_sub(wait);
             let is_resumable = received.bytes > 0 && received.validator.is_some();
-            let pause = Pause { wait, retry_budget: RetryBudget { failures, time_left }, is_resumable };
+            let pause =
+                Pause { wait, retry_budget: RetryBudget { failed_attempts, time_left }, is_resumable };
             if sink.pause(pause).await.map_err(DownloadError::Sink)? == NextAttempt::FromStart {
                 received = Received::default(); // `furthest` stays: bytes that come again are no progress
             }
@@ -150,14 +151,14 @@ impl Fetcher {
                 sleep(wait).await;
                 Ok(())
             };
-            within(deadline, waiting).await?;
+            before_deadline(deadline, waiting).await?;
             sink.resume().await.map_err(DownloadError::Sink)?;
         }
     }
 
-    /// The attempts and time of a new download.
+    /// No used attempts, and the time of a new download.
     pub fn full_retry_budget(&self) -> RetryBudget {
-        RetryBudget { failures: 0, time_left: self.limits.total }
+        RetryBudget { failed_attempts: 0, time_left: self.limits.total_timeout }
     }
 
     /// Sends one request and writes the received bytes. `received` is correct even after an error.
@@ -169,7 +170,7 @@ impl Fetcher {
         deadline: Instant,
     ) -> Result<(), DownloadError<S::Error>> {
         let opening = self.open(url, received.bytes, received.validator.as_ref());
-        let mut response = within(deadline, opening).await?;
+        let mut response = before_deadline(deadline, opening).await?;
         if response.start == BodyStart::Beginning {
             if 0 < received.bytes {
                 sink.restart().await.map_err(DownloadError::Sink)?;
@@ -178,7 +179,7 @@ impl Fetcher {
             *received = Received { bytes: 0, content_type, validator };
         }
         sink.announce(response.total);
-        while let Some(bytes) = within(deadline, response.chunk()).await? {
+        while let Some(bytes) = before_deadline(deadline, response.chunk()).await? {
             if bytes.is_empty() {
                 continue;
             }
@@ -191,7 +192,7 @@ impl Fetcher {
 }
 
 /// Awaits network work until the timeout of the whole download. The sink is never interrupted.
-async fn within<T>(
+async fn before_deadline<T>(
     deadline: Instant,
     work: impl Future<Output = Result<T, FetchError>>,
 ) -> Result<T, FetchError> {

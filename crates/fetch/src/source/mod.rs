@@ -44,7 +44,8 @@ impl Fetcher {
     pub fn new(network: &Network, limits: Limits) -> Result<Self, ClientBuildError> {
         // No connection is reused: every attempt resolves its name again, and the next source usually is on
         // another server.
-        let client = client::build(network, limits.connect, |builder| builder.pool_max_idle_per_host(0))?;
+        let client =
+            client::build(network, limits.connect_timeout, |builder| builder.pool_max_idle_per_host(0))?;
         Ok(Self { client, guard: network.guard.clone(), limits })
     }
 
@@ -84,7 +85,7 @@ impl Fetcher {
         if let Some(Resume { offset, validator }) = resume {
             request = request.header(RANGE, format!("bytes={offset}-")).header(IF_RANGE, validator.as_str());
         }
-        match timeout(self.limits.headers, request.send()).await {
+        match timeout(self.limits.headers_timeout, request.send()).await {
             Ok(answer) => answer.map_err(|error| client::transport_error(error).into()),
             Err(_) => Err(FetchError::Timeout(TimeoutPhase::Headers)),
         }
@@ -97,7 +98,7 @@ fn redirect(response: &Response, from: &Url) -> Result<Option<Url>, FetchError> 
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
-    let location = text(response.headers(), &LOCATION).ok_or(FetchError::Url(UrlProblem::Syntax))?;
+    let location = header_text(response.headers(), &LOCATION).ok_or(FetchError::Url(UrlProblem::Syntax))?;
     next_hop(from, &location).map(Some)
 }
 
@@ -111,22 +112,22 @@ fn next_hop(from: &Url, location: &str) -> Result<Url, FetchError> {
 }
 
 /// Converts every status except 200, 206 and 416 to its error.
-fn refuse(status: StatusCode, headers: &HeaderMap) -> FetchError {
+fn status_error(status: StatusCode, headers: &HeaderMap) -> FetchError {
     let status = status.as_u16();
     match status {
         // C-41.
         401 | 403 | 404 | 410 => FetchError::NotFound { status },
         _ => {
-            let date = text(headers, &DATE);
-            let retry_after = text(headers, &RETRY_AFTER)
+            let date = header_text(headers, &DATE);
+            let retry_after = header_text(headers, &RETRY_AFTER)
                 .and_then(|retry_after| retry_after::parse(&retry_after, date.as_deref()));
-            FetchError::Refused { status, retry_after }
+            FetchError::UnexpectedStatus { status, retry_after }
         }
     }
 }
 
 /// The single value of a field. Bytes that are not valid UTF-8 become replacement characters.
-fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+fn header_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 

@@ -8,7 +8,7 @@ use reqwest::{Response, StatusCode};
 
 use super::content_range::ContentRange;
 use super::stall::StallWatch;
-use super::{Resume, StrongValidator, refuse, text};
+use super::{Resume, StrongValidator, header_text, status_error};
 use crate::client;
 use crate::error::{FetchError, Unreachable};
 use crate::limits::Limits;
@@ -58,12 +58,12 @@ impl SourceResponse {
         let opened = match (response.status(), resume) {
             (StatusCode::OK, _) => {
                 check_codings(headers)?;
-                let total = length(headers);
+                let total = content_length(headers);
                 Self::new(response, BodyStart::Beginning, Span { start: 0, end: total, total }, limits)
             }
             (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
                 check_codings(headers)?;
-                let span = partial(headers, resume)?;
+                let span = partial_span(headers, resume)?;
                 let mut opened = Self::new(response, BodyStart::Resumed, span, limits);
                 opened.validator = Some(resume.validator.clone());
                 opened
@@ -77,7 +77,7 @@ impl SourceResponse {
             }
             // The request had no range.
             (StatusCode::PARTIAL_CONTENT, None) => return Err(FetchError::unreachable(Unreachable::Broken)),
-            (status, _) => return Err(refuse(status, headers)),
+            (status, _) => return Err(status_error(status, headers)),
         };
         if opened.total.is_some_and(|total| limits.bytes_max < total) {
             return Err(FetchError::TooLarge { bytes_max: limits.bytes_max });
@@ -90,7 +90,8 @@ impl SourceResponse {
         Self {
             start,
             total: span.total,
-            content_type: text(headers, &CONTENT_TYPE).filter(|text| text.len() <= CONTENT_TYPE_BYTES_MAX),
+            content_type: header_text(headers, &CONTENT_TYPE)
+                .filter(|text| text.len() <= CONTENT_TYPE_BYTES_MAX),
             validator: StrongValidator::of(headers),
             body: Some(response),
             position: span.start,
@@ -142,10 +143,10 @@ struct Span {
 }
 
 /// The bytes of a 206, which must begin at the requested offset and belong to the same source.
-fn partial(headers: &HeaderMap, resume: Resume<'_>) -> Result<Span, FetchError> {
-    let range = text(headers, &CONTENT_RANGE).and_then(|text| ContentRange::parse(&text));
+fn partial_span(headers: &HeaderMap, resume: Resume<'_>) -> Result<Span, FetchError> {
+    let range = header_text(headers, &CONTENT_RANGE).and_then(|text| ContentRange::parse(&text));
     let Some(ContentRange::Bytes { start, end, total }) = range else { return Err(FetchError::Changed) };
-    let length_fits = length(headers).is_none_or(|length| length == end - start);
+    let length_fits = content_length(headers).is_none_or(|length| length == end - start);
     if start != resume.offset || !length_fits || resume.validator.is_contradicted_by(headers) {
         return Err(FetchError::Changed);
     }
@@ -154,7 +155,7 @@ fn partial(headers: &HeaderMap, resume: Resume<'_>) -> Result<Span, FetchError> 
 
 /// A 416 for a source that ends exactly at the requested offset: the interruption came after the last byte.
 fn range_at_end(headers: &HeaderMap, resume: Resume<'_>) -> Result<Span, FetchError> {
-    let range = text(headers, &CONTENT_RANGE).and_then(|text| ContentRange::parse(&text));
+    let range = header_text(headers, &CONTENT_RANGE).and_then(|text| ContentRange::parse(&text));
     let same = range == Some(ContentRange::Unsatisfied { total: resume.offset })
         && !resume.validator.is_contradicted_by(headers);
     if !same {
@@ -164,11 +165,11 @@ fn range_at_end(headers: &HeaderMap, resume: Resume<'_>) -> Result<Span, FetchEr
 }
 
 /// `Content-Length`, ignored with chunked encoding, as in the HTTP library, which rejects a malformed one.
-fn length(headers: &HeaderMap) -> Option<u64> {
+fn content_length(headers: &HeaderMap) -> Option<u64> {
     if headers.contains_key(TRANSFER_ENCODING) {
         return None;
     }
-    text(headers, &CONTENT_LENGTH)?.trim().parse().ok()
+    header_text(headers, &CONTENT_LENGTH)?.trim().parse().ok()
 }
 
 /// Rejects encoded bytes. The request accepts `identity` only, and offers no transfer coding.

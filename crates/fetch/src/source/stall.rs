@@ -21,7 +21,7 @@ pub(super) struct StallWatch {
 
 impl StallWatch {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { window: limits.stall, bytes: limits.stall_bytes, waited: Duration::ZERO, received: 0 }
+        Self { window: limits.stall_window, bytes: limits.stall_bytes, waited: Duration::ZERO, received: 0 }
     }
 
     /// Awaits the next bytes, at most for the rest of the window.
@@ -30,8 +30,9 @@ impl StallWatch {
         next: impl Future<Output = Result<Option<Bytes>, FetchError>>,
     ) -> Result<Option<Bytes>, FetchError> {
         let began = Instant::now();
-        let left = self.window.saturating_sub(self.waited);
-        let next = timeout(left, next).await.unwrap_or(Err(FetchError::Timeout(TimeoutPhase::Stalled)))?;
+        let time_left = self.window.saturating_sub(self.waited);
+        let next =
+            timeout(time_left, next).await.unwrap_or(Err(FetchError::Timeout(TimeoutPhase::Stalled)))?;
         self.waited = self.waited.saturating_add(began.elapsed());
         let length = next.as_ref().map_or(0, Bytes::len);
         self.received = self.received.saturating_add(length.try_into().unwrap_or(u64::MAX));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use reqwest::header::{DATE, ETAG, HeaderMap, LAST_MODIFIED};
 
-use super::text;
+use super::header_text;
 use crate::retry_after::http_date;
 
 /// Longest stored validator in bytes. Real ones have some dozen; a longer one would only waste bandwidth.
@@ -32,7 +32,7 @@ impl StrongValidator {
     /// A response with a weak ETag has none, with any date: `If-Range` must not contain a date then (RFC
     /// 9110, 13.1.5).
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
-        let found = match text(headers, &ETAG) {
+        let found = match header_text(headers, &ETAG) {
             Some(etag) => is_strong_etag(&etag).then_some(etag),
             None => strong_last_modified(headers),
         };
@@ -43,7 +43,7 @@ impl StrongValidator {
     /// may omit it.
     pub(super) fn is_contradicted_by(&self, headers: &HeaderMap) -> bool {
         let name = if self.0.starts_with('"') { ETAG } else { LAST_MODIFIED };
-        text(headers, &name).is_some_and(|found| found != self.0)
+        header_text(headers, &name).is_some_and(|found| found != self.0)
     }
 }
 
@@ -53,8 +53,8 @@ fn is_strong_etag(text: &str) -> bool {
 }
 
 fn strong_last_modified(headers: &HeaderMap) -> Option<String> {
-    let modified = text(headers, &LAST_MODIFIED)?;
-    let age = http_date(&text(headers, &DATE)?)?.duration_since(http_date(&modified)?);
+    let modified = header_text(headers, &LAST_MODIFIED)?;
+    let age = http_date(&header_text(headers, &DATE)?)?.duration_since(http_date(&modified)?);
     (SignedDuration::try_from(LAST_MODIFIED_AGE_MIN).ok()? <= age).then_some(modified)
 }
 

@@ -53,11 +53,11 @@ async fn attempts_are_spread_over_minutes() {
 
 /// A later download continues with the retry budget of one that ended in a pause.
 #[tokio::test(start_paused = true)]
-async fn parked_download_resumes_with_remaining_retries() {
+async fn paused_download_resumes_with_remaining_retries() {
     let names = NoSuchName { began: Instant::now(), lookup_times: Arc::default() };
     let network = Network::with_resolver(Guard::default(), names.clone());
     let limits = Limits::default();
-    let (retries, total) = (limits.retry_delays.len(), limits.total);
+    let (retries, total) = (limits.retry_delays.len(), limits.total_timeout);
     let fetcher = Fetcher::new(&network, limits).unwrap();
     let url = Url::parse("https://media.example/a.mp4").unwrap();
     let (mut tries, mut ended) = (fetcher.full_retry_budget(), Vec::new());
@@ -69,7 +69,7 @@ async fn parked_download_resumes_with_remaining_retries() {
         assert!(!pause.is_resumable);
         assert!(pause.retry_budget.time_left <= tries.time_left - pause.wait);
         tries = pause.retry_budget;
-        ended.push((pause.wait.as_millis(), tries.failures));
+        ended.push((pause.wait.as_millis(), tries.failed_attempts));
     }
     assert_eq!(ended, [(800, 1), (7_200, 2), (24_000, 3), (64_000, 4), (144_000, 5)]);
     assert_eq!(total.abs_diff(tries.time_left).as_secs(), 240);
@@ -130,7 +130,7 @@ async fn retry_after_delays_next_attempt() {
 async fn permanent_server_error_gets_six_requests() {
     let busy = Server::always(with_length("500 Broken", "", "")).await;
     let (error, _) = download_fails(&busy).await;
-    assert!(matches!(error, FetchError::Refused { status: 500, retry_after: None }), "{error:?}");
+    assert!(matches!(error, FetchError::UnexpectedStatus { status: 500, retry_after: None }), "{error:?}");
     assert_eq!(error.failure().code.as_str(), "source_unreachable");
     assert_eq!(error.failure().message, "the source server responded with status 500");
     assert_eq!(busy.requests().len(), 6);
@@ -202,7 +202,7 @@ async fn stalled_attempt_is_cut_and_resumed() {
     let stalling = async {
         for (attempt, stored) in [(1, 0), (2, 10)] {
             until(&mut progress, |progress| (progress.answers, progress.stored) == (attempt, stored)).await;
-            clock.advance(limits.stall).await;
+            clock.advance(limits.stall_window).await;
             until(&mut progress, |progress| progress.pauses == attempt).await;
             clock.advance(limits.retry_delays[attempt - 1]).await;
         }
@@ -220,7 +220,13 @@ async fn check_total_limit(
 ) {
     let server = Server::start(move |_, _| answer()).await;
     let day = 24 * HOUR;
-    let limits = Limits { total: HOUR, headers: day, stall: day, retry_after_max: day, ..limits() };
+    let limits = Limits {
+        total_timeout: HOUR,
+        headers_timeout: day,
+        stall_window: day,
+        retry_after_max: day,
+        ..limits()
+    };
     let mut sink = Recorder::default();
     let mut progress = sink.progress();
     let is_waiting = async {

@@ -130,7 +130,7 @@ async fn redirect_to_a_private_name_is_rejected() {
 async fn webhook_dns_rebinding_is_rejected() {
     let (private, public) = Server::pair(ok()).await;
     let names = Names::new(&[&[public.ip()], &[private.ip()]]);
-    let limits = PostLimits { connect: HOUR, total: HOUR, ..PostLimits::default() };
+    let limits = PostLimits { connect_timeout: HOUR, total_timeout: HOUR, ..PostLimits::default() };
     let poster = WebhookClient::new(&network(names), limits).unwrap();
     let url = public.url_by_name("hooks.example");
 

@@ -80,7 +80,7 @@ async fn status_decides_whether_to_retry() {
         check_refused(with_length(&format!("{status} X"), "", ""), is_it, true).await;
     }
     for status in [204, 300, 304, 400, 405, 408, 416, 429, 451, 500, 502, 503, 504, 599] {
-        let is_it = |error: &FetchError| matches!(error, FetchError::Refused { status: found, retry_after: None } if *found == status);
+        let is_it = |error: &FetchError| matches!(error, FetchError::UnexpectedStatus { status: found, retry_after: None } if *found == status);
         check_refused(with_length(&format!("{status} X"), "", ""), is_it, false).await;
     }
 }
@@ -91,7 +91,7 @@ async fn retry_after_is_read_as_seconds_and_as_a_date() {
         "retry-after: 120\r\n",
         "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:51:37 GMT\r\n",
     ] {
-        let is_it = |error: &FetchError| matches!(error, FetchError::Refused { status: 503, retry_after: Some(wait) } if wait.as_secs() == 120);
+        let is_it = |error: &FetchError| matches!(error, FetchError::UnexpectedStatus { status: 503, retry_after: Some(wait) } if wait.as_secs() == 120);
         check_refused(with_length("503 Busy", fields, ""), is_it, false).await;
     }
 }
@@ -169,7 +169,7 @@ async fn dripping_body_times_out_as_stalled() {
 #[tokio::test]
 async fn body_just_fast_enough_never_stalls() {
     // Two pieces are enough for a window in which ten arrive; the body lasts for three windows.
-    let limits = Limits { stall: 10 * DRIP, stall_bytes: 100, ..unhurried_limits() };
+    let limits = Limits { stall_window: 10 * DRIP, stall_bytes: 100, ..unhurried_limits() };
     let body = 3 * 10 * 50;
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {body}\r\n\r\n");
     let server = Server::start(move |_, _| drip(head.as_str(), "x".repeat(50))).await;

@@ -10,7 +10,7 @@ const OPEN: &str = "127.0.0.1/32";
 
 /// The default, without a timeout that a busy machine could reach.
 pub(crate) fn unhurried_limits() -> Limits {
-    Limits { connect: HOUR, headers: HOUR, stall: HOUR, ..Limits::default() }
+    Limits { connect_timeout: HOUR, headers_timeout: HOUR, stall_window: HOUR, ..Limits::default() }
 }
 
 pub(crate) fn fetcher_with(limits: Limits) -> Fetcher {

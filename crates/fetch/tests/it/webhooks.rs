@@ -16,7 +16,12 @@ use crate::server::{Answer, Server, answer, cut, drip, hang, reset, with_length}
 /// Without a timeout that a busy machine could reach.
 fn poster() -> WebhookClient {
     let guard = Guard::new(vec!["127.0.0.1/32".parse().unwrap()]);
-    let limits = PostLimits { connect: HOUR, total: HOUR, idle: HOUR, ..PostLimits::default() };
+    let limits = PostLimits {
+        connect_timeout: HOUR,
+        total_timeout: HOUR,
+        idle_timeout: HOUR,
+        ..PostLimits::default()
+    };
     WebhookClient::new(&Network::new(guard), limits).unwrap()
 }
 

@@ -23,25 +23,25 @@ const TRANSFER_MAX: u16 = 18;
 const RESERVED: [u16; 2] = [0, 3];
 
 /// The colour description of encoded renditions of this video. `None` if only a decoder can determine that
-/// of the source: call [`colour_of_frames`] with the decoder's result.
+/// of the source: call [`rung_colour_from_decoder`] with the decoder's result.
 ///
 /// It equals the decoder's description of the first frames, so those are not converted, even if the
 /// description is wrong. Only frames with another description are converted.
-pub(super) fn colour_of_rungs(video: &VideoTrack) -> Option<Colour> {
+pub(super) fn rung_colour_from_sample_entry(video: &VideoTrack) -> Option<Colour> {
     let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
-    decoded_colour(entry).map(|decoded| colour_of_frames(video, decoded))
+    decoded_colour(entry).map(|decoded| rung_colour_from_decoder(video, decoded))
 }
 
-/// As `colour_of_rungs`, from the decoder's description `declared` of the frames.
+/// As `rung_colour_from_sample_entry`, from the decoder's description `declared` of the frames.
 ///
 /// The range is always that of studio video. A matrix that does not convert linearly to RGB is replaced.
-pub fn colour_of_frames(video: &VideoTrack, declared: Colour) -> Colour {
-    let guess = if video.display_size().1 < LINES_BT709 { BT601 } else { BT709 };
+pub fn rung_colour_from_decoder(video: &VideoTrack, declared: Colour) -> Colour {
+    let default_matrix = if video.display_size().1 < LINES_BT709 { BT601 } else { BT709 };
     let within = |point: u16, max| if RESERVED.contains(&point) || max < point { UNSPECIFIED } else { point };
     Colour {
         primaries: within(declared.primaries, PRIMARIES_MAX),
         transfer: within(declared.transfer, TRANSFER_MAX),
-        matrix: if MATRICES.contains(&declared.matrix) { declared.matrix } else { guess },
+        matrix: if MATRICES.contains(&declared.matrix) { declared.matrix } else { default_matrix },
         is_full_range: false,
     }
 }
@@ -52,16 +52,16 @@ mod tests {
     use crate::encode::ladder::tests::source;
 
     #[test]
-    fn colour_not_in_h264_becomes_bt709() {
+    fn unsupported_colour_becomes_unspecified_or_default_matrix() {
         let check = |lines: u32, declared: [u16; 3], expected: [u16; 3]| {
             let index = source((lines * 16 / 9, lines), |_| {});
             let [primaries, transfer, matrix] = declared;
-            let said = Colour { primaries, transfer, matrix, is_full_range: true };
-            let found = colour_of_frames(index.video().unwrap().1, said);
+            let declared = Colour { primaries, transfer, matrix, is_full_range: true };
+            let found = rung_colour_from_decoder(index.video().unwrap().1, declared);
             assert_eq!(
                 [found.primaries, found.transfer, found.matrix],
                 expected,
-                "{said:?} of {lines} lines"
+                "{declared:?} of {lines} lines"
             );
             assert!(!found.is_full_range);
         };

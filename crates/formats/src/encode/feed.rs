@@ -11,9 +11,9 @@ use kinora_isobmff::write::{
     ByteRange, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, SamplePayload, TrunEntry, sample_entry,
     write_head, write_init,
 };
-use kinora_matroska::{FeedFrame, feed_frame, feed_header};
+use kinora_matroska::{FeedFrame, feed_header, write_feed_frame};
 
-use super::frame_times::{EncodeRun, LEAD_S_MIN};
+use super::frame_times::{LEAD_S_MIN, SegmentRun};
 
 mod single_frames;
 
@@ -33,7 +33,7 @@ const RUN_SEGMENTS_MAX: usize = 1 << 15;
 /// Cheap to clone, and borrows no index. Same index and same numbers, same bytes.
 #[derive(Debug, Clone)]
 pub struct Feed {
-    run: Arc<EncodeRun>,
+    run: Arc<SegmentRun>,
     table: SampleTable,
     samples: Range<u32>,
     /// Added to a presentation time of the source for that on the common timeline.
@@ -41,7 +41,7 @@ pub struct Feed {
     /// Added to a decode time of the source for that of the feed.
     decode_shift: i64,
     /// Added to a presentation time of the source for that of the feed.
-    shown_shift: i64,
+    presentation_shift: i64,
     header: Arc<[u8]>,
     format: FeedFormat,
     /// Whether a Matroska feed contains durations too; ticks are microseconds then.
@@ -111,7 +111,7 @@ impl Feed {
     /// [runs](Index::encoded_runs). Reads every sample of them once.
     ///
     /// Errors: all but [`FeedError::Bytes`].
-    pub fn begin(index: &Index, numbers: Range<u32>) -> Result<Self, FeedError> {
+    pub fn of_segments(index: &Index, numbers: Range<u32>) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: numbers.clone() };
         let (track, _) = index.video().filter(|(track, _)| track.timescale != 0).ok_or_else(none)?;
         let segments = index.plan.encoded_video.get(numbers.start as usize..numbers.end as usize);
@@ -130,24 +130,25 @@ impl Feed {
 
         let mut times = Vec::with_capacity(samples.len());
         // The largest negative composition offset, and the first decode time.
-        let (mut late, mut decoded_first) = (0, i64::MAX);
+        let (mut negative_offset_max, mut first_dts) = (0, i64::MAX);
         for (number, sample) in samples.clone().zip(track.samples.range(samples.clone())) {
             if SAMPLE_LEN_MAX < sample.size {
                 return Err(FeedError::Sample { number, what: "it is larger than 64 MiB" });
             }
-            late = late.max(sample.dts.saturating_sub(sample.pts));
-            decoded_first = decoded_first.min(sample.dts);
+            negative_offset_max = negative_offset_max.max(sample.dts.saturating_sub(sample.pts));
+            first_dts = first_dts.min(sample.dts);
             times.push(presented_at(track, &sample));
         }
         times.sort_unstable();
         let cuts = segments.iter().map(|segment| segment.start).chain([last.end]).collect();
-        let before =
-            first.start.saturating_sub(decoded_first.saturating_sub(late).saturating_add(track.shift));
+        let decoded_before = first
+            .start
+            .saturating_sub(first_dts.saturating_sub(negative_offset_max).saturating_add(track.shift));
         let second = i64::from(track.timescale);
         let timeline = Timeline::of(index, track);
-        let lead_s = LEAD_S_MIN.max(before.saturating_add(second - 1).div_euclid(second));
-        let run = EncodeRun { numbers, cuts, times, timescale: track.timescale, timeline, lead_s };
-        let shown_shift = run.feed_ticks(track.shift);
+        let lead_s = LEAD_S_MIN.max(decoded_before.saturating_add(second - 1).div_euclid(second));
+        let run = SegmentRun { numbers, cuts, times, timescale: track.timescale, timeline, lead_s };
+        let presentation_shift = run.feed_ticks(track.shift);
         let (format, header) = header(track, track.media_at(samples.start))?;
         Ok(Self {
             format,
@@ -155,8 +156,8 @@ impl Feed {
             table: track.samples.clone(),
             samples,
             track_shift: track.shift,
-            decode_shift: shown_shift.saturating_sub(late),
-            shown_shift,
+            decode_shift: presentation_shift.saturating_sub(negative_offset_max),
+            presentation_shift,
             run: Arc::new(run),
             // Encoders do not need durations, and existing encoder output must not change.
             writes_durations: false,
@@ -197,11 +198,11 @@ impl Feed {
         }
         match self.format {
             FeedFormat::Mp4 => {
-                let mut fed = self.fragment_head(chunk)?;
-                fed.extend_from_slice(bytes);
-                Ok(fed)
+                let mut feed_bytes = self.fragment_head(chunk)?;
+                feed_bytes.extend_from_slice(bytes);
+                Ok(feed_bytes)
             }
-            FeedFormat::Matroska => self.frames(chunk, bytes),
+            FeedFormat::Matroska => self.matroska_blocks(chunk, bytes),
         }
     }
 
@@ -211,15 +212,15 @@ impl Feed {
         let mut decode_time = None;
         let mut before = 0;
         for (number, sample) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
-            let timed = |what| FeedError::Sample { number, what };
-            let decoded = sample.dts.saturating_add(self.decode_shift);
-            let shown = sample.pts.saturating_add(self.shown_shift);
+            let time_error = |what| FeedError::Sample { number, what };
+            let feed_dts = sample.dts.saturating_add(self.decode_shift);
+            let feed_pts = sample.pts.saturating_add(self.presentation_shift);
             if let Some(last) = entries.last_mut() {
-                last.duration = u32::try_from(decoded.saturating_sub(before))
-                    .map_err(|_| timed("it is decoded before the one in front, or hours after it"))?;
+                last.duration = u32::try_from(feed_dts.saturating_sub(before))
+                    .map_err(|_| time_error("it is decoded before the one in front, or hours after it"))?;
             }
-            let composition_offset = i32::try_from(shown.saturating_sub(decoded))
-                .map_err(|_| timed("it is shown hours after it is decoded"))?;
+            let composition_offset = i32::try_from(feed_pts.saturating_sub(feed_dts))
+                .map_err(|_| time_error("it is shown hours after it is decoded"))?;
             let flags = if sample.is_sync { FLAGS_SYNC } else { FLAGS_NOT_SYNC };
             entries.push(TrunEntry {
                 duration: sample.duration,
@@ -227,43 +228,46 @@ impl Feed {
                 flags,
                 composition_offset,
             });
-            decode_time = decode_time.or(u64::try_from(decoded).ok());
-            before = decoded;
+            decode_time = decode_time.or(u64::try_from(feed_dts).ok());
+            before = feed_dts;
         }
-        let begun =
+        let base_decode_time =
             decode_time.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
-        Ok(write_head(chunk.samples.start, begun, &entries, chunk.len))
+        Ok(write_head(chunk.samples.start, base_decode_time, &entries, chunk.len))
     }
 
     /// The samples of a chunk, each after its time.
-    fn frames(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
-        let mut fed = Vec::with_capacity(bytes.len() + FRAME_HEAD_LEN * chunk.samples.len());
+    fn matroska_blocks(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
+        let mut feed_bytes = Vec::with_capacity(bytes.len() + FRAME_HEAD_LEN * chunk.samples.len());
         let mut rest = bytes;
         for (number, sample) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
             let Some((frame, after)) = rest.split_at_checked(sample.size as usize) else {
                 return Err(FeedError::Sample { number, what: "it is not there" });
             };
             rest = after;
-            let time_us = self.run.time_us(sample.pts.saturating_add(self.track_shift));
+            let time_us = self.run.feed_us(sample.pts.saturating_add(self.track_shift));
             let time_us = u64::try_from(time_us)
                 .map_err(|_| FeedError::Sample { number, what: "it is shown before all others" })?;
             let duration_us = self.writes_durations.then(|| sample.duration.max(1).into());
-            feed_frame(&mut fed, FeedFrame { time_us, duration_us, is_key: sample.is_sync, bytes: frame });
+            write_feed_frame(
+                &mut feed_bytes,
+                FeedFrame { time_us, duration_us, is_key: sample.is_sync, bytes: frame },
+            );
         }
-        Ok(fed)
+        Ok(feed_bytes)
     }
 
     /// Converts a presentation time `ticks` of the common timeline to microseconds of the feed; rounded
     /// down.
     pub fn time_us(&self, ticks: i64) -> i64 {
-        self.run.time_us(ticks)
+        self.run.feed_us(ticks)
     }
 
     /// The range of feed times, in microseconds, whose frames are encoded.
     ///
     /// The others are only decoded. No frame is near the ends of the range, so rounding does no harm.
     pub fn window_us(&self) -> Range<i64> {
-        let ends = |cut: Option<&i64>| self.run.cut_us(cut.copied().unwrap_or(0));
+        let ends = |cut: Option<&i64>| self.run.feed_cut_us(cut.copied().unwrap_or(0));
         ends(self.run.cuts.first())..ends(self.run.cuts.last())
     }
 
@@ -271,10 +275,10 @@ impl Feed {
     /// segment but the first.
     pub fn keyframes_us(&self) -> Vec<i64> {
         let inner = self.run.cuts.get(1..self.run.cuts.len() - 1).unwrap_or(&[]);
-        inner.iter().map(|cut| self.run.cut_us(*cut)).collect()
+        inner.iter().map(|cut| self.run.feed_cut_us(*cut)).collect()
     }
 
-    pub(super) fn run(&self) -> &Arc<EncodeRun> {
+    pub(super) fn run(&self) -> &Arc<SegmentRun> {
         &self.run
     }
 }

@@ -82,7 +82,9 @@ impl EntryDescription for Aac {
     fn of_entry(entry: BoxRef<'_>) -> Option<Self> {
         let boxes = entry.body.get(AUDIO_FIELDS_LEN..).filter(|_| entry.kind == FourCc(*b"mp4a"))?;
         let esds = Esds::parse(children(boxes).find(|child| child.kind == FourCc(*b"esds"))?.body)?;
-        Some(Self { config: AudioConfig::parse(esds.specific.filter(|_| esds.is_aac_family())?)? })
+        Some(Self {
+            config: AudioConfig::parse(esds.decoder_specific_info.filter(|_| esds.is_aac_family())?)?,
+        })
     }
 }
 
@@ -108,7 +110,7 @@ pub(super) struct CodedSamples<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// Takes the bytes of one file.
+/// Reads one file, from bytes in order.
 #[derive(Debug)]
 pub(super) struct FragmentReader<D> {
     pending: Vec<u8>,
@@ -134,17 +136,17 @@ impl<D> Default for FragmentReader<D> {
 }
 
 impl<D: EntryDescription> FragmentReader<D> {
-    /// Takes more bytes and passes on every complete run of samples.
+    /// Adds bytes, and calls `on_samples` for each complete run of samples.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
-        mut take: impl FnMut(&[EncodedTrack<D>], CodedSamples<'_>) -> Result<(), SegmenterError>,
+        mut on_samples: impl FnMut(&[EncodedTrack<D>], CodedSamples<'_>) -> Result<(), SegmenterError>,
     ) -> Result<(), SegmenterError> {
         self.pending.extend_from_slice(bytes);
-        let mut done = 0;
-        while let Some(complete) = next_box(&self.pending[done..])? {
-            let body = &self.pending[done + complete.head_len..done + complete.len];
-            let start = self.position + done as u64;
+        let mut consumed = 0;
+        while let Some(complete) = next_box(&self.pending[consumed..])? {
+            let body = &self.pending[consumed + complete.head_len..consumed + complete.len];
+            let start = self.position + consumed as u64;
             match &complete.kind {
                 b"moov" if self.tracks.is_empty() => self.tracks = tracks(body)?,
                 b"moov" => return Err(SegmenterError::Malformed("a second moov")),
@@ -161,16 +163,16 @@ impl<D: EntryDescription> FragmentReader<D> {
                             .zip(index_of(range.end))
                             .and_then(|(from, to)| body.get(from..to));
                         let bytes = bytes.ok_or(SegmenterError::Malformed("samples outside their data"))?;
-                        take(&self.tracks, CodedSamples { track, samples: &samples, bytes })?;
+                        on_samples(&self.tracks, CodedSamples { track, samples: &samples, bytes })?;
                     }
                 }
                 // Brands, indexes and padding.
                 _ => {}
             }
-            done += complete.len;
+            consumed += complete.len;
         }
-        self.pending.drain(..done);
-        self.position += done as u64;
+        self.pending.drain(..consumed);
+        self.position += consumed as u64;
         Ok(())
     }
 
@@ -228,7 +230,7 @@ fn track<D: EntryDescription>(trak: BoxRef<'_>) -> Option<EncodedTrack<D>> {
     let after_times = |full: BoxRef<'_>| {
         let mut fields = FieldReader { rest: full.body };
         let (version, _) = fields.version_and_flags()?;
-        fields.take(if version == 1 { 16 } else { 8 })?;
+        fields.bytes(if version == 1 { 16 } else { 8 })?;
         fields.u32()
     };
     let id = after_times(trak.child(b"tkhd")?)?;
@@ -289,14 +291,14 @@ fn traf_runs<D>(
     if flags & 0x01 != 0 || flags & 0x02_0000 == 0 {
         return None;
     }
-    let mut take_if = |flag: u32| if flags & flag == 0 { Some(None) } else { fields.u32().map(Some) };
-    take_if(0x02)?; // sample description
-    let (duration, size, sample_flags) = (take_if(0x08)?, take_if(0x10)?, take_if(0x20)?);
+    let mut read_if = |flag: u32| if flags & flag == 0 { Some(None) } else { fields.u32().map(Some) };
+    read_if(0x02)?; // sample description
+    let (duration, size, sample_flags) = (read_if(0x08)?, read_if(0x10)?, read_if(0x20)?);
 
     let mut fields = FieldReader::new(traf.child(b"tfdt")?.body);
     let (version, _) = fields.version_and_flags()?;
     // ffmpeg writes a negative time as a signed number.
-    let mut decoded = if version == 1 { fields.i64()? } else { i64::from(fields.u32()?) };
+    let mut dts = if version == 1 { fields.i64()? } else { i64::from(fields.u32()?) };
 
     for trun in children(traf.body).filter(|child| &child.kind.0 == b"trun") {
         let mut fields = FieldReader::new(trun.body);
@@ -312,15 +314,15 @@ fn traf_runs<D>(
         let mut coded = Vec::new();
         let mut to = from;
         for _ in 0..samples {
-            let mut take_or = |flag: u32, default| if flags & flag == 0 { default } else { fields.u32() };
-            let duration = take_or(0x100, duration)?;
-            let size = take_or(0x200, size)?;
-            let flags_of_sample = take_or(0x400, first_flags.take().or(sample_flags))?;
-            let offset = take_or(0x800, Some(0))?;
+            let mut read_or = |flag: u32, default| if flags & flag == 0 { default } else { fields.u32() };
+            let duration = read_or(0x100, duration)?;
+            let size = read_or(0x200, size)?;
+            let flags_of_sample = read_or(0x400, first_flags.take().or(sample_flags))?;
+            let offset = read_or(0x800, Some(0))?;
             let offset = if version == 0 { i64::from(offset) } else { i64::from(offset.cast_signed()) };
-            let pts = decoded.checked_add(offset)?.checked_sub(tracks[track].media_time)?;
+            let pts = dts.checked_add(offset)?.checked_sub(tracks[track].media_time)?;
             coded.push(CodedSample { pts, size, is_sync: flags_of_sample & FLAG_NOT_SYNC == 0 });
-            decoded = decoded.checked_add(i64::from(duration))?;
+            dts = dts.checked_add(i64::from(duration))?;
             to = to.checked_add(u64::from(size))?;
         }
         all.push((track, coded, from..to));

@@ -19,7 +19,7 @@ use super::{
 
 const MICROSECONDS: i128 = 1_000_000;
 /// Distance from the only frame to the end of a window. Half a second.
-const OPEN_END_US: i64 = 500_000;
+const WINDOW_END_DISTANCE_US: i64 = 500_000;
 
 /// One encoded frame of a rung that is a keyframe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,17 +50,17 @@ impl LastFrame {
     ///
     /// Errors: [`SegmenterError`] if the two are not our output.
     pub fn of(init: &[u8], segment: &[u8]) -> Result<Self, SegmenterError> {
-        let read = DecodedSegment::of(init, segment)?;
-        if let [frame] = read.frames.as_slice()
+        let parsed = ParsedSegment::of(init, segment)?;
+        if let [frame] = parsed.frames.as_slice()
             && frame.is_sync
         {
-            return Ok(Self::Keyframe(FreezeFrame(read.bytes)));
+            return Ok(Self::Keyframe(FreezeFrame(parsed.bytes)));
         }
-        let times = read.times();
+        let times = parsed.times();
         let &[.., before, last] = times.as_slice() else { return Err(SegmenterError::Truncated) };
-        let from = read.us(before.saturating_add(last), 2);
-        let to = read.us(last, 1).saturating_add(OPEN_END_US);
-        Ok(Self::NeedsDecoding(read.feed(init, segment, from..to)))
+        let from = parsed.us(before.saturating_add(last), 2);
+        let to = parsed.us(last, 1).saturating_add(WINDOW_END_DISTANCE_US);
+        Ok(Self::NeedsDecoding(parsed.feed(init, segment, from..to)))
     }
 }
 
@@ -69,14 +69,14 @@ impl FreezeFrameFeed {
     ///
     /// Errors: as for [`LastFrame::of`].
     pub fn of_first(init: &[u8], segment: &[u8]) -> Result<Self, SegmenterError> {
-        let read = DecodedSegment::of(init, segment)?;
-        let times = read.times();
+        let parsed = ParsedSegment::of(init, segment)?;
+        let times = parsed.times();
         let first = *times.first().ok_or(SegmenterError::Truncated)?;
         let to = match times.get(1) {
-            Some(second) => read.us(first.saturating_add(*second), 2),
-            None => read.us(first, 1).saturating_add(OPEN_END_US),
+            Some(second) => parsed.us(first.saturating_add(*second), 2),
+            None => parsed.us(first, 1).saturating_add(WINDOW_END_DISTANCE_US),
         };
-        Ok(read.feed(init, segment, 0..to))
+        Ok(parsed.feed(init, segment, 0..to))
     }
 }
 
@@ -86,23 +86,23 @@ impl FreezeFrame {
     /// `init` is the init segment of the rung. If the encoder wrote other parameter sets, they are inserted
     /// before the frame. Errors: [`SegmenterError`] if the output is not one keyframe.
     pub fn of_output(init: &[u8], output: &[u8]) -> Result<Self, SegmenterError> {
-        let (expected, read) = (DecodedSegment::of(init, &[])?, DecodedSegment::of(output, &[])?);
-        let [frame] = read.frames.as_slice() else {
-            return Err(if read.frames.is_empty() {
+        let (expected, parsed) = (ParsedSegment::of(init, &[])?, ParsedSegment::of(output, &[])?);
+        let [frame] = parsed.frames.as_slice() else {
+            return Err(if parsed.frames.is_empty() {
                 SegmenterError::Truncated
             } else {
-                SegmenterError::Malformed("several still pictures")
+                SegmenterError::Malformed("several still frames")
             });
         };
         if !frame.is_sync {
-            return Err(SegmenterError::Malformed("a still picture that is no keyframe"));
+            return Err(SegmenterError::Malformed("a still frame that is not a keyframe"));
         }
-        if expected.avcc == read.avcc {
-            return Ok(Self(read.bytes));
+        if expected.avcc == parsed.avcc {
+            return Ok(Self(parsed.bytes));
         }
-        let sets = AvcConfig::parameter_sets_in_band(&read.avcc);
+        let sets = AvcConfig::parameter_sets_in_band(&parsed.avcc);
         let sets = sets.ok_or(SegmenterError::Malformed("no parameter sets"))?;
-        Ok(Self([sets, read.bytes].concat()))
+        Ok(Self([sets, parsed.bytes].concat()))
     }
 
     /// Segment `number` of the encoded plan, with only this frame.
@@ -131,14 +131,14 @@ impl FreezeFrame {
 }
 
 /// The parsed track of a file.
-struct DecodedSegment {
+struct ParsedSegment {
     avcc: Vec<u8>,
     timescale: u32,
     frames: Vec<CodedSample>,
     bytes: Vec<u8>,
 }
 
-impl DecodedSegment {
+impl ParsedSegment {
     fn of(init: &[u8], segment: &[u8]) -> Result<Self, SegmenterError> {
         let mut reader = FragmentReader::<Avc>::default();
         let (mut frames, mut bytes) = (Vec::new(), Vec::new());
@@ -163,10 +163,10 @@ impl DecodedSegment {
         times
     }
 
-    /// An instant in microseconds; `ticks` counts units of 1 / `parts` of a tick.
-    fn us(&self, ticks: i64, parts: i128) -> i64 {
+    /// An instant in microseconds; `ticks` counts units of 1 / `divisor` of a tick.
+    fn us(&self, ticks: i64, divisor: i128) -> i64 {
         let us = i128::from(ticks) * MICROSECONDS;
-        i64::try_from(us.div_euclid(i128::from(self.timescale) * parts)).unwrap_or(i64::MAX)
+        i64::try_from(us.div_euclid(i128::from(self.timescale) * divisor)).unwrap_or(i64::MAX)
     }
 
     fn feed(&self, init: &[u8], segment: &[u8], keep_us: Range<i64>) -> FreezeFrameFeed {

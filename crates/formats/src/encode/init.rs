@@ -4,7 +4,7 @@ use kinora_index::{
     Index, Rung, Timeline,
     codec::{colour::Colour, h264::AvcConfig},
 };
-use kinora_isobmff::write::{BoxWriter, IDENTITY, InitKind, InitTrack, write_init};
+use kinora_isobmff::write::{BoxWriter, IDENTITY_MATRIX, InitKind, InitTrack, write_init};
 
 use super::{
     fragments::{Avc, FragmentReader},
@@ -35,22 +35,22 @@ pub enum InitError {
 /// `avcc` is the body of the `avcC` box that the encoder wrote. Same arguments, same bytes.
 pub fn init_of_rung(index: &Index, rung: &Rung, avcc: &[u8]) -> Result<Vec<u8>, InitError> {
     let (track, _) = index.video().ok_or(InitError::NoVideo)?;
-    let refused =
+    let mismatch =
         || InitError::Configuration { rung: format!("{} of {}x{}", rung.codec, rung.width, rung.height) };
     let config =
-        AvcConfig::parse(avcc).filter(|config| config.codec_string() == rung.codec).ok_or_else(refused)?;
-    let sps = config.parameter_sets.first().ok_or_else(refused)?;
+        AvcConfig::parse(avcc).filter(|config| config.codec_string() == rung.codec).ok_or_else(mismatch)?;
+    let sps = config.parameter_sets.first().ok_or_else(mismatch)?;
     let (width, height) =
-        u16::try_from(rung.width).ok().zip(u16::try_from(rung.height).ok()).ok_or_else(refused)?;
+        u16::try_from(rung.width).ok().zip(u16::try_from(rung.height).ok()).ok_or_else(mismatch)?;
     if (sps.width, sps.height) != (rung.width, rung.height) {
-        return Err(refused());
+        return Err(mismatch());
     }
     let timeline = Timeline::of(index, track);
     Ok(write_init(&InitTrack {
         timescale: timeline.timescale,
         media_time: Some(timeline.media_time),
         language: &track.language,
-        kind: InitKind::Video { matrix: &IDENTITY, size: (rung.width, rung.height) },
+        kind: InitKind::Video { matrix: &IDENTITY_MATRIX, size: (rung.width, rung.height) },
         sample_entry: &sample_entry((width, height), avcc, sps.colour),
     }))
 }
@@ -84,7 +84,7 @@ impl RungInit {
 /// An `avc1` box. ISO/IEC 14496-12, 12.1.3; ISO/IEC 14496-15, 5.4.2.1.
 pub(crate) fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Option<Colour>) -> Vec<u8> {
     let mut boxes = BoxWriter::with_capacity(160 + avcc.len());
-    boxes.boxed(b"avc1", |boxes| {
+    boxes.write_box(b"avc1", |boxes| {
         boxes.zeros(6);
         boxes.u16(1); // data reference
         boxes.zeros(16);
@@ -97,10 +97,10 @@ pub(crate) fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Opt
         boxes.zeros(32); // no name of a compressor
         boxes.u16(DEPTH);
         boxes.u16(u16::MAX);
-        boxes.boxed(b"avcC", |boxes| boxes.raw(avcc));
+        boxes.write_box(b"avcC", |boxes| boxes.raw(avcc));
         // The same description as in the bitstream. ISO/IEC 14496-12, 12.1.5.
         if let Some(colour) = colour {
-            boxes.boxed(b"colr", |boxes| {
+            boxes.write_box(b"colr", |boxes| {
                 boxes.raw(b"nclx");
                 boxes.u16(colour.primaries);
                 boxes.u16(colour.transfer);
@@ -108,7 +108,7 @@ pub(crate) fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Opt
                 boxes.raw(&[if colour.is_full_range { 0x80 } else { 0 }]);
             });
         }
-        boxes.boxed(b"pasp", |boxes| {
+        boxes.write_box(b"pasp", |boxes| {
             boxes.u32(1);
             boxes.u32(1);
         });

@@ -6,7 +6,7 @@ use kinora_index::{
 };
 
 use super::{
-    colour::colour_of_rungs,
+    colour::rung_colour_from_sample_entry,
     level::{LevelDemand, level},
 };
 
@@ -20,9 +20,9 @@ const BITRATES: [(RungName, u32); 7] = [
     (RungName::P1440, 9_000_000),
     (RungName::P2160, 16_000_000),
 ];
-/// The bitrate of a rung is at most this part of that of a copy that every player decodes. Players prefer
+/// The bitrate of a rung is at most that of a copy that every player decodes, divided by this. Players prefer
 /// the highest announced bitrate, and a rung announces up to twice its bitrate. D-0045.
-const COPY_PARTS: u64 = 2;
+const COPY_BITRATE_DIVISOR: u64 = 2;
 /// Minimum bitrate of a rung in bits per second.
 const BITRATE_MIN: u32 = 64_000;
 /// The fill rate of the decoder's buffer, in tenths of the bitrate. M-25.
@@ -36,13 +36,13 @@ const B_FRAMES: u8 = 3;
 const B_FRAMES_SHIFT_MIN: i64 = 2;
 /// Higher frame rates are halved. M-26.
 const FRAME_RATE_MAX: u64 = 60;
-/// Hundredths by which a measured rate may exceed it.
-const FRAME_RATE_SLACK: u64 = 1;
+/// Percent by which a measured rate may exceed it.
+const FRAME_RATE_TOLERANCE_PERCENT: u64 = 1;
 /// The assumed frame rate for the level, if it is unknown.
 const FRAME_RATE_UNKNOWN: (u32, u32) = (30, 1);
 /// The largest rung if there is a copy that only some players decode: larger ones cost more than they bring
 /// to the few other players. M-25.
-const LINES_BESIDE_COPY_MAX: u32 = 1080;
+const LINES_WITH_COPY_MAX: u32 = 1080;
 /// The largest rung of HDR video: tone mapping is slow while a viewer waits. M-27.
 const LINES_TONE_MAPPED_MAX: u32 = 480;
 /// The rungs of a source, largest first; none without video.
@@ -66,8 +66,8 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
         return Vec::new();
     }
     let size = FrameSize::of(video);
-    let copied = is_copy_offered && video.not_copied.is_none() && size.is_within(max_p);
-    let is_copied_for_all = copied && video.codec.starts_with("avc1.");
+    let has_copy = is_copy_offered && video.not_copied.is_none() && size.is_within(max_p);
+    let has_h264_copy = has_copy && video.codec.starts_with("avc1.");
 
     let tone_map = match video.transfer {
         Some(16) => Some(ToneMap::Pq),
@@ -75,20 +75,20 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
         _ => None,
     };
     let mut lines_max = max_p.max(RungName::P240.lines());
-    if copied {
-        lines_max = lines_max.min(LINES_BESIDE_COPY_MAX);
+    if has_copy {
+        lines_max = lines_max.min(LINES_WITH_COPY_MAX);
     }
     if tone_map.is_some() {
         lines_max = lines_max.min(LINES_TONE_MAPPED_MAX);
     }
 
-    let own = size.name();
+    let source_name = size.name();
     let names = RungName::ALL.into_iter().rev().filter(|name| name.lines() <= lines_max);
-    let names =
-        names.filter(|name| own.is_none_or(|own| if is_copied_for_all { *name < own } else { *name <= own }));
+    let names = names
+        .filter(|name| source_name.is_none_or(|own| if has_h264_copy { *name < own } else { *name <= own }));
     let names: Vec<_> = names.collect();
-    let copy = if is_copied_for_all { track.bitrate_average } else { 0 };
-    let bitrate = |name| names.first().map_or(0, |largest| bitrate_below(copy, name, *largest));
+    let copy = if has_h264_copy { track.bitrate_average } else { 0 };
+    let bitrate = |name| names.first().map_or(0, |largest| rung_bitrate(copy, name, *largest));
     names
         .iter()
         .map(|name| rung(index, track, video, (*name, bitrate(*name)), size.scaled_to(*name), tone_map))
@@ -97,13 +97,14 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
 
 /// The bitrate of a rung if `largest` is the largest rung. `copy` is the bitrate of the copy in bits per
 /// second; 0 if there is none or it is unknown.
-fn bitrate_below(copy: u64, name: RungName, largest: RungName) -> u32 {
-    let of = |name| BITRATES.iter().find(|row| row.0 == name).expect("every name is in the table").1;
-    let (usual, of_largest) = (of(name), of(largest));
+fn rung_bitrate(copy: u64, name: RungName, largest: RungName) -> u32 {
+    let table_bitrate =
+        |name| BITRATES.iter().find(|row| row.0 == name).expect("every name is in the table").1;
+    let (usual, largest_bitrate) = (table_bitrate(name), table_bitrate(largest));
     if copy == 0 {
         return usual;
     }
-    let share = u128::from(copy / COPY_PARTS) * u128::from(usual) / u128::from(of_largest);
+    let share = u128::from(copy / COPY_BITRATE_DIVISOR) * u128::from(usual) / u128::from(largest_bitrate);
     u32::try_from(share).map_or(usual, |share| usual.min(share.max(BITRATE_MIN)))
 }
 
@@ -141,7 +142,7 @@ fn rung(
         frame_rate,
         // High profile, no constraints. ISO/IEC 14496-15, 5.3.3.1; RFC 6381, 3.3.
         codec: format!("avc1.6400{level:02x}"),
-        colour: if tone_map.is_some() { Some(Colour::BT709) } else { colour_of_rungs(video) },
+        colour: if tone_map.is_some() { Some(Colour::BT709) } else { rung_colour_from_sample_entry(video) },
         tone_map,
         deinterlace: video.is_interlaced,
     }
@@ -151,7 +152,7 @@ fn rung(
 fn frame_step((frames, seconds): (u32, u32)) -> u32 {
     let holds = |step: &u32| {
         let limit = u64::from(seconds) * FRAME_RATE_MAX * u64::from(*step);
-        u64::from(frames) * 100 <= limit * (100 + FRAME_RATE_SLACK)
+        u64::from(frames) * 100 <= limit * (100 + FRAME_RATE_TOLERANCE_PERCENT)
     };
     (0..31).map(|power| 1 << power).find(holds).unwrap_or(1)
 }

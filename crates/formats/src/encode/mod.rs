@@ -17,11 +17,11 @@ mod level;
 mod segmenter;
 
 pub use audio::{
-    AudioFeed, AudioSegmenter, EncodedAudioSegment, encoded_audio_init, encoded_audio_len,
-    encoded_audio_segments, encoded_audio_times, silent_segment,
+    AudioFeed, AudioSegmenter, EncodedAudioSegment, encoded_audio_init, encoded_audio_segment_count,
+    encoded_audio_segment_samples, encoded_audio_times, silent_segment,
 };
 pub(crate) use audio::{encoded_sample_entry, segment as frames_segment};
-pub use colour::colour_of_frames;
+pub use colour::rung_colour_from_decoder;
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
 pub use freeze_frame::{FreezeFrame, FreezeFrameFeed, LastFrame};
 pub(crate) use init::sample_entry as avc_sample_entry;

@@ -1,7 +1,7 @@
 //! Converts the output of an encoder to segments with the planned times.
 //!
 //! The encoder writes one file with a track for each rung. Its frames are matched with those of the source
-//! by time, and cut into segments at the ordered keyframes. They get their times by the one rule
+//! by time, and cut into segments at the requested keyframes. They get their times by the timestamp rule
 //! ([`timing`](kinora_index::timing)): durations and offsets from the encoder are ignored.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use kinora_isobmff::write::{FLAGS_NOT_SYNC, FLAGS_SYNC, TrunEntry, write_head};
 use super::{
     feed::Feed,
     fragments::{Avc, CodedSample, CodedSamples, EncodedTrack, FragmentReader},
-    frame_times::EncodeRun,
+    frame_times::SegmentRun,
 };
 
 /// Maximum length of a segment of one rung in bytes: a minute of the highest bitrate.
@@ -45,7 +45,7 @@ pub enum SegmentError {
     Timing(#[from] TimingError),
 }
 
-/// Why the output of an encoder is not as ordered. Final: the same run gives the same error.
+/// Why the output of an encoder is not as requested. Final: the same run gives the same error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SegmenterError {
     /// The bytes are no supported fragmented MP4. The string is the reason.
@@ -67,7 +67,7 @@ pub enum SegmenterError {
     Tracks {
         /// Tracks in the output.
         found: usize,
-        /// Rungs ordered.
+        /// Rungs requested.
         expected: usize,
     },
     /// Codec, profile, level or size differ from those announced.
@@ -104,11 +104,11 @@ pub enum SegmenterError {
     },
 }
 
-/// Takes the output of an encoder for one [`Feed`], and builds segments.
+/// Builds segments from the output of an encoder for one [`Feed`].
 #[derive(Debug)]
 pub struct Segmenter {
     reader: FragmentReader<Avc>,
-    run: Arc<EncodeRun>,
+    run: Arc<SegmentRun>,
     rungs: Vec<RungSegmenter>,
     failure: Option<SegmenterError>,
 }
@@ -133,7 +133,7 @@ struct RungSegmenter {
 impl Segmenter {
     /// For an encoder that reads `feed` and writes a track for each of these rungs, in this order.
     pub fn new(feed: &Feed, rungs: &[Rung]) -> Self {
-        let collecting = |rung: &Rung| RungSegmenter {
+        let new_rung_segmenter = |rung: &Rung| RungSegmenter {
             rung: rung.clone(),
             avcc: None,
             timescale: 1,
@@ -146,7 +146,7 @@ impl Segmenter {
         Self {
             reader: FragmentReader::default(),
             run: Arc::clone(feed.run()),
-            rungs: rungs.iter().map(collecting).collect(),
+            rungs: rungs.iter().map(new_rung_segmenter).collect(),
             failure: None,
         }
     }
@@ -158,8 +158,8 @@ impl Segmenter {
     /// Call it before the first bytes.
     #[must_use]
     pub fn with_stored_avcc(mut self, rung: RungName, avcc: &[u8]) -> Self {
-        if let Some(collecting) = self.rungs.iter_mut().find(|collecting| collecting.rung.name == rung) {
-            collecting.stored_avcc = Some(avcc.to_vec());
+        if let Some(rung_segmenter) = self.rungs.iter_mut().find(|collecting| collecting.rung.name == rung) {
+            rung_segmenter.stored_avcc = Some(avcc.to_vec());
         }
         self
     }
@@ -167,41 +167,43 @@ impl Segmenter {
     /// Whether the encoder writes another configuration of this rung than players have; `false` before its
     /// first frame.
     pub fn differs_from_stored_avcc(&self, rung: RungName) -> bool {
-        self.rungs.iter().any(|collecting| collecting.rung.name == rung && !collecting.in_band.is_empty())
+        self.rungs
+            .iter()
+            .any(|rung_segmenter| rung_segmenter.rung.name == rung && !rung_segmenter.in_band.is_empty())
     }
 
-    /// Takes more bytes, cut anywhere. Returns the segments that they complete, in the order of their
+    /// Adds bytes of the output, cut anywhere. Returns the segments that they complete, in the order of their
     /// numbers for each rung.
     ///
     /// A segment is complete when the keyframe of a later one has come. After an error every further call
     /// gives the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<EncodedSegment>, SegmenterError> {
-        let mut made = Vec::new();
+        let mut segments = Vec::new();
         self.until_failure(|this| {
             let Self { reader, run, rungs, .. } = this;
-            reader.push(bytes, |tracks, coded| take(run, rungs, tracks, coded, &mut made))
+            reader.push(bytes, |tracks, coded| push_samples(run, rungs, tracks, coded, &mut segments))
         })?;
-        Ok(made)
+        Ok(segments)
     }
 
     /// Ends the output of the encoder. Returns the last segments, and the outcome of all missing ones.
     ///
     /// A second call returns no segments.
     pub fn finish(&mut self) -> Result<Vec<EncodedSegment>, SegmenterError> {
-        let mut made = Vec::new();
+        let mut segments = Vec::new();
         self.until_failure(|this| {
             this.reader.finish()?;
             for rung in &mut this.rungs {
-                rung.close_until(&this.run, this.run.numbers.len(), &mut made)?;
+                rung.close_until(&this.run, this.run.numbers.len(), &mut segments)?;
             }
             Ok(())
         })?;
-        Ok(made)
+        Ok(segments)
     }
 
     /// The body of the `avcC` box of a rung; available before the first segment.
     pub fn avcc(&self, rung: RungName) -> Option<&[u8]> {
-        self.rungs.iter().find(|collecting| collecting.rung.name == rung)?.avcc.as_deref()
+        self.rungs.iter().find(|rung_segmenter| rung_segmenter.rung.name == rung)?.avcc.as_deref()
     }
 
     /// The encoder's colour description of a rung; `None` before its first frame.
@@ -224,12 +226,12 @@ impl Segmenter {
 }
 
 /// Passes the frames of one track to its rung.
-fn take(
-    run: &EncodeRun,
+fn push_samples(
+    run: &SegmentRun,
     rungs: &mut [RungSegmenter],
     tracks: &[EncodedTrack<Avc>],
     coded: CodedSamples<'_>,
-    made: &mut Vec<EncodedSegment>,
+    segments: &mut Vec<EncodedSegment>,
 ) -> Result<(), SegmenterError> {
     if tracks.len() != rungs.len() {
         return Err(SegmenterError::Tracks { found: tracks.len(), expected: rungs.len() });
@@ -237,7 +239,7 @@ fn take(
     for (rung, track) in rungs.iter_mut().zip(tracks) {
         rung.check(track)?;
     }
-    rungs[coded.track].take(run, coded, made)
+    rungs[coded.track].push_samples(run, coded, segments)
 }
 
 impl RungSegmenter {
@@ -264,45 +266,45 @@ impl RungSegmenter {
         Ok(())
     }
 
-    fn take(
+    fn push_samples(
         &mut self,
-        run: &EncodeRun,
+        run: &SegmentRun,
         coded: CodedSamples<'_>,
-        made: &mut Vec<EncodedSegment>,
+        segments: &mut Vec<EncodedSegment>,
     ) -> Result<(), SegmenterError> {
         let mut bytes = coded.bytes;
         for sample in coded.samples {
-            let (own, rest) = bytes
+            let (sample_bytes, rest) = bytes
                 .split_at_checked(sample.size as usize)
                 .ok_or(SegmenterError::Malformed("samples outside their data"))?;
             bytes = rest;
             let index = self.segment_index_of(run, sample)?;
             if index != self.segment_index {
                 if index < self.segment_index || !sample.is_sync {
-                    return Err(self.not_cut(run, index));
+                    return Err(self.no_keyframe_error(run, index));
                 }
-                self.close_until(run, index, made)?;
+                self.close_until(run, index, segments)?;
             }
             if self.pending.is_empty() && !sample.is_sync {
-                return Err(self.not_cut(run, index));
+                return Err(self.no_keyframe_error(run, index));
             }
-            let mut picture = *sample;
+            let mut pending_sample = *sample;
             if self.pending.is_empty() {
                 self.bytes.extend_from_slice(&self.in_band);
-                picture.size = picture.size.saturating_add(self.in_band.len() as u32);
+                pending_sample.size = pending_sample.size.saturating_add(self.in_band.len() as u32);
             }
-            let len = self.bytes.len().saturating_add(own.len());
+            let len = self.bytes.len().saturating_add(sample_bytes.len());
             if ENCODED_LEN_MAX < len || SEGMENT_SAMPLES_MAX as usize <= self.pending.len() {
                 return Err(SegmenterError::TooLarge { what: "a segment", bytes: len as u64 });
             }
-            self.bytes.extend_from_slice(own);
-            self.pending.push(picture);
+            self.bytes.extend_from_slice(sample_bytes);
+            self.pending.push(pending_sample);
         }
         Ok(())
     }
 
     /// The segment in which a frame is presented, counted from the first of the run.
-    fn segment_index_of(&self, run: &EncodeRun, sample: &CodedSample) -> Result<usize, SegmenterError> {
+    fn segment_index_of(&self, run: &SegmentRun, sample: &CodedSample) -> Result<usize, SegmenterError> {
         let ticks = run.source_ticks(sample.pts, self.timescale);
         let unknown = SegmenterError::UnexpectedFrame { rung: self.rung.name, ticks };
         let shown = run
@@ -313,26 +315,26 @@ impl RungSegmenter {
         segment_after.checked_sub(1).filter(|index| *index < run.numbers.len()).ok_or(unknown)
     }
 
-    fn not_cut(&self, run: &EncodeRun, index: usize) -> SegmenterError {
-        SegmenterError::NoKeyframeAtCut { rung: self.rung.name, number: number_of(run, index) }
+    fn no_keyframe_error(&self, run: &SegmentRun, index: usize) -> SegmenterError {
+        SegmenterError::NoKeyframeAtCut { rung: self.rung.name, number: segment_number(run, index) }
     }
 
     /// Builds the pending segment, and returns [`SegmentError::NoFrames`] for those between it and
     /// `index`.
     fn close_until(
         &mut self,
-        run: &EncodeRun,
+        run: &SegmentRun,
         index: usize,
-        made: &mut Vec<EncodedSegment>,
+        segments: &mut Vec<EncodedSegment>,
     ) -> Result<(), SegmenterError> {
         while self.segment_index < index {
             let samples = std::mem::take(&mut self.pending);
             let bytes = std::mem::take(&mut self.bytes);
-            let times = self.matched(run, &samples)?;
+            let times = self.source_times(run, &samples)?;
             let outcome = self.segment(run, &samples, &times, &bytes);
-            made.push(EncodedSegment {
+            segments.push(EncodedSegment {
                 rung: self.rung.name,
-                number: number_of(run, self.segment_index),
+                number: segment_number(run, self.segment_index),
                 outcome,
             });
             self.segment_index += 1;
@@ -343,7 +345,7 @@ impl RungSegmenter {
     /// The segment at the current index, from these frames and their presentation times in the source.
     fn segment(
         &self,
-        run: &EncodeRun,
+        run: &SegmentRun,
         samples: &[CodedSample],
         times: &[i64],
         bytes: &[u8],
@@ -367,33 +369,33 @@ impl RungSegmenter {
         });
         let entries: Vec<_> = entries.collect();
         let mut segment =
-            write_head(number_of(run, self.segment_index), decode_time, &entries, bytes.len() as u64);
+            write_head(segment_number(run, self.segment_index), decode_time, &entries, bytes.len() as u64);
         segment.extend_from_slice(bytes);
         Ok(segment)
     }
 
     /// The presentation time of each frame in the source: no two are equal.
-    fn matched(&self, run: &EncodeRun, samples: &[CodedSample]) -> Result<Vec<i64>, SegmenterError> {
+    fn source_times(&self, run: &SegmentRun, samples: &[CodedSample]) -> Result<Vec<i64>, SegmenterError> {
         let mut order: Vec<usize> = (0..samples.len()).collect();
         order.sort_by_key(|index| samples[*index].pts);
         let mut times = vec![0; samples.len()];
-        let mut free = 0;
+        let mut next_frame = 0;
         for place in order {
             let ticks = run.source_ticks(samples[place].pts, self.timescale);
             let unknown = SegmenterError::UnexpectedFrame { rung: self.rung.name, ticks };
             let nearest = run.frame_index_at(ticks).ok_or(unknown)?;
             // Two frames may be closer than the precision of the encoder's clock.
-            let source = nearest.max(free);
+            let source = nearest.max(next_frame);
             if !run.is_near(source, ticks) {
                 return Err(SegmenterError::DuplicateFrame { rung: self.rung.name, ticks });
             }
             times[place] = run.times[source];
-            free = source + 1;
+            next_frame = source + 1;
         }
         Ok(times)
     }
 }
 
-fn number_of(run: &EncodeRun, index: usize) -> u32 {
+fn segment_number(run: &SegmentRun, index: usize) -> u32 {
     run.numbers.start.saturating_add(u32::try_from(index).unwrap_or(u32::MAX))
 }

@@ -1,4 +1,4 @@
-//! Files of pieces that begin with their length: checks whether the last one is complete.
+//! Files of chunks that begin with their length: checks whether the last one is complete.
 
 use kinora_index::checkpoint::byte_string;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum length of a header: an Ogg page with all its lacing values. RFC 3533, 6.
 const HEADER_LEN_MAX: usize = 27 + 255;
 
-/// The piece headers of a kind of file.
+/// The chunk headers of a kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Framing {
     /// RIFF and RF64: AVI, WAVE. EBU Tech 3306.
@@ -36,11 +36,11 @@ enum HeaderLen {
     Unknown,
 }
 
-/// A walk from piece to piece.
+/// Parses a file chunk by chunk.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FramingParser {
-    steps: Framing,
-    /// No piece has passed yet.
+    framing: Framing,
+    /// No chunk has passed yet.
     is_first: bool,
     /// The bytes of a header so far.
     #[serde(with = "byte_string")]
@@ -48,48 +48,56 @@ pub(crate) struct FramingParser {
     /// Remaining bytes before the next header.
     left: u64,
     /// The end of the file can no longer be checked.
-    is_lost: bool,
+    is_unverifiable: bool,
     duration_us: Option<u64>,
 }
 
 impl FramingParser {
-    pub(super) fn new(steps: Framing) -> Self {
-        Self { steps, is_first: true, header: Vec::new(), left: 0, is_lost: false, duration_us: None }
+    pub(super) fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            is_first: true,
+            header: Vec::new(),
+            left: 0,
+            is_unverifiable: false,
+            duration_us: None,
+        }
     }
 
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() && !self.is_lost {
+        while !bytes.is_empty() && !self.is_unverifiable {
             if 0 < self.left {
-                let passed = usize::try_from(self.left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                self.left -= passed as u64;
-                bytes = &bytes[passed..];
+                let skipped_len =
+                    usize::try_from(self.left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                self.left -= skipped_len as u64;
+                bytes = &bytes[skipped_len..];
                 continue;
             }
-            match self.steps.read(&self.header, self.is_first) {
+            match self.framing.read(&self.header, self.is_first) {
                 HeaderLen::Needs(len) if len <= HEADER_LEN_MAX && self.header.len() < len => {
                     let missing = (len - self.header.len()).min(bytes.len());
                     self.header.extend_from_slice(&bytes[..missing]);
                     bytes = &bytes[missing..];
                     self.end_header();
                 }
-                _ => self.is_lost = true,
+                _ => self.is_unverifiable = true,
             }
         }
     }
 
     /// Continues after the header, if it is complete.
     fn end_header(&mut self) {
-        match self.steps.read(&self.header, self.is_first) {
+        match self.framing.read(&self.header, self.is_first) {
             HeaderLen::Needs(_) => {}
             HeaderLen::Payload(left) => {
-                if self.steps == Framing::Flac {
+                if self.framing == Framing::Flac {
                     self.duration_us = flac_duration_us(&self.header);
                 }
                 self.left = left;
                 self.header.clear();
                 self.is_first = false;
             }
-            HeaderLen::Unknown => self.is_lost = true,
+            HeaderLen::Unknown => self.is_unverifiable = true,
         }
     }
 
@@ -98,11 +106,11 @@ impl FramingParser {
         self.header.len() <= HEADER_LEN_MAX
     }
 
-    /// Whether the file ended inside a piece.
-    pub(super) fn is_cut_off(&self) -> bool {
+    /// Whether the file ended inside a chunk.
+    pub(super) fn is_truncated(&self) -> bool {
         // Other data may follow the last RIFF.
-        let begins = !self.header.is_empty() && (self.is_first || self.steps != Framing::Riff);
-        !self.is_lost && (begins || self.steps.padding_max() < self.left)
+        let has_partial_header = !self.header.is_empty() && (self.is_first || self.framing != Framing::Riff);
+        !self.is_unverifiable && (has_partial_header || self.framing.padding_max() < self.left)
     }
 
     pub(super) fn duration_us(&self) -> Option<u64> {
@@ -136,11 +144,11 @@ impl Framing {
     }
 }
 
-fn big(bytes: &[u8]) -> u64 {
+fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-fn little(bytes: &[u8]) -> u64 {
+fn little_endian(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
@@ -154,9 +162,9 @@ fn riff(header: &[u8]) -> HeaderLen {
         return HeaderLen::Needs(LEN);
     };
     let len = match kind {
-        b"RIFF" => little(&rest[..4]),
+        b"RIFF" => little_endian(&rest[..4]),
         b"RF64" if header.len() < WIDE_LEN => return HeaderLen::Needs(WIDE_LEN),
-        b"RF64" if &header[LEN..LEN + 4] == b"ds64" => little(&header[LEN + 8..WIDE_LEN]),
+        b"RF64" if &header[LEN..LEN + 4] == b"ds64" => little_endian(&header[LEN + 8..WIDE_LEN]),
         _ => return HeaderLen::Unknown,
     };
     if len == 0 || (kind == b"RIFF" && len == u64::from(u32::MAX)) {
@@ -172,7 +180,7 @@ fn flv_head(header: &[u8]) -> HeaderLen {
     if header.len() < LEN {
         return HeaderLen::Needs(LEN);
     }
-    big(&header[5..9]).checked_sub(9).map_or(HeaderLen::Unknown, HeaderLen::Payload)
+    big_endian(&header[5..9]).checked_sub(9).map_or(HeaderLen::Unknown, HeaderLen::Payload)
 }
 
 fn flv_tag(header: &[u8]) -> HeaderLen {
@@ -182,7 +190,7 @@ fn flv_tag(header: &[u8]) -> HeaderLen {
     match header.first() {
         Some(kind) if !KINDS.contains(&(kind & 0x1f)) => HeaderLen::Unknown,
         _ if header.len() < LEN => HeaderLen::Needs(LEN),
-        _ => HeaderLen::Payload(big(&header[1..4]) + 4),
+        _ => HeaderLen::Payload(big_endian(&header[1..4]) + 4),
     }
 }
 
@@ -201,7 +209,7 @@ fn mxf(header: &[u8]) -> HeaderLen {
         0..0x80 => HeaderLen::Payload(first.into()),
         _ if long == 0 || LENGTH_MAX < long => HeaderLen::Unknown,
         _ if header.len() <= KEY_LEN + long => HeaderLen::Needs(KEY_LEN + 1 + long),
-        _ => HeaderLen::Payload(big(&header[KEY_LEN + 1..])),
+        _ => HeaderLen::Payload(big_endian(&header[KEY_LEN + 1..])),
     }
 }
 
@@ -225,7 +233,7 @@ fn asf(header: &[u8]) -> HeaderLen {
     if header.len() < LEN {
         return HeaderLen::Needs(LEN);
     }
-    little(&header[16..LEN]).checked_sub(LEN as u64).map_or(HeaderLen::Unknown, HeaderLen::Payload)
+    little_endian(&header[16..LEN]).checked_sub(LEN as u64).map_or(HeaderLen::Unknown, HeaderLen::Payload)
 }
 
 fn adts(header: &[u8]) -> HeaderLen {
@@ -254,7 +262,7 @@ fn flac(header: &[u8]) -> HeaderLen {
 /// `None` if it is unknown.
 fn flac_duration_us(header: &[u8]) -> Option<u64> {
     // 20 bits of rate, 8 other bits, 36 of length. RFC 9639, 8.2.
-    let fields = header.get(8 + 10..8 + 18).filter(|_| header.starts_with(b"fLaC")).map(big)?;
+    let fields = header.get(8 + 10..8 + 18).filter(|_| header.starts_with(b"fLaC")).map(big_endian)?;
     let (rate, samples) = (fields >> 44, fields & 0xf_ffff_ffff);
     (samples * 1_000_000).checked_div(rate).filter(|duration| 0 < *duration)
 }

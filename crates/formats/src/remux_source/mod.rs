@@ -23,8 +23,8 @@ const SLACK_US: u64 = 1_000_000;
 /// The facts about a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RemuxFacts {
-    /// The file ends inside a piece, or before its declared end.
-    pub is_cut_off: bool,
+    /// The file ends inside a chunk, or before its declared end.
+    pub is_truncated: bool,
     /// Declared duration in microseconds; `None` if it is missing.
     pub duration_us: Option<u64>,
     /// The audible part of its audio; `None` for all of it.
@@ -51,7 +51,7 @@ impl RemuxFacts {
         let is_short = self
             .duration_us
             .is_some_and(|declared_us| copy.facts().duration_us.saturating_add(SLACK_US) < declared_us);
-        copy.is_truncated |= self.is_cut_off || is_short;
+        copy.is_truncated |= self.is_truncated || is_short;
         copy
     }
 }
@@ -81,28 +81,28 @@ impl AudibleRange {
     }
 }
 
-/// Takes the bytes of a source in order.
+/// Collects the facts about a source from its bytes, in order.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Observer {
-    Lengths(FramingParser),
+pub(crate) enum RemuxFactsParser {
+    Framing(FramingParser),
     Mp3(Mp3),
     Transport(TransportStream),
     /// The length of such files cannot be checked.
     Ignored,
 }
 
-impl Observer {
-    /// An observer at the first byte of a source.
+impl RemuxFactsParser {
+    /// A parser at the first byte of a source.
     pub(crate) fn new(container: Container) -> Self {
-        let lengths = |steps| Self::Lengths(FramingParser::new(steps));
+        let with_framing = |framing| Self::Framing(FramingParser::new(framing));
         match container {
-            Container::Avi | Container::Wav => lengths(Framing::Riff),
-            Container::Flv => lengths(Framing::Flv),
-            Container::Mxf => lengths(Framing::Mxf),
-            Container::Ogg => lengths(Framing::Ogg),
-            Container::Asf => lengths(Framing::Asf),
-            Container::Adts => lengths(Framing::Adts),
-            Container::Flac => lengths(Framing::Flac),
+            Container::Avi | Container::Wav => with_framing(Framing::Riff),
+            Container::Flv => with_framing(Framing::Flv),
+            Container::Mxf => with_framing(Framing::Mxf),
+            Container::Ogg => with_framing(Framing::Ogg),
+            Container::Asf => with_framing(Framing::Asf),
+            Container::Adts => with_framing(Framing::Adts),
+            Container::Flac => with_framing(Framing::Flac),
             Container::Mp3 => Self::Mp3(Mp3::default()),
             Container::MpegTs => Self::Transport(TransportStream::default()),
             _ => Self::Ignored,
@@ -112,17 +112,17 @@ impl Observer {
     /// Whether a state that was read from a checkpoint at `len` bytes is valid.
     pub(crate) fn is_valid(&self, len: u64) -> bool {
         match self {
-            Self::Lengths(lengths) => lengths.is_valid(),
+            Self::Framing(framing_parser) => framing_parser.is_valid(),
             Self::Mp3(mp3) => mp3.is_valid(len),
             Self::Transport(transport) => transport.is_valid(len),
             Self::Ignored => true,
         }
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         match self {
-            Self::Lengths(lengths) => lengths.push(bytes),
+            Self::Framing(framing_parser) => framing_parser.push(bytes),
             Self::Mp3(mp3) => mp3.push(bytes),
             Self::Transport(transport) => transport.push(bytes),
             Self::Ignored => {}
@@ -132,20 +132,20 @@ impl Observer {
     /// The container, if it differs from that of the first bytes: another audio format after the tag of an
     /// MP3.
     pub(crate) fn container(&self) -> Option<Container> {
-        if let Self::Mp3(mp3) = self { mp3.behind() } else { None }
+        if let Self::Mp3(mp3) = self { mp3.container_after_id3() } else { None }
     }
 
     /// The facts about a source of `len` bytes.
     pub(crate) fn finish(self, len: u64) -> RemuxFacts {
         match self {
-            Self::Lengths(lengths) => RemuxFacts {
-                is_cut_off: lengths.is_cut_off(),
-                duration_us: lengths.duration_us(),
+            Self::Framing(framing_parser) => RemuxFacts {
+                is_truncated: framing_parser.is_truncated(),
+                duration_us: framing_parser.duration_us(),
                 audible: None,
             },
             Self::Mp3(mp3) => mp3.finish(len),
             Self::Transport(transport) => {
-                RemuxFacts { is_cut_off: transport.is_cut_off(), ..RemuxFacts::default() }
+                RemuxFacts { is_truncated: transport.is_truncated(), ..RemuxFacts::default() }
             }
             Self::Ignored => RemuxFacts::default(),
         }

@@ -32,7 +32,7 @@ const TAGGED: [Container; 7] = [
     Container::WavPack,
 ];
 
-/// Takes the bytes of a file until the first frame has come.
+/// Reads the bytes of a file until the first frame is complete.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mp3 {
     at: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Mp3 {
     /// Remaining bytes of a tag.
     tag_left: u64,
     is_done: bool,
-    found: Option<FirstFrame>,
+    first_frame: Option<FirstFrame>,
     /// The format after a tag, if it is another one.
     after_id3: Option<Container>,
 }
@@ -61,9 +61,10 @@ impl Mp3 {
     pub(super) fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.is_done {
             let consumed = if 0 < self.tag_left {
-                let passed = usize::try_from(self.tag_left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                self.tag_left -= passed as u64;
-                passed
+                let skipped_len =
+                    usize::try_from(self.tag_left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                self.tag_left -= skipped_len as u64;
+                skipped_len
             } else {
                 let missing = (self.needed_len() - self.head.len()).min(bytes.len());
                 self.head.extend_from_slice(&bytes[..missing]);
@@ -93,7 +94,7 @@ impl Mp3 {
             Some(len) if len <= ID3_LEN_MAX => self.tag_left = len,
             Some(_) => self.is_done = true,
             None => {
-                self.found = FirstFrame::parse(self.at - head.len() as u64, &head);
+                self.first_frame = FirstFrame::parse(self.at - head.len() as u64, &head);
                 self.after_id3 = match sniff(&head).family() {
                     Family::Media(container) if TAGGED.contains(&container) => Some(container),
                     _ => None,
@@ -104,15 +105,15 @@ impl Mp3 {
     }
 
     /// The format of the file, if it is not MP3; available after the first frame.
-    pub(super) fn behind(&self) -> Option<Container> {
+    pub(super) fn container_after_id3(&self) -> Option<Container> {
         self.after_id3
     }
 
     pub(super) fn finish(self, len: u64) -> RemuxFacts {
-        let Some(first) = self.found else { return RemuxFacts::default() };
+        let Some(first) = self.first_frame else { return RemuxFacts::default() };
         let end = first.bytes.and_then(|bytes| first.at.checked_add(bytes));
-        let is_cut_off = end.is_some_and(|end| len.saturating_add(SLACK_BYTES) < end);
-        RemuxFacts { is_cut_off, duration_us: None, audible: first.audible }
+        let is_truncated = end.is_some_and(|end| len.saturating_add(SLACK_BYTES) < end);
+        RemuxFacts { is_truncated, duration_us: None, audible: first.audible }
     }
 }
 
@@ -138,8 +139,8 @@ impl FirstFrame {
         let flags = fields.word()?;
         let mut field = |bit: u32| if flags & bit == 0 { Some(None) } else { fields.word().map(Some) };
         let (frames, bytes) = (field(1)?, field(2)?);
-        let behind = fields.0.get(if flags & 4 == 0 { 0 } else { 100 }..)?;
-        let lame = behind.get(if flags & 8 == 0 { 0 } else { 4 }..)?;
+        let after_toc = fields.0.get(if flags & 4 == 0 { 0 } else { 100 }..)?;
+        let lame = after_toc.get(if flags & 8 == 0 { 0 } else { 4 }..)?;
         // Twelve bits each, after a name and eleven other fields. Programs without such fields leave zeroes.
         let &[high, both, low] = lame.get(21..24)?.first_chunk::<3>()?;
         let delay = u32::from(high) << 4 | u32::from(both) >> 4;

@@ -13,7 +13,7 @@ const TIME_CODE_LEN: u64 = 4;
 pub(crate) struct TransportStream {
     at: u64,
     /// Bytes before the sync byte of a packet; `None` until the first byte has come.
-    lead: Option<u64>,
+    prefix_len: Option<u64>,
     /// The byte at the expected start of the last packet.
     last_sync: Option<u8>,
 }
@@ -21,11 +21,11 @@ pub(crate) struct TransportStream {
 impl TransportStream {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let Some(&first) = bytes.first() else { return };
-        let lead = *self.lead.get_or_insert(if first == SYNC { 0 } else { TIME_CODE_LEN });
+        let prefix_len = *self.prefix_len.get_or_insert(if first == SYNC { 0 } else { TIME_CODE_LEN });
         let end = self.at + bytes.len() as u64;
-        let len = PACKET_LEN + lead;
+        let len = PACKET_LEN + prefix_len;
         // The last expected packet start in these bytes.
-        let last = (end - 1).checked_sub(lead).map(|within| within / len * len + lead);
+        let last = (end - 1).checked_sub(prefix_len).map(|within| within / len * len + prefix_len);
         let within = last.and_then(|last| last.checked_sub(self.at)).and_then(|at| usize::try_from(at).ok());
         if let Some(&byte) = within.and_then(|at| bytes.get(at)) {
             self.last_sync = Some(byte);
@@ -35,13 +35,13 @@ impl TransportStream {
 
     /// Whether a state that was read from a checkpoint at `len` bytes is valid.
     pub(super) fn is_valid(&self, len: u64) -> bool {
-        self.at == len && self.lead.is_none_or(|lead| lead <= TIME_CODE_LEN)
+        self.at == len && self.prefix_len.is_none_or(|prefix_len| prefix_len <= TIME_CODE_LEN)
     }
 
     /// Whether it ends inside a packet. If bytes are missing in the middle, packet positions have moved, and
     /// the result is `false`.
-    pub(super) fn is_cut_off(&self) -> bool {
-        let len = PACKET_LEN + self.lead.unwrap_or(0);
+    pub(super) fn is_truncated(&self) -> bool {
+        let len = PACKET_LEN + self.prefix_len.unwrap_or(0);
         !self.at.is_multiple_of(len) && self.last_sync == Some(SYNC)
     }
 }

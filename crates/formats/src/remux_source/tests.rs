@@ -5,7 +5,7 @@ use super::*;
 /// The facts about a file that comes in pieces of any size.
 fn facts(container: Container, file: &[u8]) -> RemuxFacts {
     let of_steps = |step: usize| {
-        let mut observer = Observer::new(container);
+        let mut observer = RemuxFactsParser::new(container);
         file.chunks(step).for_each(|piece| observer.push(piece));
         observer.finish(file.len() as u64)
     };
@@ -18,12 +18,12 @@ fn facts(container: Container, file: &[u8]) -> RemuxFacts {
 
 /// The whole file is complete; without its last bytes it is not, down to half of it.
 fn check(container: Container, file: &[u8], may_lack: usize) {
-    let is_cut_off = |len: usize| facts(container, &file[..len]).is_cut_off;
+    let is_truncated = |len: usize| facts(container, &file[..len]).is_truncated;
     for lacking in 0..=may_lack {
-        assert!(!is_cut_off(file.len() - lacking), "{container:?} lacks {lacking}");
+        assert!(!is_truncated(file.len() - lacking), "{container:?} lacks {lacking}");
     }
     for lacking in [may_lack + 1, may_lack + 2, file.len() / 3] {
-        assert!(is_cut_off(file.len() - lacking), "{container:?} lacks {lacking}");
+        assert!(is_truncated(file.len() - lacking), "{container:?} lacks {lacking}");
     }
 }
 
@@ -41,13 +41,13 @@ fn riff_length_detects_truncation() {
     odd.push(0);
     check(Container::Wav, &odd, 1);
     let behind = [riff(b"RIFF", b"WAVE", &[7; 500]), b"some notes".to_vec()].concat();
-    assert!(!facts(Container::Wav, &behind).is_cut_off);
+    assert!(!facts(Container::Wav, &behind).is_truncated);
     let wide =
         [b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0".as_slice(), &1020u64.to_le_bytes(), &[7; 1000]].concat();
     check(Container::Wav, &wide, 1);
     for unknown in [0, u32::MAX] {
         let streamed = [b"RIFF".as_slice(), &unknown.to_le_bytes(), b"WAVE", &[7; 100]].concat();
-        assert!(!facts(Container::Wav, &streamed).is_cut_off, "{unknown}");
+        assert!(!facts(Container::Wav, &streamed).is_truncated, "{unknown}");
     }
 }
 
@@ -59,7 +59,7 @@ fn flv_tag_length_detects_truncation() {
     };
     let head = b"FLV\x01\x05\0\0\0\x09\0\0\0\0".to_vec();
     check(Container::Flv, &[head.clone(), tag(18, 40), tag(9, 200), tag(8, 100)].concat(), 4);
-    assert!(!facts(Container::Flv, &[head, tag(9, 200), b"what is this".to_vec()].concat()).is_cut_off);
+    assert!(!facts(Container::Flv, &[head, tag(9, 200), b"what is this".to_vec()].concat()).is_truncated);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn mxf_ogg_asf_adts_lengths_detect_truncation() {
     let object = |len: u64| [&[0x30; 16][..], &(24 + len).to_le_bytes(), &vec![3; len as usize]].concat();
     check(Container::Asf, &[object(100), object(700)].concat(), 0);
     let endless = [object(100), [&[0x30; 16][..], &[0; 8], &[3; 50]].concat()].concat();
-    assert!(!facts(Container::Asf, &endless).is_cut_off, "a recording under way");
+    assert!(!facts(Container::Asf, &endless).is_truncated, "a recording under way");
 
     let frame = |len: usize| {
         let head =
@@ -95,7 +95,7 @@ fn mpeg_ts_partial_packet_is_truncated() {
     check(Container::MpegTs, &packets(4), 0);
     let torn = [packets(0), vec![1; 50], packets(0)].concat();
     assert!(
-        !facts(Container::MpegTs, &torn[..torn.len() - 138]).is_cut_off,
+        !facts(Container::MpegTs, &torn[..torn.len() - 138]).is_truncated,
         "bytes are missing in between, too"
     );
 }
@@ -144,7 +144,7 @@ fn mp3_lame_tag_gives_audible_range() {
     assert_eq!(facts(Container::Mp3, &[tag(0), tag(5), file].concat()), expected);
 
     let cut = [first_frame(1000, 417 + 400_000, 1105, 600), payload.clone()].concat();
-    assert!(facts(Container::Mp3, &cut).is_cut_off);
+    assert!(facts(Container::Mp3, &cut).is_truncated);
     for (frames, delay, padding, what) in [(10, 0, 0, "nothing"), (1, 1105, 600, "less than nothing")] {
         let file = [first_frame(frames, 4417, delay, padding), payload.clone()].concat();
         assert_eq!(facts(Container::Mp3, &file), RemuxFacts::default(), "{what} is heard");

@@ -95,7 +95,7 @@ fn check(name: &str, ranges: &[(i64, i64)], runs_of: usize) {
         let own = distance(frame, &clip[*expected_frame as usize]);
         assert!(
             own * 4 <= closest * 5,
-            "{name}: picture {expected_frame} differs by {own}, another one by {closest}"
+            "{name}: frame {expected_frame} differs by {own}, another one by {closest}"
         );
     }
     let times: Vec<i64> = (0..expected_frames.len() as i64).map(|n| n * 1_000_000 / 15).collect();
@@ -125,11 +125,11 @@ fn encode_run_never_crosses_an_edit_point() {
     assert_eq!(index.encoded_runs(0..3), [0..1, 1..2, 2..3]);
     assert_eq!(index.encoded_runs(1..2).len(), 1);
     assert_eq!(index.encoded_runs(2..2), []);
-    let error = Feed::begin(&index, 0..2).unwrap_err();
+    let error = Feed::of_segments(&index, 0..2).unwrap_err();
     assert_eq!(error, FeedError::AcrossEditPoint { numbers: 0..2 });
 
     let fed: Vec<_> =
-        (0..3).map(|number| Feed::begin(&index, number..number + 1).unwrap().samples()).collect();
+        (0..3).map(|number| Feed::of_segments(&index, number..number + 1).unwrap().samples()).collect();
     let (track, _) = index.video().unwrap();
     assert!(fed.iter().all(|samples| track.samples.get(samples.start).unwrap().is_sync), "{fed:?}");
     assert!(fed.windows(2).all(|pair| pair[0].end == pair[1].start), "{fed:?}");

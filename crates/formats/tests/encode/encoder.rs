@@ -124,7 +124,7 @@ pub(crate) fn collected(
 
 /// Feeds, encodes and collects.
 pub(crate) fn made(index: &Index, source: &[u8], rungs: &[Rung], numbers: Range<u32>) -> Made {
-    let feed = Feed::begin(index, numbers).unwrap();
+    let feed = Feed::of_segments(index, numbers).unwrap();
     collected(&feed, rungs, &encoded(&feed, source, rungs), 10_007).unwrap()
 }
 

@@ -26,7 +26,7 @@ fn real() -> &'static Real {
         let clip = Clip::made_by(
             "-f lavfi -i testsrc2=s=480x360:r=10:d=8 -c:v libx264 -preset ultrafast -bf 2 -pix_fmt yuv420p -g 20",
         );
-        let feed = Feed::begin(&clip.index, 0..3).unwrap();
+        let feed = Feed::of_segments(&clip.index, 0..3).unwrap();
         let rungs = ladder_without_copy(&clip.index, 360);
         assert_eq!(rungs.len(), 2);
         let output = encoded(&feed, &clip.bytes, &rungs);

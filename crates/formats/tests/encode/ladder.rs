@@ -18,7 +18,7 @@ fn check(size: &str, rate: u32, expected: &[(RungName, &str)]) {
     let announced: Vec<_> = rungs.iter().map(|rung| (rung.name, rung.codec.as_str())).collect();
     assert_eq!(announced, expected, "{size} at {rate}");
 
-    let feed = Feed::begin(&clip.index, 0..1).unwrap();
+    let feed = Feed::of_segments(&clip.index, 0..1).unwrap();
     let made = collected(&feed, &rungs, &encoded(&feed, &clip.bytes, &rungs), 1 << 16).unwrap();
     assert_eq!(made.segments.len(), rungs.len());
     for (rung, avcc) in rungs.iter().zip(&made.avcc) {

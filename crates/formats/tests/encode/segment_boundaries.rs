@@ -59,7 +59,7 @@ fn check(name: &str, clip: &Clip, run: u32) {
     let timescale = i64::from(track.timescale);
     let expected: Vec<i64> = times(clip).iter().map(|time| time * 1_000_000 / timescale).collect();
     let shown = shown_us(file);
-    assert_eq!(shown.len(), expected.len(), "{name}: pictures");
+    assert_eq!(shown.len(), expected.len(), "{name}: frames");
     for (shown, expected) in shown.iter().zip(&expected) {
         assert!((shown - expected).abs() <= 1000, "{name}: {shown} us, not {expected}");
     }
@@ -94,7 +94,7 @@ fn segments_starting_inside_a_gop_have_the_same_frames() {
     check("a run each", &clip, 1);
 
     // The third one is more than 10 s after the keyframe: it needs a longer lead.
-    let feed = Feed::begin(&clip.index, 3..4).unwrap();
+    let feed = Feed::of_segments(&clip.index, 3..4).unwrap();
     assert_eq!(feed.time_us(cuts[3]), 12_000_000);
 }
 
@@ -160,7 +160,7 @@ fn matroska_feed_keeps_presentation_times() {
         element(&[0xe0], &size),
     ];
     video.sample_entry = SampleEntry::Matroska(element(&[0xae], &body.concat()));
-    assert_eq!(Feed::begin(&clip.index, 0..1).unwrap().format(), FeedFormat::Matroska);
+    assert_eq!(Feed::of_segments(&clip.index, 0..1).unwrap().format(), FeedFormat::Matroska);
     check("one run", &clip, 9);
     check("a run each", &clip, 1);
 }

@@ -117,11 +117,11 @@ fn any_byte_range_of_segment_matches_the_whole() {
     for (from, to) in
         [(0, len), (0, 1), (3, start), (start - 1, start + 1), (start, len), (start + 777, start + 1500)]
     {
-        let (from_head, ranges) = head.part(from..to);
+        let (from_head, ranges) = head.byte_range(from..to);
         let part = SegmentHead { bytes: head.bytes[from_head].to_vec(), ranges, total_len: to - from };
         assert_eq!(clip.segment(&part), segment[from as usize..to as usize], "{from}..{to}");
     }
-    assert_eq!(head.part(len..len + 5), (start as usize..start as usize, Vec::new()));
+    assert_eq!(head.byte_range(len..len + 5), (start as usize..start as usize, Vec::new()));
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn fragmented_sources_lose_no_samples() {
 }
 
 #[test]
-fn one_packet_fragments_keep_packet_order() {
+fn one_packet_fragments_keep_packet_durations() {
     let source = fixture("every_packet.mp4");
     let durations: Vec<u32> = fragments(&source, source.audio())
         .iter()

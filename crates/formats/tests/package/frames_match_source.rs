@@ -63,12 +63,12 @@ fn check_shows(name: &str, bytes: Vec<u8>, expected: &[TimedFrame]) {
     }
     let found = frames(&stream);
     let hashes = |timed: &[TimedFrame]| timed.iter().map(|(_, hash)| hash.clone()).collect::<Vec<_>>();
-    assert_eq!(hashes(&found), hashes(expected), "{name}: the pictures");
+    assert_eq!(hashes(&found), hashes(expected), "{name}: the frames");
     for (n, (found, expected)) in found.iter().zip(expected).enumerate() {
         // Frames that an edit hides take a tick each; ffmpeg rounds to its own clock.
         assert!(
             (found.0 - expected.0).abs() <= 2000,
-            "{name}: picture {n} at {} us, not {}",
+            "{name}: frame {n} at {} us, not {}",
             found.0,
             expected.0
         );

@@ -179,7 +179,7 @@ fn audio_that_is_not_copied_is_the_encoded_variant() {
 }
 
 #[test]
-fn first_variant_is_the_start_variant() {
+fn hls_js_begins_with_the_first_variant_at_every_bitrate() {
     let check = |peak, expected: &[&str]| {
         let source = changed(clip(), |video| (video.width, video.height) = (1920, 1080));
         let rate = Bandwidth { peak, average: peak };

@@ -13,7 +13,7 @@ use crate::source::Source;
 const VIDEO_INPUT: [&str; 4] = ["-f", "lavfi", "-i", "testsrc2=s=128x96:r=25:d=1"];
 const AUDIO_INPUT: [&str; 4] = ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1"];
 
-#[expect(clippy::disallowed_methods, reason = "makes the clips and judges what is made of them")]
+#[expect(clippy::disallowed_methods, reason = "makes the clips and checks the result")]
 fn ffmpeg(args: &[&str]) -> Vec<u8> {
     let output = Command::new("ffmpeg")
         .args(["-v", "error", "-nostdin", "-y", "-fflags", "+bitexact"])
@@ -93,7 +93,7 @@ fn check_video_input(input: &[&str], how: &str, ending: &str, reason: NotCopied)
     assert_eq!(track.media.not_copied(), Some(&reason), "{how}");
     let found = hashes(&decoded(&feed, true));
     assert!(!expected.is_empty(), "{how}");
-    assert_eq!(found, expected, "{how}: the pictures");
+    assert_eq!(found, expected, "{how}: the video");
     track
 }
 
@@ -112,7 +112,7 @@ fn check_audio(how: &str, ending: &str, detail: &str) {
     let missing = expected.len().saturating_sub(found.len());
     assert!(
         is_there && missing <= expected.len() / 10,
-        "{how}: {} bytes of sound, not {}",
+        "{how}: {} bytes of audio, not {}",
         found.len(),
         expected.len()
     );

@@ -71,12 +71,12 @@ fn unreleased_index_layout_is_rejected_by_its_header() {
         let error = Index::from_bytes(&bytes).unwrap_err();
         let expected = format!("the sample index has layout {layout}; 4 to 7 are read");
         assert_eq!(error.to_string(), expected);
-        assert!(Index::is_unreleased(&bytes[..12]));
+        assert!(Index::has_unreleased_layout(&bytes[..12]));
     }
     let bytes = read(&fixture("faststart.mp4")).unwrap().to_bytes();
-    assert!(!Index::is_unreleased(&bytes));
-    assert!(!Index::is_unreleased(&bytes[..11]));
-    assert!(!Index::is_unreleased(b"KINORAI"));
+    assert!(!Index::has_unreleased_layout(&bytes));
+    assert!(!Index::has_unreleased_layout(&bytes[..11]));
+    assert!(!Index::has_unreleased_layout(b"KINORAI"));
 }
 
 #[test]

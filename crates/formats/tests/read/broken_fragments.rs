@@ -145,7 +145,7 @@ const GOP_TICKS: u64 = (GOP * FRAME_TICKS) as u64;
 fn backward_or_huge_fragment_times_are_rejected() {
     let gop = GOP_TICKS;
     assert!(read(&at_times(&[0, gop, 2 * gop])).is_ok());
-    assert!(read(&at_times(&[0, gop - 1024, 2 * gop])).is_ok(), "a picture early");
+    assert!(read(&at_times(&[0, gop - 1024, 2 * gop])).is_ok(), "a frame early");
     assert!(read(&at_times(&[u64::MAX - 3 * gop, u64::MAX - 2 * gop, u64::MAX - gop])).is_ok());
 
     let early = |seconds: &str| {

@@ -56,7 +56,7 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
     let frame = piece(&[0xff, 0xfb, 0x90, 0x64], 413);
     // Frames, bytes, table and quality; then the encoder, its delay and padding.
     let xing = [&b"Info\0\0\0\x0f\0\0\0\x28\0\0\x40\0"[..], &[0; 104], b"LAME3.100", &[0; 12], &[0x24, 4, 0]];
-    let frame_without_sound = [&frame[..4], &[0; 32], &xing.concat()].concat();
+    let frame_without_audio = [&frame[..4], &[0; 32], &xing.concat()].concat();
     let box_of = |kind: &[u8], len: u32| piece(&[&(len + 8).to_be_bytes()[..], kind].concat(), len as usize);
     // A reference, a duration, and an empty element.
     let refers = [0xfb, 0x81, 0xd8, 0x9b, 0x82, 3, 0xe8, 0xec, 0x81, 0];
@@ -78,13 +78,13 @@ fn made() -> Vec<(&'static str, Vec<u8>)> {
         ("Ogg", many(piece(&ogg_page, 255 + 255 + 7))),
         ("ADTS", many(piece(&[0xff, 0xf1, 0x50, 0x80, 0x1f, 0xbf, 0xfc], 246))),
         ("FLAC", piece(b"fLaC\0\0\0\x22\x10\0\x10\0\0\0\0\0\0\0\x0a\xc4\x42\xf0\0\x01\x58\x88", BEHIND_HEAD)),
-        ("MP3", [&b"ID3\x04\0\0\0\0\x2f\0"[..], &[0; 47 << 7], &frame_without_sound, &many(frame)].concat()),
+        ("MP3", [&b"ID3\x04\0\0\0\0\x2f\0"[..], &[0; 47 << 7], &frame_without_audio, &many(frame)].concat()),
         ("text", many(b"no media at all\n".to_vec())),
         ("noise", (0..BEHIND_HEAD as u64).map(|n| (n * n * 31 / 16) as u8).collect()),
         ("nothing", Vec::new()),
         ("MP4 without a moov", [&ftyp[..], &box_of(b"mdat", 9000)].concat()),
         ("MP4 with a damaged moov", [&ftyp[..], &box_of(b"moov", 300), &box_of(b"mdat", 9000)].concat()),
-        ("pictures in groups", file(&video(b"V_VP9"), &groups)),
+        ("frames in groups", file(&video(b"V_VP9"), &groups)),
         ("packets in laces", file(&opus(), &laces)),
         ("fragments of another size", resized()),
         ("MP4 at half speed", edited(&[0, 1, 10, 0, 0x8000])),
@@ -154,7 +154,7 @@ fn checkpoint_sources_cover_every_kind() {
     for (name, bytes) in sources() {
         let kind = match in_one_go(&bytes, None) {
             Ok(Scanned::Index(index)) => format!("read as {}", index.container.name()),
-            Ok(Scanned::NeedsRemux { container, refusal, facts, .. }) => {
+            Ok(Scanned::NeedsRemux { container, rejection: refusal, facts, .. }) => {
                 let heard = facts.audible.map_or("", |_| ", partly heard");
                 format!("{} that is not read{heard}: {}", container.name(), refusal.unwrap_or_default())
             }

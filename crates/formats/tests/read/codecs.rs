@@ -235,7 +235,7 @@ fn leading_samples_belong_to_their_keyframe_segment() {
     // A segment that depends on the previous one is not marked as independent; others are.
     let audio = ["a.m3u8".to_owned()];
     let uris = MultivariantUris { video: "v.m3u8", audio: &audio };
-    let is_said = |index| MultivariantPlaylist::of(index, uris).render().contains("INDEPENDENT-SEGMENTS");
-    assert!(!is_said(&index));
-    assert!(is_said(&read(&fixture("hevc.mp4")).unwrap()));
+    let is_declared = |index| MultivariantPlaylist::of(index, uris).render().contains("INDEPENDENT-SEGMENTS");
+    assert!(!is_declared(&index));
+    assert!(is_declared(&read(&fixture("hevc.mp4")).unwrap()));
 }

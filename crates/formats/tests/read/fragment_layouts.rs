@@ -255,7 +255,7 @@ fn fragment_layouts_give_the_same_index() {
         ("counted from 1970", Form { start: 1_800_000_000 * 15_360 + 77, ..rows() }),
         ("counted from 1970, negative offsets", Form { start: 1 << 44, trun_version: 1, ..rows() }),
         ("flags that only say what depends", Form { dependent: 0x0100_0000, ..rows() }),
-        ("flags that only say what is no keyframe", Form { dependent: 0x0001_0000, ..rows() }),
+        ("flags that mark only samples that are no keyframes", Form { dependent: 0x0001_0000, ..rows() }),
         ("an unknown track in front", Form { stranger: Some(1000), ..rows() }),
         ("an unknown track in front and no base", Form { tfhd: 0, stranger: Some(1000), ..rows() }),
         ("boxes between", Form { between, ..rows() }),
@@ -296,7 +296,7 @@ fn trex_defaults_apply_without_tfhd_values() {
 }
 
 #[test]
-fn gaps_between_fragments_stay() {
+fn gaps_between_fragments_remain() {
     let late = |number: u32| i64::from(number / GOP * FRAME_TICKS);
     let mut frames = expected();
     for (number, frame) in (0..).zip(&mut frames) {

@@ -103,9 +103,9 @@ fn fragments_with_zero_decode_times_are_contiguous() {
     for name in ["fragmented.mp4", "every_frame.mp4", "dash.mp4", "cmaf.mp4", "separate_moof.mp4"] {
         let (declared, undeclared) = (read(&fixture(name)).unwrap(), read(&zeroed(name)).unwrap());
         assert_eq!(declared.tracks.len(), undeclared.tracks.len(), "{name}");
-        for (told, untold) in declared.tracks.iter().zip(&undeclared.tracks) {
-            assert_eq!(essence(&fixture(name), told), essence(&zeroed(name), untold), "{name}");
-            assert_eq!(times(told), times(untold), "{name}");
+        for (track, other) in declared.tracks.iter().zip(&undeclared.tracks) {
+            assert_eq!(essence(&fixture(name), track), essence(&zeroed(name), other), "{name}");
+            assert_eq!(times(track), times(other), "{name}");
         }
         assert_eq!(declared.plan.video.len(), undeclared.plan.video.len(), "{name}");
     }

@@ -18,7 +18,7 @@ mod not_copied;
 mod patch_boxes;
 mod rejected;
 mod seeds;
-mod spooled_boxes;
+mod spilled_boxes;
 mod tracks;
 mod truncated;
 mod unusual_sources;

@@ -238,7 +238,7 @@ fn compressed_or_broken_matroska_needs_remux() {
         ("header stripping", file(&with(stripped), &blocks), Container::Matroska),
         ("zlib", file(&with(encoding(&[])), &blocks), Container::Matroska),
         ("zeros in the middle", damaged, Container::WebM),
-        ("pictures in a lace", file(&video(b"V_VP9"), &[lace]), Container::Matroska),
+        ("frames in a lace", file(&video(b"V_VP9"), &[lace]), Container::Matroska),
         ("another container", b"FLV\x01\x05\0\0\0\x09".to_vec(), Container::Flv),
     ] {
         let Ok(Scanned::NeedsRemux { container: found, len, .. }) = scan(&bytes) else { panic!("{name}") };

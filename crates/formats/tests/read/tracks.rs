@@ -138,7 +138,7 @@ fn unplayable_track_is_skipped_if_another_plays() {
         assert_eq!(chosen_among(&[third, second.clone()]), expected, "{name} last");
         let index = read(&movie_of(&[second, renamed(&broken, 3, true)])).unwrap();
         let left_out: Vec<_> = index.left_out.iter().map(|track| track.is_video).collect();
-        assert_eq!((index.tracks.len(), left_out), (1, vec![false; 2]), "{name}: the pictures are left");
+        assert_eq!((index.tracks.len(), left_out), (1, vec![false; 2]), "{name}: the video is left");
     }
 }
 
@@ -198,8 +198,8 @@ fn chapters_and_time_codes_are_not_played() {
 fn disabled_video_with_enabled_audio_is_not_played() {
     let disabled =
         |file: &[u8]| changed(file, &["moov", "trak", "tkhd"], &|tkhd| [&[0, 0, 0, 0], &tkhd[4..]].concat());
-    let with_sound = read(&disabled(&fixture("moov_at_end.mp4"))).unwrap();
-    assert_eq!(chosen(&with_sound), [("audio", 2)]);
+    let with_audio = read(&disabled(&fixture("moov_at_end.mp4"))).unwrap();
+    assert_eq!(chosen(&with_audio), [("audio", 2)]);
     let alone = read(&disabled(&fixture("video_only.mp4"))).unwrap();
     assert_eq!(chosen(&alone), [("video", 1)]);
 }

@@ -168,7 +168,7 @@ fn edits_between_keyframes_are_not_copied() {
         let index = read(&edited(entries)).unwrap();
         let not_copied = index.tracks[0].media.not_copied().cloned();
         assert_eq!(index.plan.video.is_empty(), not_copied.is_some());
-        assert_eq!(index.tracks[1].media.not_copied(), None, "the sound is");
+        assert_eq!(index.tracks[1].media.not_copied(), None, "the audio is");
         not_copied
     };
     let edits = Some(NotCopied::new(NotCopiedReason::Edits, "edits between keyframes"));

@@ -57,7 +57,7 @@ pub(super) struct AudioGroupBuilder {
 impl AudioGroupBuilder {
     /// The group that plays everywhere: copies that do, and encodes of the rest. Without an encoder all
     /// copies.
-    pub(super) fn everywhere(
+    pub(super) fn playable_everywhere(
         index: &Index,
         input: &VariantInput<'_>,
         uri: &dyn Fn(MediaPlaylistRef) -> String,
@@ -100,21 +100,21 @@ impl AudioGroupBuilder {
             if is_encoded && input.unencodable_audio.contains(&number) {
                 continue;
             }
-            let (address, codec, channels) = match (is_encoded, is_copied) {
+            let (media_playlist, codec, channels) = match (is_encoded, is_copied) {
                 (true, _) => {
                     (MediaPlaylistRef::EncodedAudio(number), ENCODED_AUDIO_CODEC, ENCODED_AUDIO_CHANNELS)
                 }
                 (false, true) => (MediaPlaylistRef::Audio(number), audio.codec.as_str(), audio.channels),
                 (false, false) => continue,
             };
-            rate = rate.heavier(match address {
+            rate = rate.heavier(match media_playlist {
                 MediaPlaylistRef::EncodedAudio(_) => Bandwidth::ENCODED_AUDIO,
                 _ if is_aac(audio) => input.rates.aac,
                 _ => input.rates.audio,
             });
             renditions.push(AudioRendition {
                 group,
-                uri: uri(address),
+                uri: uri(media_playlist),
                 codec: codec.to_owned(),
                 language,
                 name,
@@ -126,10 +126,10 @@ impl AudioGroupBuilder {
         }
         for added in input.added_audio {
             rate = rate.heavier(added.rate);
-            let rendition = of_added(added, group, &renditions);
+            let rendition = added_rendition(added, group, &renditions);
             renditions.push(rendition);
         }
-        choose(&mut renditions);
+        set_default_and_autoselect(&mut renditions);
         Self { renditions, rate }
     }
 
@@ -148,7 +148,7 @@ impl AudioGroupBuilder {
 
 /// The rendition of audio from a file of its own, after those in `before`. It has its given name, unless one
 /// of them has it.
-fn of_added(added: &AddedAudio, group: &'static str, before: &[AudioRendition]) -> AudioRendition {
+fn added_rendition(added: &AddedAudio, group: &'static str, before: &[AudioRendition]) -> AudioRendition {
     let language = language(&added.language_code);
     let name = rendition_name(&added.name, language.as_ref(), UNKNOWN_NAME);
     let is_free = |name: &String| before.iter().all(|other| other.name != *name);
@@ -166,7 +166,7 @@ fn of_added(added: &AddedAudio, group: &'static str, before: &[AudioRendition]) 
 }
 
 /// Makes one the default, and makes the first of several indistinguishable ones selectable by language.
-fn choose(renditions: &mut [AudioRendition]) {
+fn set_default_and_autoselect(renditions: &mut [AudioRendition]) {
     if renditions.iter().all(|rendition| !rendition.is_default)
         && let Some(first) = renditions.first_mut()
     {

@@ -102,7 +102,7 @@ impl MultivariantPlaylist {
         Self::build(
             index,
             &VariantInput { rates, copies_video: true, ..VariantInput::default() },
-            &|address| uris.of(address),
+            &|media_playlist| uris.of(media_playlist),
         )
     }
 
@@ -110,8 +110,8 @@ impl MultivariantPlaylist {
     /// index.
     pub fn audio_only(index: &Index, rates: CopyBandwidths, uris: &[String]) -> Self {
         let uris = MultivariantUris { video: "", audio: uris };
-        Self::build_audio(index, &VariantInput { rates, ..VariantInput::default() }, &|address| {
-            uris.of(address)
+        Self::build_audio(index, &VariantInput { rates, ..VariantInput::default() }, &|media_playlist| {
+            uris.of(media_playlist)
         })
     }
 
@@ -140,8 +140,8 @@ impl MultivariantPlaylist {
 
 impl MultivariantUris<'_> {
     /// The address of a copied rendition, the only kind that is requested.
-    fn of(&self, address: MediaPlaylistRef) -> String {
-        match address {
+    fn of(&self, media_playlist: MediaPlaylistRef) -> String {
+        match media_playlist {
             MediaPlaylistRef::Audio(number) => self.audio.get(number).cloned().unwrap_or_default(),
             _ => self.video.to_owned(),
         }

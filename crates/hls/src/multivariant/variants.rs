@@ -99,7 +99,7 @@ pub enum MediaPlaylistRef {
 /// A variant before the final order.
 struct Candidate {
     variant: Variant,
-    address: MediaPlaylistRef,
+    media_playlist: MediaPlaylistRef,
     /// Its p-number.
     lines: u32,
     /// Its rung; `None` for copies.
@@ -113,10 +113,10 @@ impl MultivariantPlaylist {
     /// Same arguments, same text. It has no variants if the selection matches none.
     pub fn build(index: &Index, input: &VariantInput<'_>, uri: &dyn Fn(MediaPlaylistRef) -> String) -> Self {
         let Some((_, video)) = index.video() else { return Self::build_audio(index, input, uri) };
-        let everywhere = AudioGroupBuilder::everywhere(index, input, uri);
-        let is_copied = input.copies(index, video);
+        let main_group = AudioGroupBuilder::playable_everywhere(index, input, uri);
+        let is_copied = input.can_list_copy(index, video);
         let copies = if is_copied { AudioGroupBuilder::copies(index, input, uri) } else { None };
-        let candidates = candidates(index, input, video, &everywhere, copies.as_ref(), uri);
+        let candidates = candidates(index, input, video, &main_group, copies.as_ref(), uri);
 
         let lists_copy = candidates.iter().any(|candidate| candidate.rung.is_none());
         let lists_copies = candidates.iter().any(|candidate| candidate.variant.audio == Some(COPIES_GROUP));
@@ -129,7 +129,7 @@ impl MultivariantPlaylist {
             video_range: VideoRange::of(video.transfer),
         });
         Self {
-            audio: [everywhere.renditions, copies].concat(),
+            audio: [main_group.renditions, copies].concat(),
             subtitles: Vec::new(),
             variants: candidates.into_iter().map(|candidate| candidate.variant).collect(),
             iframes,
@@ -142,11 +142,13 @@ impl MultivariantPlaylist {
     pub fn start_rendition(index: &Index, input: &VariantInput<'_>) -> Option<MediaPlaylistRef> {
         let (_, video) = index.video()?;
         let uri = |_| String::new();
-        let everywhere = AudioGroupBuilder::everywhere(index, input, &uri);
-        let copies =
-            input.copies(index, video).then(|| AudioGroupBuilder::copies(index, input, &uri)).flatten();
-        let listed = candidates(index, input, video, &everywhere, copies.as_ref(), &uri);
-        listed.first().map(|candidate| candidate.address)
+        let main_group = AudioGroupBuilder::playable_everywhere(index, input, &uri);
+        let copies = input
+            .can_list_copy(index, video)
+            .then(|| AudioGroupBuilder::copies(index, input, &uri))
+            .flatten();
+        let listed = candidates(index, input, video, &main_group, copies.as_ref(), &uri);
+        listed.first().map(|candidate| candidate.media_playlist)
     }
 
     /// The audio of a source as if it had no video; nothing without audio.
@@ -157,7 +159,7 @@ impl MultivariantPlaylist {
         input: &VariantInput<'_>,
         uri: &dyn Fn(MediaPlaylistRef) -> String,
     ) -> Self {
-        let group = AudioGroupBuilder::everywhere(index, input, uri);
+        let group = AudioGroupBuilder::playable_everywhere(index, input, uri);
         let codecs = group.codecs(None);
         let chosen = group.renditions.iter().find(|rendition| rendition.is_default);
         let is_choice = 1 < group.renditions.len();
@@ -185,21 +187,22 @@ fn candidates(
     index: &Index,
     input: &VariantInput<'_>,
     video: &VideoTrack,
-    everywhere: &AudioGroupBuilder,
+    main_group: &AudioGroupBuilder,
     copies: Option<&AudioGroupBuilder>,
     uri: &dyn Fn(MediaPlaylistRef) -> String,
 ) -> Vec<Candidate> {
     let mut candidates = Vec::new();
-    if input.copies(index, video) {
+    if input.can_list_copy(index, video) {
         let further = index.video().map_or(&[][..], |(track, _)| &track.configurations);
         let copy = |group: &AudioGroupBuilder, name| {
-            copy((video, further), input, group, name, uri(MediaPlaylistRef::Video))
+            copy_candidate((video, further), input, group, name, uri(MediaPlaylistRef::Video))
         };
-        candidates.push(copy(everywhere, AUDIO_GROUP));
+        candidates.push(copy(main_group, AUDIO_GROUP));
         candidates.extend(copies.map(|group| copy(group, COPIES_GROUP)));
     }
-    let rung =
-        |rated: &&RungBandwidth| encoded(rated, everywhere, uri(MediaPlaylistRef::Rung(rated.rung.name)));
+    let rung = |rated: &&RungBandwidth| {
+        rung_candidate(rated, main_group, uri(MediaPlaylistRef::Rung(rated.rung.name)))
+    };
     candidates.extend(input.rungs.iter().map(rung));
     candidates.retain(|candidate| input.filter.allows(candidate.lines));
     if input.is_busy {
@@ -213,7 +216,7 @@ fn candidates(
 }
 
 /// `further` are the configurations of parts with another decoder configuration.
-fn copy(
+fn copy_candidate(
     (video, further): (&VideoTrack, &[TrackMedia]),
     input: &VariantInput<'_>,
     group: &AudioGroupBuilder,
@@ -229,7 +232,7 @@ fn copy(
     }
     let variant = Variant {
         uri,
-        rate: input.rates.video.with(group.rate),
+        rate: input.rates.video.plus(group.rate),
         codecs,
         resolution: Some((width, height)),
         frame_rate: video.frame_rate,
@@ -237,17 +240,17 @@ fn copy(
         audio: (!group.renditions.is_empty()).then_some(name),
     };
     let lines = rung_name_of_size(width, height).map_or(u32::MAX, RungName::lines);
-    Candidate { variant, address: MediaPlaylistRef::Video, lines, rung: None }
+    Candidate { variant, media_playlist: MediaPlaylistRef::Video, lines, rung: None }
 }
 
-fn encoded(
+fn rung_candidate(
     RungBandwidth { rung, rate }: &RungBandwidth,
     group: &AudioGroupBuilder,
     uri: String,
 ) -> Candidate {
     let variant = Variant {
         uri,
-        rate: rate.with(group.rate),
+        rate: rate.plus(group.rate),
         codecs: group.codecs(Some(&rung.codec)),
         resolution: Some((rung.width, rung.height)),
         frame_rate: rung.frame_rate,
@@ -256,14 +259,14 @@ fn encoded(
     };
     Candidate {
         variant,
-        address: MediaPlaylistRef::Rung(rung.name),
+        media_playlist: MediaPlaylistRef::Rung(rung.name),
         lines: rung.name.lines(),
         rung: Some(rung.name),
     }
 }
 
 impl VariantInput<'_> {
-    fn copies(&self, index: &Index, video: &VideoTrack) -> bool {
+    fn can_list_copy(&self, index: &Index, video: &VideoTrack) -> bool {
         self.copies_video && video.not_copied.is_none() && !index.plan.video.is_empty()
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Alignment(u8);
 impl Alignment {
     /// Parses one command: `an8`, or `a6` as in SubStation 4, where 1 to 3 are the bottom, 4 more the top
     /// and 8 more the middle.
-    fn of_command(command: &str) -> Option<Self> {
+    fn parse_command(command: &str) -> Option<Self> {
         let number = |digits: &str| {
             let is_number = digits.len() <= 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then(|| digits.parse::<u8>().ok())?
@@ -37,8 +37,8 @@ impl Alignment {
     /// The edge has a margin of 5 %. A line of 50 % is the top edge of the cue: not all players support
     /// `50%,center`, which would be its middle.
     pub(super) fn add_to(self, settings: &str) -> String {
-        let is_placed = settings.split_whitespace().filter_map(|setting| setting.split_once(':'));
-        if is_placed.into_iter().any(|(name, _)| POSITION_SETTINGS.contains(&name)) {
+        let named_settings = settings.split_whitespace().filter_map(|setting| setting.split_once(':'));
+        if named_settings.into_iter().any(|(name, _)| POSITION_SETTINGS.contains(&name)) {
             return settings.to_owned();
         }
         let line = match self.0 {
@@ -59,32 +59,32 @@ impl Alignment {
 /// The text without alignment blocks, and the alignment of the first of them. Other blocks stay. The
 /// remaining text has no alignment block.
 pub(super) fn extract_alignment(text: &str) -> (String, Option<Alignment>) {
-    let (mut left, mut alignment) = (String::with_capacity(text.len()), None);
+    let (mut remaining, mut alignment) = (String::with_capacity(text.len()), None);
     for letter in text.chars() {
         if letter == '}'
-            && let Some(at) = open_brace(&left)
-            && let Some(found) = of_block(&left[at + 1..])
+            && let Some(at) = open_brace(&remaining)
+            && let Some(found) = parse_block(&remaining[at + 1..])
         {
-            left.truncate(at);
+            remaining.truncate(at);
             alignment = alignment.or(Some(found));
         } else {
-            left.push(letter);
+            remaining.push(letter);
         }
     }
-    (left, alignment)
+    (remaining, alignment)
 }
 
 /// The start of the block that would end here, in this line.
-fn open_brace(left: &str) -> Option<usize> {
-    let near = left.bytes().rev().take(BLOCK_LEN_MAX);
+fn open_brace(remaining: &str) -> Option<usize> {
+    let near = remaining.bytes().rev().take(BLOCK_LEN_MAX);
     let back = near.take_while(|byte| !matches!(byte, b'\n' | b'}')).position(|byte| byte == b'{')?;
-    Some(left.len() - 1 - back)
+    Some(remaining.len() - 1 - back)
 }
 
 /// Parses the commands between two braces, each with a backslash in front.
-fn of_block(commands: &str) -> Option<Alignment> {
+fn parse_block(commands: &str) -> Option<Alignment> {
     let commands = commands.strip_prefix('\\')?;
-    commands.split('\\').find_map(|command| Alignment::of_command(command.trim()))
+    commands.split('\\').find_map(|command| Alignment::parse_command(command.trim()))
 }
 
 #[cfg(test)]

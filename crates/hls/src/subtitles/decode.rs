@@ -10,12 +10,12 @@ const DETECT_LEN: usize = 4096;
 
 /// The text, with line feeds as line ends and no NUL. Invalid bytes become U+FFFD.
 pub(super) fn decode(bytes: &[u8]) -> String {
-    normalize_lines(read(bytes))
+    normalize_lines(decode_bytes(bytes))
 }
 
-fn read(bytes: &[u8]) -> Cow<'_, str> {
-    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
-        return encoding.decode_without_bom_handling(&bytes[mark..]).0;
+fn decode_bytes(bytes: &[u8]) -> Cow<'_, str> {
+    if let Some((encoding, bom_len)) = Encoding::for_bom(bytes) {
+        return encoding.decode_without_bom_handling(&bytes[bom_len..]).0;
     }
     if let Some(encoding) = unmarked_utf16(bytes) {
         return encoding.decode_without_bom_handling(bytes).0;

@@ -17,7 +17,7 @@ pub(super) fn srt_to_webvtt(line: &str) -> String {
             '&' => entity(rest, &mut out),
             _ => None,
         };
-        let taken = consumed.unwrap_or_else(|| {
+        let consumed_len = consumed.unwrap_or_else(|| {
             match letter {
                 '<' => out.push_str("&lt;"),
                 '>' => out.push_str("&gt;"),
@@ -26,20 +26,20 @@ pub(super) fn srt_to_webvtt(line: &str) -> String {
             }
             letter.len_utf8()
         });
-        rest = &rest[taken..];
+        rest = &rest[consumed_len..];
     }
     out
 }
 
 /// The text up to and including `end`, if it is near.
-fn until(text: &str, end: u8) -> Option<&str> {
+fn text_through(text: &str, end: u8) -> Option<&str> {
     let at = text.bytes().take(TAG_LEN_MAX).position(|byte| byte == end)?;
     Some(&text[..=at])
 }
 
 /// Parses a tag that is copied, or one that WebVTT does not have and that is dropped. Returns its length.
 fn tag(text: &str, out: &mut String) -> Option<usize> {
-    let tag_text = until(text, b'>')?;
+    let tag_text = text_through(text, b'>')?;
     // The name follows at once: `a < b > c` has no tag.
     let inner = &tag_text[1..tag_text.len() - 1];
     let (slash, name) = inner.strip_prefix('/').map_or(("", inner), |name| ("/", name));
@@ -59,7 +59,7 @@ fn tag(text: &str, out: &mut String) -> Option<usize> {
 
 /// A command of SubStation Alpha, `{\i1}`, which is left out. Alignment commands were removed before.
 fn command(text: &str) -> Option<usize> {
-    text.starts_with("{\\").then(|| until(text, b'}').map(str::len))?
+    text.starts_with("{\\").then(|| text_through(text, b'}').map(str::len))?
 }
 
 /// An escape that WebVTT has.

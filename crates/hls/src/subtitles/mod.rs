@@ -18,18 +18,18 @@ pub use segments::{SUBTITLE_SEGMENT_S, SubtitleSegments};
 pub const CUES_MAX: usize = 50_000;
 /// Bytes of the longest text of a cue; a screen fits some hundred. Longer ones are no subtitles and are left
 /// out.
-const CUE_TEXT_MAX: usize = 16 << 10;
+const CUE_TEXT_BYTES_MAX: usize = 16 << 10;
 /// Bytes of all style sheets and regions of a file together, which each segment repeats. Further ones are
 /// left out.
-const BLOCKS_MAX: usize = 64 << 10;
+const BLOCKS_BYTES_MAX: usize = 64 << 10;
 /// Characters of the longest id of a cue; a longer one is left out.
-const CUE_ID_MAX: usize = 255;
+const CUE_ID_CHARS_MAX: usize = 255;
 
 /// The cues of a file with their styles.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Subtitles {
     /// Style sheets and regions in WebVTT, without empty lines.
-    pub blocks: Vec<String>,
+    pub style_and_region_blocks: Vec<String>,
     /// In the order of their start times; they may overlap.
     pub cues: Vec<Cue>,
 }
@@ -74,7 +74,7 @@ impl Subtitles {
             if cues.is_empty() {
                 return Err(SubtitlesError::NotSubtitles);
             }
-            Self { blocks: Vec::new(), cues }
+            Self { style_and_region_blocks: Vec::new(), cues }
         };
         // Stable: cues of the same time stay in the order of the file.
         subtitles.cues.sort_by_key(|cue| cue.start_ms);
@@ -84,7 +84,7 @@ impl Subtitles {
     /// All of it as a WebVTT file. Parsing it gives the same subtitles.
     pub fn to_webvtt(&self) -> String {
         let mut text = String::from("WEBVTT\n\n");
-        vtt::write(&mut text, &self.blocks, self.cues.iter());
+        vtt::write(&mut text, &self.style_and_region_blocks, self.cues.iter());
         text
     }
 }

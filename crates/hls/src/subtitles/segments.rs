@@ -83,7 +83,7 @@ impl SubtitleSegments {
             bytes += TIMES_LEN + cue.text.len() + cue.settings.len() + cue.id.as_ref().map_or(0, String::len);
             bytes <= CUES_BYTES_MAX
         });
-        vtt::write(&mut text, &subtitles.blocks, shown);
+        vtt::write(&mut text, &subtitles.style_and_region_blocks, shown);
         Some(text)
     }
 }

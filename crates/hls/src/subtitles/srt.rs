@@ -1,7 +1,7 @@
 //! SRT files, parsed as leniently as players do: there is no standard.
 
 use super::times::{ARROW, read_time, read_timing};
-use super::{CUE_TEXT_MAX, Cue, SubtitlesError, alignment, markup, push};
+use super::{CUE_TEXT_BYTES_MAX, Cue, SubtitlesError, alignment, markup, push};
 
 /// The cues of a file, in its order. Those with invalid times are left out with their texts.
 pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
@@ -34,11 +34,11 @@ fn is_invisible_mark(sign: char) -> bool {
 /// Whether a line without valid times is text. A line with an arrow may be text too. It is none if a number
 /// or nothing is before the arrow, as in broken times, or a time is after it.
 fn is_text(line: &str) -> bool {
-    let Some((front, behind)) = line.split_once(ARROW) else { return true };
-    if behind.split_whitespace().next().is_some_and(|end| read_time(end).is_some()) {
+    let Some((before_arrow, after_arrow)) = line.split_once(ARROW) else { return true };
+    if after_arrow.split_whitespace().next().is_some_and(|end| read_time(end).is_some()) {
         return false;
     }
-    let front = front.trim_start_matches(is_invisible_mark).trim_start();
+    let front = before_arrow.trim_start_matches(is_invisible_mark).trim_start();
     let unsigned = front.strip_prefix(['+', '-']).unwrap_or(front);
     unsigned.chars().next().is_some_and(|first| !first.is_numeric())
 }
@@ -60,7 +60,7 @@ impl<'a> PartialCue<'a> {
         // A cue of WebVTT has no empty lines.
         if !line.trim().is_empty() {
             self.len += line.len();
-            if self.len <= CUE_TEXT_MAX {
+            if self.len <= CUE_TEXT_BYTES_MAX {
                 self.lines.push(line);
             }
         }
@@ -76,7 +76,7 @@ impl<'a> PartialCue<'a> {
                 self.lines.pop();
             }
         }
-        if self.lines.is_empty() || self.len > CUE_TEXT_MAX {
+        if self.lines.is_empty() || self.len > CUE_TEXT_BYTES_MAX {
             return None;
         }
         let (text, alignment) = alignment::extract_alignment(&self.lines.join("\n"));
@@ -86,7 +86,7 @@ impl<'a> PartialCue<'a> {
         // A line may have had only commands.
         let lines: Vec<&str> = text.split('\n').filter(|line| !line.trim().is_empty()).collect();
         let text = lines.join("\n");
-        (!text.is_empty() && text.len() <= CUE_TEXT_MAX).then(|| Cue {
+        (!text.is_empty() && text.len() <= CUE_TEXT_BYTES_MAX).then(|| Cue {
             start_ms: self.start_ms,
             end_ms: self.end_ms,
             id: None,

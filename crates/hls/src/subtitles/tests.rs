@@ -149,7 +149,7 @@ fn broken_cues_are_dropped() {
         "00:00:01,000 --> 00:00:03,000\na\n00:00:01,000 --> 00:00:02,000\nb\n",
         &[cue(1000, 3000, "a"), cue(1000, 2000, "b")],
     );
-    let long = "x".repeat(CUE_TEXT_MAX);
+    let long = "x".repeat(CUE_TEXT_BYTES_MAX);
     check(&format!("00:01,0 --> 00:02,0\n{long}\n"), &[cue(1000, 2000, &long)]);
     let longer = format!("00:01,0 --> 00:02,0\n{long}\nx\n\n00:03,0 --> 00:04,0\nkept");
     check(&longer, &[cue(3000, 4000, "kept")]);
@@ -166,7 +166,10 @@ fn webvtt_keeps_its_styles_settings_ids_and_tags() {
         STYLE\n::cue { too: late }\n\n00:03.000 --> 00:04.000 region:fred\nlast\n";
     let subtitles = Subtitles::read(file.as_bytes()).unwrap();
     let expected = Subtitles {
-        blocks: vec!["STYLE\n::cue(b) { color: red }".into(), "REGION\nid:fred\nwidth:40%".into()],
+        style_and_region_blocks: vec![
+            "STYLE\n::cue(b) { color: red }".into(),
+            "REGION\nid:fred\nwidth:40%".into(),
+        ],
         cues: vec![
             Cue {
                 id: Some("an id".into()),
@@ -201,12 +204,12 @@ fn malformed_webvtt_is_read_as_browsers_do() {
     );
     check("WEBVTT\n\n00:01.000 --> 00:02.000 --> 00:03.000 line:0\na", &[cue(1000, 2000, "a")]);
     check("WEBVTT\n\n00:01.000 --> 00:02.000\n\n00:03.000 --> 00:04.000\n \n", &[]);
-    let id = "i".repeat(CUE_ID_MAX + 1);
+    let id = "i".repeat(CUE_ID_CHARS_MAX + 1);
     check(&format!("WEBVTT\n\n{id}\n00:01.000 --> 00:02.000\na"), &[cue(1000, 2000, "a")]);
-    let styles = format!("WEBVTT\n\nSTYLE\n{}\n\nSTYLE\nb\n\n", "a".repeat(BLOCKS_MAX));
-    assert_eq!(Subtitles::read(styles.as_bytes()).unwrap().blocks, ["STYLE\nb"]);
-    let styles = format!("WEBVTT\n\nSTYLE\n{}\n\n", "a".repeat(BLOCKS_MAX / 2)).repeat(3);
-    assert_eq!(Subtitles::read(styles.as_bytes()).unwrap().blocks.len(), 1);
+    let styles = format!("WEBVTT\n\nSTYLE\n{}\n\nSTYLE\nb\n\n", "a".repeat(BLOCKS_BYTES_MAX));
+    assert_eq!(Subtitles::read(styles.as_bytes()).unwrap().style_and_region_blocks, ["STYLE\nb"]);
+    let styles = format!("WEBVTT\n\nSTYLE\n{}\n\n", "a".repeat(BLOCKS_BYTES_MAX / 2)).repeat(3);
+    assert_eq!(Subtitles::read(styles.as_bytes()).unwrap().style_and_region_blocks.len(), 1);
 }
 
 #[test]
@@ -256,7 +259,7 @@ fn subtitle_segments_cover_media_duration() {
 #[test]
 fn cue_across_a_segment_border_is_in_both_segments() {
     let subtitles = Subtitles {
-        blocks: vec!["STYLE\n::cue { color: red }".into()],
+        style_and_region_blocks: vec!["STYLE\n::cue { color: red }".into()],
         cues: vec![
             cue(0, 30_000, "first"),
             cue(29_000, 61_000, "all"),
@@ -280,7 +283,10 @@ fn cue_across_a_segment_border_is_in_both_segments() {
 
 #[test]
 fn subtitle_segment_size_is_limited() {
-    let all = |text: &str| Subtitles { blocks: Vec::new(), cues: vec![cue(0, 60_000, text); CUES_MAX] };
+    let all = |text: &str| Subtitles {
+        style_and_region_blocks: Vec::new(),
+        cues: vec![cue(0, 60_000, text); CUES_MAX],
+    };
     let segments = SubtitleSegments::of_duration(60_000_000);
     for text in ["a", &"a".repeat(1000)] {
         let segment = segments.segment(&all(text), 1).unwrap();
@@ -335,7 +341,7 @@ proptest! {
     ) {
         let mut cues: Vec<Cue> = times.iter().map(|(start, len)| cue(*start, start + len, "x")).collect();
         cues.sort_by_key(|cue| cue.start_ms);
-        let subtitles = Subtitles { blocks: Vec::new(), cues };
+        let subtitles = Subtitles { style_and_region_blocks: Vec::new(), cues };
         let segments = SubtitleSegments::of_duration(duration_us);
         for number in 0..segments.count() {
             let (start, end) = (u64::from(number) * 30_000, (u64::from(number) + 1) * 30_000);

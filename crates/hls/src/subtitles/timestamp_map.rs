@@ -12,7 +12,7 @@ const TIMESTAMP_BITS: u32 = 33;
 /// Offset of the cues in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TimestampMap {
-    moved_ms: i64,
+    offset_ms: i64,
 }
 
 impl TimestampMap {
@@ -35,12 +35,12 @@ impl TimestampMap {
             return Some(Self::default());
         }
         let signed = |ms: u64| i64::try_from(ms).ok();
-        Some(Self { moved_ms: signed(mpegts / TICKS_PER_MS)? - signed(local)? })
+        Some(Self { offset_ms: signed(mpegts / TICKS_PER_MS)? - signed(local)? })
     }
 
     /// The cue with the offset applied; `None` for one that ends before the presentation begins.
     pub(super) fn apply(self, cue: Cue) -> Option<Cue> {
-        let moved = |ms: u64| ms.checked_add_signed(self.moved_ms);
+        let moved = |ms: u64| ms.checked_add_signed(self.offset_ms);
         let end_ms = moved(cue.end_ms).filter(|end| *end > 0)?;
         Some(Cue { start_ms: moved(cue.start_ms).unwrap_or(0), end_ms, ..cue })
     }
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn map_moves_cues_from_local_to_mpegts() {
         let check = |line: &str, moved_ms: Option<i64>| {
-            assert_eq!(TimestampMap::read(line).map(|map| map.moved_ms), moved_ms, "{line}");
+            assert_eq!(TimestampMap::read(line).map(|map| map.offset_ms), moved_ms, "{line}");
         };
         check("X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:01:00:00.000", Some(-3_600_000));
         check("X-TIMESTAMP-MAP=LOCAL:00:00:05.000,MPEGTS:900000", Some(5000));

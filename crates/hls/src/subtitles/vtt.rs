@@ -4,18 +4,20 @@ use std::iter::Peekable;
 
 use super::times::{self, ARROW, read_timing};
 use super::timestamp_map::TimestampMap;
-use super::{BLOCKS_MAX, CUE_ID_MAX, CUE_TEXT_MAX, Cue, Subtitles, SubtitlesError, alignment, push};
+use super::{
+    BLOCKS_BYTES_MAX, CUE_ID_CHARS_MAX, CUE_TEXT_BYTES_MAX, Cue, Subtitles, SubtitlesError, alignment, push,
+};
 
 const SIGNATURE: &str = "WEBVTT";
 /// The settings of a cue. WebVTT, 4.4.
 const SETTINGS: [&str; 6] = ["vertical", "line", "position", "size", "align", "region"];
 /// Characters of the longest setting; the name of a region is the only one that could be longer.
-const SETTING_LEN_MAX: usize = 64;
+const SETTING_CHARS_MAX: usize = 64;
 
 /// Whether a text has the WebVTT signature.
 pub(super) fn is_webvtt(text: &str) -> bool {
-    let behind = text.strip_prefix(SIGNATURE).map(|rest| rest.chars().next());
-    behind.is_some_and(|next| matches!(next, None | Some(' ' | '\t' | '\n')))
+    let after_signature = text.strip_prefix(SIGNATURE).map(|rest| rest.chars().next());
+    after_signature.is_some_and(|next| matches!(next, None | Some(' ' | '\t' | '\n')))
 }
 
 /// The blocks and cues of a WebVTT text, in its order. Invalid parts and notes are left out.
@@ -41,8 +43,8 @@ pub(super) fn read(text: &str) -> Result<Subtitles, SubtitlesError> {
             None if subtitles.cues.is_empty() && block.is_style_or_region() => {
                 let text = block.lines.join("\n");
                 blocks_len += text.len();
-                if blocks_len <= BLOCKS_MAX {
-                    subtitles.blocks.push(text);
+                if blocks_len <= BLOCKS_BYTES_MAX {
+                    subtitles.style_and_region_blocks.push(text);
                 }
             }
             None => {}
@@ -88,15 +90,15 @@ impl<'a> Block<'a> {
 
     fn push(&mut self, line: &'a str) {
         self.len += line.len() + 1;
-        if self.len <= BLOCKS_MAX {
+        if self.len <= BLOCKS_BYTES_MAX {
             self.lines.push(line);
         }
     }
 
     /// Whether it is a complete style sheet or region.
     fn is_style_or_region(&self) -> bool {
-        let is_one = |first: &&str| ["STYLE", "REGION"].contains(&first.trim_end());
-        self.len <= BLOCKS_MAX && self.lines.first().is_some_and(is_one)
+        let is_keyword = |first: &&str| ["STYLE", "REGION"].contains(&first.trim_end());
+        self.len <= BLOCKS_BYTES_MAX && self.lines.first().is_some_and(is_keyword)
     }
 }
 
@@ -105,10 +107,10 @@ fn cue(timing: &str, block: &Block<'_>) -> Option<Cue> {
     let (start_ms, end_ms, settings) = read_timing(timing)?;
     let (text, alignment) = alignment::extract_alignment(&block.lines.join("\n"));
     let text = text.split('\n').filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
-    if block.len > BLOCKS_MAX || text.len() > CUE_TEXT_MAX || text.is_empty() {
+    if block.len > BLOCKS_BYTES_MAX || text.len() > CUE_TEXT_BYTES_MAX || text.is_empty() {
         return None;
     }
-    let id = block.id.filter(|id| id.chars().count() <= CUE_ID_MAX).map(str::to_owned);
+    let id = block.id.filter(|id| id.chars().count() <= CUE_ID_CHARS_MAX).map(str::to_owned);
     let settings = known_settings(settings);
     let settings = alignment.map(|alignment| alignment.add_to(&settings)).unwrap_or(settings);
     Some(Cue { start_ms, end_ms, id, settings, text })
@@ -119,12 +121,12 @@ fn known_settings(settings: &str) -> String {
     let is_known = |setting: &&str| {
         let value =
             setting.split_once(':').filter(|(name, _)| SETTINGS.contains(name)).map(|(_, value)| value);
-        value.is_some_and(|value| !value.is_empty()) && setting.chars().count() <= SETTING_LEN_MAX
+        value.is_some_and(|value| !value.is_empty()) && setting.chars().count() <= SETTING_CHARS_MAX
     };
-    let behind_arrow = settings.contains(ARROW);
+    let has_arrow = settings.contains(ARROW);
     let settings: Vec<&str> = settings.split_whitespace().filter(is_known).take(SETTINGS.len()).collect();
     // A second arrow would be parsed as the times of another cue.
-    if behind_arrow { String::new() } else { settings.join(" ") }
+    if has_arrow { String::new() } else { settings.join(" ") }
 }
 
 /// Appends blocks and cues, each followed by an empty line.

@@ -47,7 +47,7 @@ pub struct Esds<'a> {
     /// The family of codecs.
     pub object_type_indication: u8,
     /// The codec-specific configuration, if present.
-    pub specific: Option<&'a [u8]>,
+    pub decoder_specific_info: Option<&'a [u8]>,
 }
 
 impl AudioConfig {
@@ -104,7 +104,7 @@ impl<'a> Esds<'a> {
         }
         let decoder = descriptor(rest, 0x04)?;
         let (head, rest) = decoder.split_first_chunk::<13>()?;
-        Some(Esds { object_type_indication: head[0], specific: descriptor(rest, 0x05) })
+        Some(Esds { object_type_indication: head[0], decoder_specific_info: descriptor(rest, 0x05) })
     }
 
     /// The RFC 6381 string, for instance `mp4a.40.2`.
@@ -173,13 +173,13 @@ fn channels_of_layout(layout: u32) -> Option<u32> {
 fn program_channels(bits: &mut Bits<'_>) -> Option<u32> {
     bits.skip(4 + 2 + 4)?; // element_instance_tag, object_type, sampling_frequency_index
     let [front, side, back] = [bits.u(4)?, bits.u(4)?, bits.u(4)?];
-    let [low, _data, _coupling] = [bits.u(2)?, bits.u(3)?, bits.u(4)?];
+    let [lfe, _data, _coupling] = [bits.u(2)?, bits.u(3)?, bits.u(4)?];
     for mixdown_width in [4, 4, 3] {
         if bits.flag()? {
             bits.skip(mixdown_width)?;
         }
     }
-    let mut channels = low;
+    let mut channels = lfe;
     for _ in 0..front + side + back {
         channels += if bits.flag()? { 2 } else { 1 }; // a pair or a single channel
         bits.skip(4)?; // its tag

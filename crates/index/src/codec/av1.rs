@@ -6,7 +6,7 @@ mod sequence;
 use std::fmt::Write as _;
 
 use super::colour::Colour;
-pub use sequence::Sequence;
+pub use sequence::SequenceHeader;
 
 /// The configuration of an `av01` track.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,14 +24,14 @@ pub struct Av1Config {
     /// Whether chroma has half the columns, and half the rows.
     pub subsampling: (bool, bool),
     /// The sequence header, if the record has one. Otherwise it is in the first sample.
-    pub sequence: Option<Sequence>,
+    pub sequence: Option<SequenceHeader>,
 }
 
 impl Av1Config {
     /// Parses the body of an `av1C` box. `None` when it is truncated, of another version, or its sequence
     /// header is invalid.
     pub fn parse(body: &[u8]) -> Option<Self> {
-        let (&[version, profile_level, format, _delay], units) = body.split_first_chunk::<4>()?;
+        let (&[version, profile_level, format, _delay], obus) = body.split_first_chunk::<4>()?;
         if version != 0x81 {
             return None; // marker bit and version 1
         }
@@ -47,7 +47,7 @@ impl Av1Config {
             },
             is_monochrome: flag(0x10),
             subsampling: (flag(0x08), flag(0x04)),
-            sequence: sequence::first(units)?,
+            sequence: sequence::first_sequence_header(obus)?,
         })
     }
 

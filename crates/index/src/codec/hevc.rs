@@ -67,7 +67,7 @@ impl HevcConfig {
 
     /// Parses the arrays of NAL units, each of one type.
     fn read_arrays(&mut self, count: u8, mut rest: &[u8]) -> Option<()> {
-        let (mut has_video_set, mut has_picture_set) = (false, false);
+        let (mut has_vps, mut has_pps) = (false, false);
         for _ in 0..count {
             let (&[kind, high, low], after) = rest.split_first_chunk::<3>()?;
             rest = after;
@@ -76,8 +76,8 @@ impl HevcConfig {
                 let (nal, after) = after.split_at_checked(u16::from_be_bytes(*len).into())?;
                 rest = after;
                 match kind & 0x3f {
-                    VIDEO_PARAMETER_SET => has_video_set = true,
-                    PICTURE_PARAMETER_SET => has_picture_set = true,
+                    VIDEO_PARAMETER_SET => has_vps = true,
+                    PICTURE_PARAMETER_SET => has_pps = true,
                     SEQUENCE_PARAMETER_SET if sps::is_of_base_layer(nal) => {
                         if self.parameter_sets.len() == SEQUENCE_PARAMETER_SETS_MAX {
                             return None;
@@ -88,7 +88,7 @@ impl HevcConfig {
                 }
             }
         }
-        self.is_complete = has_video_set && has_picture_set && !self.parameter_sets.is_empty();
+        self.is_complete = has_vps && has_pps && !self.parameter_sets.is_empty();
         Some(())
     }
 

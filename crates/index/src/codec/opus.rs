@@ -9,7 +9,7 @@ pub const PACKET_SAMPLES_DEFAULT: u32 = 960;
 /// Samples of the longest packet: 120 ms. RFC 6716, 3.2.5.
 const PACKET_SAMPLES_MAX: u32 = 5760;
 /// Samples that a decoder needs before its output is correct: 80 ms. RFC 7845, 4.6.
-pub const LEAD_SAMPLES: u32 = 3840;
+pub const PRIMING_SAMPLES: u32 = 3840;
 /// The RFC 6381 string: the name of the sample entry, in the same case. Safari accepts no other. Current
 /// Chrome, Firefox and hls.js accept both this and `opus`.
 pub const CODEC: &str = "Opus";

@@ -111,10 +111,10 @@ fn bits_at(packed: &[u8], at: usize, width: u32) -> u64 {
 fn cheapest_width(count: u32, bit_lens: &[u32; 65]) -> u32 {
     let widest = bit_lens.iter().rposition(|&n| n > 0).unwrap_or(0) as u32;
     let cost = |width: u32| {
-        let listed: u32 = (width + 1..=widest)
+        let exception_bytes: u32 = (width + 1..=widest)
             .map(|len| bit_lens[len as usize] * (1 + varint_len(1 << (len - width - 1))))
             .sum();
-        count * width + 8 * listed
+        count * width + 8 * exception_bytes
     };
     (0..=widest).min_by_key(|&width| cost(width)).unwrap_or(widest)
 }

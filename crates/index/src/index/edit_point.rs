@@ -42,9 +42,9 @@ impl Track {
         let begins = |point: Option<&EditPoint>| {
             point.copied().unwrap_or(EditPoint { sample: 0, pts: i64::MIN, configuration: 0 })
         };
-        let ends = |joint: Option<&EditPoint>| {
+        let ends = |edit_point: Option<&EditPoint>| {
             let end = EditPoint { sample: self.samples.len(), pts: i64::MAX, configuration: 0 };
-            joint.copied().unwrap_or(end)
+            edit_point.copied().unwrap_or(end)
         };
         (0..=self.edit_points.len()).map(move |number| {
             let from = begins(number.checked_sub(1).and_then(|before| self.edit_points.get(before)));
@@ -55,17 +55,17 @@ impl Track {
 
     /// The configuration number of a sample.
     pub fn configuration_at(&self, sample: u32) -> u8 {
-        let behind = self.edit_points.partition_point(|point| point.sample <= sample);
-        behind
+        let points_before = self.edit_points.partition_point(|point| point.sample <= sample);
+        points_before
             .checked_sub(1)
             .and_then(|index| self.edit_points.get(index))
-            .map_or(0, |joint| joint.configuration)
+            .map_or(0, |edit_point| edit_point.configuration)
     }
 
     /// The media of a configuration; that of configuration 0 for an unknown number.
     pub fn configuration(&self, number: u8) -> &TrackMedia {
-        let further = usize::from(number).checked_sub(1).and_then(|index| self.configurations.get(index));
-        further.unwrap_or(&self.media)
+        let additional = usize::from(number).checked_sub(1).and_then(|index| self.configurations.get(index));
+        additional.unwrap_or(&self.media)
     }
 
     /// The media of the track at a sample.
@@ -73,9 +73,9 @@ impl Track {
         self.configuration(self.configuration_at(sample))
     }
 
-    /// The indexes of the segments of the copy that begin another part, with the configuration from there
-    /// on.
-    pub fn parts_begun(&self, segments: &[Segment]) -> Vec<(u32, u8)> {
+    /// The indexes of the segments of the copy that begin another edit span, with the configuration from
+    /// there on. Playlists have a discontinuity before each of them.
+    pub fn part_starts(&self, segments: &[Segment]) -> Vec<(u32, u8)> {
         let span_of = |segment: &Segment| {
             self.edit_points.partition_point(|point| point.sample <= segment.samples.start)
         };

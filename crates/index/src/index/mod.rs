@@ -269,7 +269,7 @@ impl Index {
             TrackMedia::Video(_) => Some(&self.plan.video),
             TrackMedia::Audio(_) => self
                 .audio_tracks()
-                .position(|(own, _)| own.source_track == track.source_track)
+                .position(|(audio_track, _)| audio_track.source_track == track.source_track)
                 .and_then(|number| self.plan.audio.get(number)),
         };
         segments.map_or(&[], Vec::as_slice)
@@ -282,8 +282,9 @@ impl Track {
     pub fn truncated_at(self, end_us: u64) -> Self {
         let timescale = i128::from(self.timescale);
         let ticks = i128::from(end_us) * timescale / 1_000_000 + timescale - i128::from(self.shift);
-        let behind = i64::try_from(ticks).ok().and_then(|ticks| self.samples.first_at_or_after_pts(ticks));
-        match behind {
+        let first_dropped =
+            i64::try_from(ticks).ok().and_then(|ticks| self.samples.first_at_or_after_pts(ticks));
+        match first_dropped {
             Some(behind) => Self { samples: self.samples.range(0..behind).collect(), ..self },
             None => self,
         }

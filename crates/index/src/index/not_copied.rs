@@ -71,7 +71,7 @@ impl NotCopied {
     }
 
     /// An audio track of an unsupported codec, with this number of channels.
-    pub fn codec(found: &str, channels: u32) -> Self {
+    pub fn unsupported_audio_codec(found: &str, channels: u32) -> Self {
         let detail = match channels {
             0..=LAYOUT_CHANNELS_MAX => found.to_owned(),
             more => format!("{found} of {more} channels; the first two are played"),

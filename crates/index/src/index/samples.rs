@@ -45,8 +45,8 @@ struct ObjectRun {
 impl ObjectRuns {
     /// The object of the sample with this number.
     fn at(&self, number: u32) -> u8 {
-        let behind = self.0.partition_point(|run| run.sample <= number);
-        behind.checked_sub(1).and_then(|index| self.0.get(index)).map_or(0, |run| run.object)
+        let runs_before = self.0.partition_point(|run| run.sample <= number);
+        runs_before.checked_sub(1).and_then(|index| self.0.get(index)).map_or(0, |run| run.object)
     }
 }
 
@@ -273,7 +273,7 @@ impl Packed {
         for (number, column) in columns.iter_mut().enumerate() {
             read_column(&mut reader, constant & (1 << number) != 0, count, column)?;
         }
-        let [duration, dts_gap, composition, size, sync, has_gap] = &columns;
+        let [duration, dts_gap, composition_offset, size, sync, has_gap] = &columns;
         let gap_count = has_gap[..count].iter().filter(|&&has_gap| has_gap != 0).count();
         let mut gaps: Column = [0; BLOCK_LEN];
         read_column(&mut reader, constant & (1 << COLUMNS) != 0, gap_count, &mut gaps)?;
@@ -290,7 +290,7 @@ impl Packed {
             }
             let sample = Sample {
                 dts,
-                pts: dts.wrapping_add(composition[n]),
+                pts: dts.wrapping_add(composition_offset[n]),
                 duration: u32::try_from(duration[n]).ok()?,
                 object: 0,
                 offset,
@@ -347,10 +347,10 @@ impl SampleTableBuilder {
     /// Whether a builder from a checkpoint is valid: its bytes decode, and every sample so far passes
     /// `is_accepted`.
     pub fn is_valid(&self, mut is_accepted: impl FnMut(&Sample) -> bool) -> bool {
-        let is_whole = self.packed.len as usize == self.packed.blocks.len() * BLOCK_LEN;
-        let is_begun = self.pending.len() < BLOCK_LEN && self.packed.len < SAMPLES_MAX;
-        is_whole
-            && is_begun
+        let has_whole_blocks = self.packed.len as usize == self.packed.blocks.len() * BLOCK_LEN;
+        let is_within_limits = self.pending.len() < BLOCK_LEN && self.packed.len < SAMPLES_MAX;
+        has_whole_blocks
+            && is_within_limits
             && self.packed.check(u64::MAX, &mut is_accepted).is_some()
             && self.pending.iter().all(|sample| sample.end_offset().is_some() && is_accepted(sample))
     }

@@ -60,9 +60,9 @@ impl Segment {
 impl SegmentPlan {
     /// Bytes in memory.
     pub fn memory_len(&self) -> usize {
-        let of_audio = self.audio.iter().map(|segments| size_of_val(&segments[..]));
-        let of_encoded = self.encoded_audio.iter().map(|cuts| size_of_val(&cuts[..]));
-        let of_video = size_of_val(&self.video[..]) + size_of_val(&self.encoded_video[..]);
-        of_video + of_audio.chain(of_encoded).sum::<usize>()
+        let audio_sizes = self.audio.iter().map(|segments| size_of_val(&segments[..]));
+        let encoded_audio_sizes = self.encoded_audio.iter().map(|cuts| size_of_val(&cuts[..]));
+        let video_size = size_of_val(&self.video[..]) + size_of_val(&self.encoded_video[..]);
+        video_size + audio_sizes.chain(encoded_audio_sizes).sum::<usize>()
     }
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::{
     AUDIO_SEGMENTS_MAX, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX,
-    SEGMENT_TARGET_S, Segment, cuts_beside, presented_at,
-    silence::{packets_before, silent_ticks},
+    SEGMENT_TARGET_S, Segment, cuts_aligned_with, presented_at,
+    silence::{leading_silent_packets, silent_packet_ticks},
 };
 use crate::codec::opus;
 use crate::index::{AudioTrack, Sample, Track};
@@ -15,13 +15,13 @@ use crate::index::{AudioTrack, Sample, Track};
 ///
 /// AAC overlaps each packet with the one before it; Apple's encoder signals a priming of slightly more than
 /// two packets.
-const LEAD_PACKETS: u32 = 2;
+const PRIMING_PACKETS: u32 = 2;
 
-fn lead_packets(audio: &AudioTrack) -> u32 {
+fn priming_packets(audio: &AudioTrack) -> u32 {
     if audio.codec == opus::CODEC {
-        opus::LEAD_SAMPLES.div_ceil(audio.packet_samples.max(1))
+        opus::PRIMING_SAMPLES.div_ceil(audio.packet_samples.max(1))
     } else {
-        LEAD_PACKETS
+        PRIMING_PACKETS
     }
 }
 
@@ -33,49 +33,51 @@ pub(super) struct Cuts {
     /// Cuts that follow the video, increasing; the last is its end.
     video_cuts: Vec<i64>,
     /// Number of them at or before the last queried instant.
-    passed: usize,
+    passed_video_cuts: usize,
     /// The target length of the grid after them.
     target: i64,
 }
 
 impl Cuts {
     /// Cuts for `track` aligned with a video of this timescale and these segments.
-    pub(super) fn beside(video: Option<(u32, &[Segment])>, track: &Track) -> Self {
+    pub(super) fn aligned_with(video: Option<(u32, &[Segment])>, track: &Track) -> Self {
         let second = i64::from(track.timescale);
         let video_cuts = match video {
             Some((timescale, segments)) => {
-                let cuts = cuts_beside(timescale, segments).into_iter();
+                let cuts = cuts_aligned_with(timescale, segments).into_iter();
                 cuts.map(|cut| rescaled_up(cut, timescale, track.timescale)).collect()
             }
             None => vec![SEGMENT_FIRST_TARGET_S * second, 2 * SEGMENT_FIRST_TARGET_S * second],
         };
-        Self { video_cuts, passed: 0, target: SEGMENT_TARGET_S * second }
+        Self { video_cuts, passed_video_cuts: 0, target: SEGMENT_TARGET_S * second }
     }
 
     /// Number of cuts at or before an instant. Instants must increase from call to call.
-    fn passed(&mut self, at: i64) -> u64 {
-        while self.video_cuts.get(self.passed).is_some_and(|cut| *cut <= at) {
-            self.passed += 1;
+    fn count_until(&mut self, at: i64) -> u64 {
+        while self.video_cuts.get(self.passed_video_cuts).is_some_and(|cut| *cut <= at) {
+            self.passed_video_cuts += 1;
         }
-        let beyond = match self.video_cuts.last() {
-            Some(last) if self.passed == self.video_cuts.len() => at.saturating_sub(*last) / self.target,
+        let grid_cuts = match self.video_cuts.last() {
+            Some(last) if self.passed_video_cuts == self.video_cuts.len() => {
+                at.saturating_sub(*last) / self.target
+            }
             _ => 0,
         };
-        self.passed as u64 + beyond.unsigned_abs()
+        self.passed_video_cuts as u64 + grid_cuts.unsigned_abs()
     }
 
     /// All cuts after `from` and before `to`.
     fn between(&self, from: i64, to: i64) -> Vec<i64> {
         let target = self.target;
-        let beyond = self.video_cuts.last().copied().into_iter();
-        let beyond = beyond
+        let video_end = self.video_cuts.last().copied().into_iter();
+        let grid_cuts = video_end
             .flat_map(|last| (1..).map(move |number| last.saturating_add(target.saturating_mul(number))));
-        let all = self.video_cuts.iter().copied().chain(beyond);
+        let all = self.video_cuts.iter().copied().chain(grid_cuts);
         all.skip_while(|cut| *cut <= from).take_while(|cut| *cut < to).take(AUDIO_SEGMENTS_MAX).collect()
     }
 
     /// The cuts aligned with the video at or before an instant.
-    fn until(&self, at: i64) -> &[i64] {
+    fn video_cuts_until(&self, at: i64) -> &[i64] {
         &self.video_cuts[..self.video_cuts.partition_point(|cut| *cut <= at)]
     }
 }
@@ -89,7 +91,7 @@ pub(super) fn pad_with_silence(
     cuts: &Cuts,
     end: i64,
 ) -> bool {
-    let (Some(_), Some(last)) = (silent_ticks(track, audio), segments.last()) else { return false };
+    let (Some(_), Some(last)) = (silent_packet_ticks(track, audio), segments.last()) else { return false };
     let shortest = SEGMENT_MIN_S * i64::from(track.timescale);
     let (number, mut start) = (last.samples.end, last.end);
     let mut silent = Vec::new();
@@ -117,20 +119,20 @@ pub(super) fn rescaled_up(ticks: i64, from: u32, to: u32) -> i64 {
 /// Cuts an audio track. `track.timescale` is not 0.
 pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Result<Vec<Segment>, PlanError> {
     let mut segments: Vec<Segment> = Vec::new();
-    let mut passed = 0;
+    let mut cuts_passed = 0;
     let mut samples_end = 0;
-    let mut before_at = None;
+    let mut previous_at = None;
     for (number, packet) in packets(track, audio, first_packet(track, audio)..track.samples.len()) {
         let at = presented_at(track, &packet);
         if track.end <= at {
             break;
         }
         samples_end = number + 1;
-        check_packet_duration(before_at.replace(at), at)?;
-        let passed_before = std::mem::replace(&mut passed, cuts.passed(at));
+        check_packet_duration(previous_at.replace(at), at)?;
+        let passed_before = std::mem::replace(&mut cuts_passed, cuts.count_until(at));
         match segments.last_mut() {
-            None => segments = begin(track, audio, number, cuts.until(at)),
-            Some(before) if passed_before < passed => {
+            None => segments = leading_segments(track, audio, number, cuts.video_cuts_until(at)),
+            Some(before) if passed_before < cuts_passed => {
                 before.samples.end = number;
                 before.end = at;
                 segments.push(Segment { samples: number..number, start: at, end: at });
@@ -141,7 +143,7 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
     let Some(last) = segments.last_mut().filter(|_| 0 < track.end) else {
         return Err(PlanError::Empty { track: "audio" });
     };
-    check_packet_duration(before_at, track.end)?;
+    check_packet_duration(previous_at, track.end)?;
     last.samples.end = samples_end;
     last.end = track.end;
     merge_tail(&mut segments, track.timescale);
@@ -153,9 +155,9 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
 ///
 /// Each of those is long enough for one packet. Without a silent packet for the codec, the first segment
 /// covers the whole gap.
-fn begin(track: &Track, audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
+fn leading_segments(track: &Track, audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
     let mut used_cuts = Vec::new();
-    if let Some(packet) = silent_ticks(track, audio) {
+    if let Some(packet) = silent_packet_ticks(track, audio) {
         let mut last = 0;
         for &cut in cuts {
             if i64::from(packet) <= cut - last {
@@ -182,7 +184,7 @@ fn check_packet_duration(before: Option<i64>, at: i64) -> Result<(), PlanError> 
 
 /// Rejects a gap after the end of the video that is too long to fill: no cut divides it.
 fn check_silence(track: &Track, audio: &AudioTrack, segments: &[Segment]) -> Result<(), PlanError> {
-    let counts = segments.iter().map(|segment| packets_before(track, audio, segment).0);
+    let counts = segments.iter().map(|segment| leading_silent_packets(track, audio, segment).0);
     match counts.enumerate().find(|(_, count)| SEGMENT_SAMPLES_MAX < *count) {
         Some((number, samples)) => Err(PlanError::TooManySamples { track: "audio", number, samples }),
         None => Ok(()),
@@ -202,10 +204,10 @@ fn merge_tail(segments: &mut Vec<Segment>, timescale: u32) {
 
 /// The packet presented at 0, minus the priming.
 fn first_packet(track: &Track, audio: &AudioTrack) -> u32 {
-    let begun_count =
+    let begun_packets =
         track.samples.range(0..track.samples.len()).take_while(|packet| presented_at(track, packet) <= 0);
-    let begun = u32::try_from(begun_count.count()).expect("a table holds at most 2^32 samples");
-    begun.saturating_sub(1 + lead_packets(audio))
+    let begun = u32::try_from(begun_packets.count()).expect("a table holds at most 2^32 samples");
+    begun.saturating_sub(1 + priming_packets(audio))
 }
 
 /// The packets of a range that are sent, with their numbers.

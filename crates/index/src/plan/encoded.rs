@@ -7,8 +7,8 @@
 use std::{collections::VecDeque, ops::Range};
 
 use super::{
-    ENTRIES_A_SECOND_MAX, ENTRIES_EXACT_MAX, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S,
-    SEGMENT_SAMPLES_MAX, SEGMENT_TARGET_S, Segment, presented_at,
+    PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX, SEGMENT_TARGET_S,
+    SYNC_SAMPLES_EXACT_MAX, SYNC_SAMPLES_PER_SECOND_MAX, Segment, presented_at,
 };
 use crate::index::{Sample, Track};
 
@@ -25,15 +25,15 @@ pub const FEED_BYTES_MAX: u64 = 4 << 30;
 /// least one frame.
 pub(crate) fn segments(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
     if copy.is_empty() {
-        samples_to_decode(track, &segment_starts(track)?)
+        segments_starting_at(track, &segment_starts(track)?)
     } else {
-        external_audio(track, copy)
+        segments_aligned_with_copy(track, copy)
     }
 }
 
 /// Segments with the start times of the copy.
-pub(super) fn external_audio(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
-    samples_to_decode(track, &copy.iter().map(|segment| segment.start).collect::<Vec<_>>())
+pub(super) fn segments_aligned_with_copy(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
+    segments_starting_at(track, &copy.iter().map(|segment| segment.start).collect::<Vec<_>>())
 }
 
 /// A frame that can be decoded, and the samples it needs.
@@ -46,7 +46,7 @@ struct DecodableFrame {
     /// The sync sample to start at.
     from: SamplePosition,
     /// The position after its sample.
-    behind: SamplePosition,
+    end: SamplePosition,
 }
 
 /// A position among the samples of a track, in decode order.
@@ -65,24 +65,24 @@ fn decodable_frames(track: &Track) -> impl Iterator<Item = DecodableFrame> + '_ 
     let has_keys = track.samples.iter().any(|sample| sample.is_sync);
     track.edit_spans().flat_map(move |span| {
         let mut position = SamplePosition { number: span.samples.start, bytes: 0 };
-        let mut before: Option<SamplePosition> = None;
+        let mut previous_key: Option<SamplePosition> = None;
         let mut key: Option<(SamplePosition, i64)> = None;
         let decodable = move |sample: Sample| {
             let at = presented_at(track, &sample);
-            let own = position;
+            let start = position;
             position = SamplePosition {
-                number: own.number + 1,
-                bytes: own.bytes.saturating_add(u64::from(sample.size)),
+                number: start.number + 1,
+                bytes: start.bytes.saturating_add(u64::from(sample.size)),
             };
-            let is_key = sample.is_sync || (!has_keys && own.number == span.samples.start);
+            let is_key = sample.is_sync || (!has_keys && start.number == span.samples.start);
             if is_key {
-                before = key.map(|(place, _)| place);
-                key = Some((own, at));
+                previous_key = key.map(|(place, _)| place);
+                key = Some((start, at));
             }
             let (key, key_at) = key?;
-            let from = if at < key_at { before? } else { key };
+            let from = if at < key_at { previous_key? } else { key };
             let is_shown = at < track.end && span.shown.contains(&sample.pts);
-            is_shown.then_some(DecodableFrame { at, is_key, from, behind: position })
+            is_shown.then_some(DecodableFrame { at, is_key, from, end: position })
         };
         track.samples.range(span.samples.clone()).filter_map(decodable)
     })
@@ -91,17 +91,17 @@ fn decodable_frames(track: &Track) -> impl Iterator<Item = DecodableFrame> + '_ 
 /// Presentation times of these frames, in order; each GOP is sorted separately.
 ///
 /// Not strictly in order where GOPs overlap in time, which readers reject.
-fn in_presentation_order(track: &Track, mut take: impl FnMut(i64)) {
+fn for_each_presentation_time(track: &Track, mut visit: impl FnMut(i64)) {
     let mut gop = Vec::new();
     for frame in decodable_frames(track) {
         if frame.is_key || SEGMENT_SAMPLES_MAX as usize <= gop.len() {
             gop.sort_unstable();
-            gop.drain(..).for_each(&mut take);
+            gop.drain(..).for_each(&mut visit);
         }
         gop.push(frame.at);
     }
     gop.sort_unstable();
-    gop.into_iter().for_each(take);
+    gop.into_iter().for_each(visit);
 }
 
 /// Start times of segments without a copy: the first at 0, others wherever an edit list jumps.
@@ -109,37 +109,37 @@ fn segment_starts(track: &Track) -> Result<Vec<i64>, PlanError> {
     let first = decodable_frames(track).map(|frame| frame.at).min();
     let first = first.filter(|_| 0 < track.end).ok_or(PlanError::Empty { track: "video" })?;
     let jumps = track.edit_points.iter().map(|point| point.pts.saturating_add(track.shift));
-    let mut starts = Starts {
+    let mut chooser = StartChooser {
         second: i64::from(track.timescale),
         first,
-        keys: keys(track, first),
+        keys: keyframe_times(track, first),
         jumps: jumps.filter(|at| (1..track.end).contains(at)).collect(),
         end: track.end,
         starts: vec![0],
         span_start: 0,
-        before: None,
+        last_candidate: None,
     };
-    starts.take_keys();
-    in_presentation_order(track, |at| starts.take(at));
-    Ok(starts.finish())
+    chooser.push_keyframes();
+    for_each_presentation_time(track, |at| chooser.push_frame(at));
+    Ok(chooser.finish())
 }
 
 /// Presentation times of keyframes, in order, except the first frame. Empty if every frame is a keyframe:
 /// then none is preferred.
 ///
 /// Drops close ones if there are very many.
-fn keys(track: &Track, first: i64) -> Vec<i64> {
-    let distance_min = i64::from(track.timescale) / ENTRIES_A_SECOND_MAX;
+fn keyframe_times(track: &Track, first: i64) -> Vec<i64> {
+    let distance_min = i64::from(track.timescale) / SYNC_SAMPLES_PER_SECOND_MAX;
     let mut keys: Vec<i64> = Vec::new();
-    let mut are_all = true;
+    let mut are_all_keyframes = true;
     for frame in decodable_frames(track) {
-        are_all &= frame.is_key;
+        are_all_keyframes &= frame.is_key;
         let is_close = keys.last().is_some_and(|last| frame.at.saturating_sub(*last) < distance_min);
-        if frame.is_key && first < frame.at && !(is_close && ENTRIES_EXACT_MAX <= keys.len()) {
+        if frame.is_key && first < frame.at && !(is_close && SYNC_SAMPLES_EXACT_MAX <= keys.len()) {
             keys.push(frame.at);
         }
     }
-    if are_all {
+    if are_all_keyframes {
         return Vec::new();
     }
     keys.sort_unstable();
@@ -147,7 +147,7 @@ fn keys(track: &Track, first: i64) -> Vec<i64> {
 }
 
 /// Chooses the start times of segments.
-struct Starts {
+struct StartChooser {
     second: i64,
     /// Presentation time of the first frame.
     first: i64,
@@ -160,18 +160,18 @@ struct Starts {
     /// Start of the current edit span.
     span_start: i64,
     /// The last frame before the target that could be the next start.
-    before: Option<i64>,
+    last_candidate: Option<i64>,
 }
 
-impl Starts {
-    /// Takes the next frame in presentation order.
+impl StartChooser {
+    /// Adds the next frame in presentation order.
     ///
     /// The frame nearest the target becomes a start, if no keyframe is near enough.
-    fn take(&mut self, at: i64) {
-        while let Some(jump) = self.jumps.pop_front_if(|joint| *joint <= at) {
+    fn push_frame(&mut self, at: i64) {
+        while let Some(jump) = self.jumps.pop_front_if(|edit_point| *edit_point <= at) {
             self.join_tail(jump);
             self.span_start = jump;
-            self.push(jump);
+            self.push_start(jump);
         }
         loop {
             let earliest = self.last().saturating_add(SEGMENT_MIN_S * self.second);
@@ -180,37 +180,38 @@ impl Starts {
             }
             let target = self.last().saturating_add(self.target());
             if at < target {
-                self.before = Some(at);
+                self.last_candidate = Some(at);
                 return;
             }
-            let before = self.before.filter(|before| target - before <= at.saturating_sub(target));
-            self.push(before.unwrap_or(at));
+            let before = self.last_candidate.filter(|before| target - before <= at.saturating_sub(target));
+            self.push_start(before.unwrap_or(at));
             if before.is_none() {
                 return;
             }
         }
     }
 
-    fn push(&mut self, start: i64) {
+    fn push_start(&mut self, start: i64) {
         self.starts.push(start);
-        self.before = None;
-        self.take_keys();
+        self.last_candidate = None;
+        self.push_keyframes();
     }
 
-    /// Takes keyframes, each the nearest to its target, while one is between half and twice the target.
-    fn take_keys(&mut self) {
-        while let Some(key) = self.near_key() {
+    /// Adds keyframes as starts, each the nearest to its target, while one is between half and twice the
+    /// target.
+    fn push_keyframes(&mut self) {
+        while let Some(key) = self.nearest_key() {
             self.starts.push(key);
         }
     }
 
-    fn near_key(&self) -> Option<i64> {
+    fn nearest_key(&self) -> Option<i64> {
         let (last, target) = (self.last(), self.target());
         let preferred = last.saturating_add(target);
         let span_end = self.jumps.front().copied().unwrap_or(self.end);
         let near = last.saturating_add(target / 2)..=preferred.saturating_add(target).min(span_end - 1);
-        let behind = self.keys.partition_point(|key| *key < preferred);
-        let neighbours = self.keys[behind.saturating_sub(1)..].iter().take(2).copied();
+        let next_index = self.keys.partition_point(|key| *key < preferred);
+        let neighbours = self.keys[next_index.saturating_sub(1)..].iter().take(2).copied();
         neighbours.filter(|key| near.contains(key)).min_by_key(|key| key.abs_diff(preferred))
     }
 
@@ -241,7 +242,7 @@ impl Starts {
 }
 
 /// Segments with these start times, each with the samples that its frames need. `starts` increases from 0.
-fn samples_to_decode(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, PlanError> {
+fn segments_starting_at(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, PlanError> {
     let mut needed: Vec<Option<Range<SamplePosition>>> = vec![None; starts.len()];
     // The presentation may start, through an edit, in the middle of an earlier frame.
     let mut shown_at_0: Option<DecodableFrame> = None;
@@ -256,8 +257,8 @@ fn samples_to_decode(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, Plan
             }
         }
     }
-    if let (Some(picture), Some(first)) = (shown_at_0, needed.first_mut()) {
-        include(first, &picture);
+    if let (Some(frame), Some(first)) = (shown_at_0, needed.first_mut()) {
+        include(first, &frame);
     }
 
     let ends = starts.iter().skip(1).copied().chain([track.end]);
@@ -273,9 +274,9 @@ fn samples_to_decode(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, Plan
 }
 
 fn include(needed: &mut Option<Range<SamplePosition>>, frame: &DecodableFrame) {
-    let needed = needed.get_or_insert(frame.from..frame.behind);
+    let needed = needed.get_or_insert(frame.from..frame.end);
     needed.start = needed.start.min(frame.from);
-    needed.end = needed.end.max(frame.behind);
+    needed.end = needed.end.max(frame.end);
 }
 
 /// Rejects a segment that needs too much reading and decoding.

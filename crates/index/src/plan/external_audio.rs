@@ -37,31 +37,31 @@ fn plan(track: &mut Track, media: Option<&Index>) -> Result<SegmentPlan, PlanErr
     if track.timescale == 0 {
         return Err(PlanError::NoTimescale { track: "audio" });
     }
-    let beside = media.and_then(video);
-    let end = media.map(|media| rescaled(end(media), track.timescale));
+    let video_segments = media.and_then(video_segments_of);
+    let end = media.map(|media| rescaled(media_end(media), track.timescale));
     track.end = end.map_or(track.end, |end| track.end.min(end));
-    let mut cut = audio_plan(track, &audio, beside)?;
-    let pause = SEGMENT_MIN_S * i64::from(track.timescale);
-    if let Some(end) = end.filter(|end| track.end.saturating_add(pause) <= *end) {
-        let cuts = audio::Cuts::beside(beside, track);
-        let is_filled =
-            cut.copy.is_empty() || audio::pad_with_silence(&mut cut.copy, track, &audio, &cuts, end);
-        let filled = MediaTime { ticks: end, timescale: track.timescale };
-        let encoded = encoded_audio::cuts(beside, filled);
+    let mut track_plan = audio_plan(track, &audio, video_segments)?;
+    let gap_min = SEGMENT_MIN_S * i64::from(track.timescale);
+    if let Some(end) = end.filter(|end| track.end.saturating_add(gap_min) <= *end) {
+        let cuts = audio::Cuts::aligned_with(video_segments, track);
+        let is_filled = track_plan.copy.is_empty()
+            || audio::pad_with_silence(&mut track_plan.copy, track, &audio, &cuts, end);
+        let padded_end = MediaTime { ticks: end, timescale: track.timescale };
+        let encoded = encoded_audio::cuts(video_segments, padded_end);
         // Without either form no segment would be left.
-        if is_filled && (encoded.is_some() || !cut.copy.is_empty()) {
+        if is_filled && (encoded.is_some() || !track_plan.copy.is_empty()) {
             track.end = end;
-            cut.encoded = encoded.unwrap_or_default();
+            track_plan.encoded = encoded.unwrap_or_default();
         }
     }
     let mut plan = SegmentPlan::default();
-    plan.push(cut);
+    plan.push(track_plan);
     Ok(plan)
 }
 
-/// The segments that audio aligns with, and their ticks per second: the encoded video, or the copy without
-/// one.
-fn video(media: &Index) -> Option<(u32, &[Segment])> {
+/// The segments that audio aligns with, and their ticks per second: those of the encoded video, else those
+/// of its copy.
+fn video_segments_of(media: &Index) -> Option<(u32, &[Segment])> {
     let track = video_of(&media.tracks)?;
     let segments =
         [&media.plan.encoded_video, &media.plan.video].into_iter().find(|cuts| !cuts.is_empty())?;
@@ -69,8 +69,8 @@ fn video(media: &Index) -> Option<(u32, &[Segment])> {
 }
 
 /// The end of the track that ends last.
-fn end(media: &Index) -> MediaTime {
-    let ends = media.tracks.iter().map(super::end);
+fn media_end(media: &Index) -> MediaTime {
+    let ends = media.tracks.iter().map(super::track_end);
     let later = |one: &MediaTime, other: &MediaTime| {
         let at = |this: &MediaTime, that: &MediaTime| i128::from(this.ticks) * i128::from(that.timescale);
         at(one, other).cmp(&at(other, one))

@@ -22,7 +22,7 @@ pub(crate) use encoded::segments as encoded_segments;
 pub use encoded::{FEED_BYTES_MAX, FEED_SAMPLES_MAX};
 use encoded_audio::MediaTime;
 pub use external_audio::ExternalAudioError;
-pub use silence::{packets_before, silent_packet, silent_stereo};
+pub use silence::{leading_silent_packets, silent_packet, silent_stereo_aac_packet};
 pub(crate) use video::factor;
 
 use crate::index::{AudioTrack, NotCopied, NotCopiedReason, Sample, Segment, SegmentPlan, Track, TrackMedia};
@@ -117,9 +117,9 @@ pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 const AUDIO_SEGMENTS_MAX: usize = 1 << 16;
 /// Sync samples that are all stored: 36 h of GOPs of 2 s. Bounds the memory for recordings in which every
 /// frame is a sync sample.
-const ENTRIES_EXACT_MAX: usize = 1 << 16;
+const SYNC_SAMPLES_EXACT_MAX: usize = 1 << 16;
 /// Sync samples per second that are stored beyond those: cuts are at least a second apart.
-const ENTRIES_A_SECOND_MAX: i64 = 4;
+const SYNC_SAMPLES_PER_SECOND_MAX: i64 = 4;
 
 /// Cuts the chosen tracks into segments.
 ///
@@ -133,8 +133,8 @@ const ENTRIES_A_SECOND_MAX: i64 = 4;
 /// the first track that cannot be encoded either.
 pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     let mut plan = video_plan(tracks)?;
-    for cut in audio_plans(tracks, &plan.encoded_video) {
-        plan.push(cut?);
+    for track_plan in audio_plans(tracks, &plan.encoded_video) {
+        plan.push(track_plan?);
     }
     Ok(plan)
 }
@@ -144,23 +144,23 @@ pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
 /// Errors: those of the video, and that of the first audio track if no track can be cut.
 pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> {
     let mut plan = video_plan(tracks)?;
-    let cut = audio_plans(tracks, &plan.encoded_video);
-    if let Some(Err(error)) = cut.first()
-        && cut.iter().all(Result::is_err)
+    let track_plans = audio_plans(tracks, &plan.encoded_video);
+    if let Some(Err(error)) = track_plans.first()
+        && track_plans.iter().all(Result::is_err)
         && !tracks.iter().any(is_video)
     {
         return Err(error.clone());
     }
-    let mut is_cut = cut.iter().map(Result::is_ok);
-    tracks.retain(|track| is_video(track) || is_cut.next().unwrap_or(false));
-    cut.into_iter().flatten().for_each(|cut| plan.push(cut));
+    let mut is_planned = track_plans.iter().map(Result::is_ok);
+    tracks.retain(|track| is_video(track) || is_planned.next().unwrap_or(false));
+    track_plans.into_iter().flatten().for_each(|track_plan| plan.push(track_plan));
     Ok(plan)
 }
 
 /// The cuts of audio at these segments of the video, in its ticks: their ends, and additional cuts in those
 /// that last longer than the longest GOP. Those are slide shows; without the cuts, a viewer would wait for
 /// half an hour of audio. D-0054.
-fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
+fn cuts_aligned_with(timescale: u32, segments: &[Segment]) -> Vec<i64> {
     let second = i64::from(timescale);
     let mut cuts = Vec::with_capacity(segments.len());
     for segment in segments {
@@ -205,7 +205,7 @@ fn video_of(tracks: &[Track]) -> Option<&Track> {
     tracks.iter().find(|track| is_video(track))
 }
 
-fn end(track: &Track) -> MediaTime {
+fn track_end(track: &Track) -> MediaTime {
     MediaTime { ticks: track.end, timescale: track.timescale }
 }
 
@@ -214,7 +214,7 @@ fn video_plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     let Some(track) = tracks.iter_mut().find(|track| is_video(track)) else {
         return Ok(SegmentPlan::default());
     };
-    let video = copied("video", track, video::segments)?;
+    let video = copy_segments("video", track, video::segments)?;
     let encoded_video = match encoded::segments(track, &video) {
         Err(_) if !video.is_empty() => Vec::new(),
         segments => segments?,
@@ -224,9 +224,9 @@ fn video_plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
 
 /// The segments of every audio track, in order.
 fn audio_plans(tracks: &mut [Track], video: &[Segment]) -> Vec<Result<AudioPlan, PlanError>> {
-    let beside = video_of(tracks).map(|track| (track.timescale, video));
+    let video_segments = video_of(tracks).map(|track| (track.timescale, video));
     let audio = tracks.iter_mut().filter_map(|track| match track.media.clone() {
-        TrackMedia::Audio(audio) => Some(audio_plan(track, &audio, beside)),
+        TrackMedia::Audio(audio) => Some(audio_plan(track, &audio, video_segments)),
         TrackMedia::Video(_) => None,
     });
     audio.collect()
@@ -235,14 +235,15 @@ fn audio_plans(tracks: &mut [Track], video: &[Segment]) -> Vec<Result<AudioPlan,
 fn audio_plan(
     track: &mut Track,
     audio: &AudioTrack,
-    beside: Option<(u32, &[Segment])>,
+    video_segments: Option<(u32, &[Segment])>,
 ) -> Result<AudioPlan, PlanError> {
-    let copy =
-        copied("audio", track, |track| audio::segments(track, audio, audio::Cuts::beside(beside, track)))?;
+    let copy = copy_segments("audio", track, |track| {
+        audio::segments(track, audio, audio::Cuts::aligned_with(video_segments, track))
+    })?;
     if track.end <= 0 || track.samples.is_empty() {
         return Err(PlanError::Empty { track: "audio" });
     }
-    let encoded = match encoded_audio::cuts(beside, end(track)) {
+    let encoded = match encoded_audio::cuts(video_segments, track_end(track)) {
         None if copy.is_empty() => {
             return Err(PlanError::TooLong { seconds: track.end / i64::from(track.timescale) });
         }
@@ -254,7 +255,7 @@ fn audio_plan(
 /// The segments of the copy of a track. Empty, with the reason set in the track, if it cannot be copied.
 ///
 /// Rejects a track with timescale 0 before it is cut. Segments that are too heavy to build prevent the copy.
-fn copied(
+fn copy_segments(
     name: &'static str,
     track: &mut Track,
     segments: impl FnOnce(&Track) -> Result<Vec<Segment>, PlanError>,

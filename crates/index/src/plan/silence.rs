@@ -15,23 +15,23 @@ enum Element {
     /// Two channels, `CPE`.
     Pair = 1,
     /// The low frequencies, `LFE`.
-    Low = 3,
+    Lfe = 3,
 }
 
 /// Closes a raw data block. ISO/IEC 14496-3, table 4.85.
-const END: u32 = 7;
+const ID_END: u32 = 7;
 
 /// The elements of the usual layout for this number of channels. ISO/IEC 14496-3, table 1.19.
 fn elements(channels: u32) -> Option<&'static [Element]> {
-    use Element::{Low, Pair, Single};
+    use Element::{Lfe, Pair, Single};
     Some(match channels {
         1 => &[Single],
         2 => &[Pair],
         3 => &[Single, Pair],
         4 => &[Single, Pair, Single],
         5 => &[Single, Pair, Pair],
-        6 => &[Single, Pair, Pair, Low],
-        8 => &[Single, Pair, Pair, Pair, Low],
+        6 => &[Single, Pair, Pair, Lfe],
+        8 => &[Single, Pair, Pair, Pair, Lfe],
         _ => return None,
     })
 }
@@ -42,47 +42,47 @@ pub fn silent_packet(audio: &AudioTrack) -> Option<(Vec<u8>, u32)> {
     if audio.codec == opus::CODEC {
         opus::silent_packet(audio.channels, audio.packet_samples)
     } else {
-        silent_aac(audio.channels).map(|packet| (packet, audio.packet_samples))
+        silent_aac_packet(audio.channels).map(|packet| (packet, audio.packet_samples))
     }
 }
 
 /// A silent packet of AAC-LC in stereo.
-pub fn silent_stereo() -> Vec<u8> {
-    silent_aac(2).expect("stereo is a layout we know")
+pub fn silent_stereo_aac_packet() -> Vec<u8> {
+    silent_aac_packet(2).expect("stereo is a layout we know")
 }
 
 /// A silent packet of AAC-LC for any sample rate.
 ///
 /// No band is coded (`max_sfb` 0), so there is nothing to scale and no spectrum. ISO/IEC 14496-3, 4.4.2.
-fn silent_aac(channels: u32) -> Option<Vec<u8>> {
+fn silent_aac_packet(channels: u32) -> Option<Vec<u8>> {
     const GLOBAL_GAIN: u32 = 8;
     const LONG_WINDOW_INFO: u32 = 1 + 2 + 1 + 6 + 1; // reserved, sequence, shape, max_sfb, predictor
     const TOOLS: u32 = 3; // no pulses, no noise shaping, no gain control
 
-    let mut bits = Bits::default();
+    let mut bits = BitWriter::default();
     let mut tags = [0; 4];
     for element in elements(channels)? {
-        bits.put(*element as u32, 3);
-        bits.put(tags[*element as usize], 4);
+        bits.write(*element as u32, 3);
+        bits.write(tags[*element as usize], 4);
         tags[*element as usize] += 1;
         match element {
-            Element::Single | Element::Low => bits.put(0, GLOBAL_GAIN + LONG_WINDOW_INFO + TOOLS),
+            Element::Single | Element::Lfe => bits.write(0, GLOBAL_GAIN + LONG_WINDOW_INFO + TOOLS),
             Element::Pair => {
-                bits.put(1, 1); // one window for both
-                bits.put(0, LONG_WINDOW_INFO + 2); // and no middle and side
-                bits.put(0, GLOBAL_GAIN + TOOLS);
-                bits.put(0, GLOBAL_GAIN + TOOLS);
+                bits.write(1, 1); // one window for both
+                bits.write(0, LONG_WINDOW_INFO + 2); // and no middle and side
+                bits.write(0, GLOBAL_GAIN + TOOLS);
+                bits.write(0, GLOBAL_GAIN + TOOLS);
             }
         }
     }
-    bits.put(END, 3);
+    bits.write(ID_END, 3);
     Some(bits.bytes)
 }
 
 /// Number of silent packets before the packets of a segment, and the ticks of one.
 ///
 /// Zero where the segment begins with a packet, and where less than a packet is missing.
-pub fn packets_before(track: &Track, audio: &AudioTrack, segment: &Segment) -> (u32, u32) {
+pub fn leading_silent_packets(track: &Track, audio: &AudioTrack, segment: &Segment) -> (u32, u32) {
     let Some((_, samples)) = silent_packet(audio) else { return (0, 1) };
     let ticks = packet_ticks(track, audio, samples);
     let first = packets(track, audio, segment.samples.clone()).next();
@@ -96,7 +96,7 @@ pub fn packets_before(track: &Track, audio: &AudioTrack, segment: &Segment) -> (
 }
 
 /// Duration of one silent packet in the track's ticks; `None` if silence is not possible for the codec.
-pub(super) fn silent_ticks(track: &Track, audio: &AudioTrack) -> Option<u32> {
+pub(super) fn silent_packet_ticks(track: &Track, audio: &AudioTrack) -> Option<u32> {
     silent_packet(audio).map(|(_, samples)| packet_ticks(track, audio, samples))
 }
 
@@ -108,13 +108,13 @@ fn packet_ticks(track: &Track, audio: &AudioTrack, samples: u32) -> u32 {
 
 /// Writes bits from the highest to the lowest; the unused bits of the last byte are 0.
 #[derive(Debug, Default)]
-struct Bits {
+struct BitWriter {
     bytes: Vec<u8>,
     len: u32,
 }
 
-impl Bits {
-    fn put(&mut self, value: u32, count: u32) {
+impl BitWriter {
+    fn write(&mut self, value: u32, count: u32) {
         for shift in (0..count).rev() {
             if self.len.is_multiple_of(8) {
                 self.bytes.push(0);
@@ -133,14 +133,18 @@ mod tests {
     #[test]
     fn silent_packets_match_known_bytes() {
         // One channel: three bits SCE, four of tag, 22 zeros, END.
-        assert_eq!(silent_aac(1), Some(vec![0, 0, 0, 0b0000_0111]));
+        assert_eq!(silent_aac_packet(1), Some(vec![0, 0, 0, 0b0000_0111]));
         // Two: CPE, tag, common window, 35 zeros, END.
-        assert_eq!(silent_aac(2), Some(vec![0b0010_0001, 0, 0, 0, 0, 0b0001_1100]));
+        assert_eq!(silent_aac_packet(2), Some(vec![0b0010_0001, 0, 0, 0, 0, 0b0001_1100]));
         for (channels, len) in [(3, 10), (4, 13), (5, 15), (6, 19), (8, 24)] {
-            assert_eq!(silent_aac(channels).map(|packet| packet.len()), Some(len), "{channels} channels");
+            assert_eq!(
+                silent_aac_packet(channels).map(|packet| packet.len()),
+                Some(len),
+                "{channels} channels"
+            );
         }
         for channels in [0, 7, 9, u32::MAX] {
-            assert_eq!(silent_aac(channels), None);
+            assert_eq!(silent_aac_packet(channels), None);
         }
     }
 }

@@ -107,7 +107,7 @@ fn segment_is_cut_at_keyframe_near_target() {
 }
 
 #[test]
-fn segments_stay_below_eight_seconds_if_keyframes_permit() {
+fn segments_are_below_eight_seconds_if_keyframes_permit() {
     // Without the cut at 9.0 s, which is too early, the segment would last until 16.1 s.
     check_cuts(&[0, 2000, 4000, 5500, 8000, 9000, 16_100], 17_600, &[0, 2000, 4000, 8000, 9000, 16_100]);
 }

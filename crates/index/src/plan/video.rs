@@ -1,8 +1,8 @@
 //! Cuts of a video track: at sync samples, near the target length.
 
 use super::{
-    ENTRIES_A_SECOND_MAX, ENTRIES_EXACT_MAX, GOP_MAX_S, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MAX_S,
-    SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment, presented_at,
+    GOP_MAX_S, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MAX_S, SEGMENT_MIN_S, SEGMENT_TARGET_S,
+    SYNC_SAMPLES_EXACT_MAX, SYNC_SAMPLES_PER_SECOND_MAX, Segment, presented_at,
 };
 use crate::index::{Track, TrackMedia};
 
@@ -14,18 +14,18 @@ const SKIPPING_TIMESCALE_MIN: u32 = 90_000;
 struct CutCandidate {
     sample: u32,
     /// Presentation time, on the common timeline, of the sample or of its earliest leading picture; 0 for
-    /// the first entry.
+    /// the first candidate.
     at: i64,
     /// Presentation time of the sample itself.
     keyframe_at: i64,
     /// Latest presentation time of the frames before it in decode order.
-    before: i64,
+    latest_before: i64,
 }
 
 /// Cuts a video track. `track.timescale` is not 0.
 pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
-    let (entries, samples_end) = entries(track)?;
-    let mut cuts = choose(&entries, track.end, track.timescale);
+    let (candidates, samples_end) = cut_candidates(track)?;
+    let mut cuts = choose_cuts(&candidates, track.end, track.timescale);
     merge_tail(&mut cuts, track.end, track.timescale);
 
     let second = i64::from(track.timescale);
@@ -63,10 +63,10 @@ fn check_tick_count(track: &Track, segments: &[Segment]) -> Result<(), PlanError
 /// of the samples that are needed.
 ///
 /// No earlier sample in decode order is presented after such a sample or after those that follow it. If the
-/// codec has no leading pictures, no later sample is presented before it either. Otherwise the entry begins
-/// with the earliest of its leading pictures. Drops close entries if there are very many.
-fn entries(track: &Track) -> Result<(Vec<CutCandidate>, u32), PlanError> {
-    let mut entries: Vec<CutCandidate> = Vec::new();
+/// codec has no leading pictures, no later sample is presented before it either. Otherwise the candidate
+/// begins with the earliest of its leading pictures. Drops close candidates if there are very many.
+fn cut_candidates(track: &Track) -> Result<(Vec<CutCandidate>, u32), PlanError> {
+    let mut candidates: Vec<CutCandidate> = Vec::new();
     let mut samples_end = 0;
     let has_leading = matches!(&track.media, TrackMedia::Video(video) if video.has_leading_samples());
     let mut latest = i64::MIN;
@@ -76,16 +76,16 @@ fn entries(track: &Track) -> Result<(Vec<CutCandidate>, u32), PlanError> {
             samples_end = number + 1;
         }
         if sample.is_sync && latest < at {
-            let entry = CutCandidate { sample: number, at, keyframe_at: at, before: latest };
-            keep(&mut entries, entry, track.timescale);
+            let candidate = CutCandidate { sample: number, at, keyframe_at: at, latest_before: latest };
+            push_candidate(&mut candidates, candidate, track.timescale);
         } else {
-            // Leading pictures: a decoder that starts at this entry lacks their references. Some codecs skip
-            // them, others show them corrupted.
-            while let Some(entry) = entries.last_mut().filter(|entry| at < entry.at) {
-                if has_leading && entry.before < at {
+            // Leading pictures: a decoder that starts at this candidate lacks their references. Some codecs
+            // skip them, others show them corrupted.
+            while let Some(entry) = candidates.last_mut().filter(|entry| at < entry.at) {
+                if has_leading && entry.latest_before < at {
                     entry.at = at;
                 } else {
-                    entries.pop();
+                    candidates.pop();
                 }
             }
         }
@@ -96,54 +96,54 @@ fn entries(track: &Track) -> Result<(Vec<CutCandidate>, u32), PlanError> {
     }
 
     // Skipped frames are needed only from the last keyframe before the edit on.
-    let shown_from = entries.partition_point(|entry| entry.keyframe_at <= 0).saturating_sub(1);
-    entries.drain(..shown_from);
-    entries.retain(|entry| entry.at < track.end);
-    entries.first_mut().ok_or(PlanError::NoSyncSample)?.at = 0;
-    Ok((entries, samples_end))
+    let shown_from = candidates.partition_point(|entry| entry.keyframe_at <= 0).saturating_sub(1);
+    candidates.drain(..shown_from);
+    candidates.retain(|entry| entry.at < track.end);
+    candidates.first_mut().ok_or(PlanError::NoSyncSample)?.at = 0;
+    Ok((candidates, samples_end))
 }
 
-/// Adds an entry, unless there are already enough close to it.
-fn keep(entries: &mut Vec<CutCandidate>, entry: CutCandidate, timescale: u32) {
-    let distance_min = i64::from(timescale) / ENTRIES_A_SECOND_MAX;
-    let is_many = ENTRIES_EXACT_MAX <= entries.len();
-    match entries.as_mut_slice() {
+/// Adds a candidate, unless there are already enough close to it.
+fn push_candidate(candidates: &mut Vec<CutCandidate>, candidate: CutCandidate, timescale: u32) {
+    let distance_min = i64::from(timescale) / SYNC_SAMPLES_PER_SECOND_MAX;
+    let has_many = SYNC_SAMPLES_EXACT_MAX <= candidates.len();
+    match candidates.as_mut_slice() {
         // Only the last of those that an edit skips is used.
-        [_, .., last] if last.keyframe_at <= 0 && entry.keyframe_at <= 0 => *last = entry,
-        [.., last] if 0 < last.at && entry.at - last.at < distance_min && is_many => {}
-        _ => entries.push(entry),
+        [_, .., last] if last.keyframe_at <= 0 && candidate.keyframe_at <= 0 => *last = candidate,
+        [.., last] if 0 < last.at && candidate.at - last.at < distance_min && has_many => {}
+        _ => candidates.push(candidate),
     }
 }
 
-/// Chooses the entries that become cuts. `entries` is not empty and increases in both fields.
-fn choose(entries: &[CutCandidate], end: i64, timescale: u32) -> Vec<CutCandidate> {
+/// Chooses the candidates that become cuts. `candidates` is not empty and increases in both fields.
+fn choose_cuts(candidates: &[CutCandidate], end: i64, timescale: u32) -> Vec<CutCandidate> {
     let second = i64::from(timescale);
-    let slack = median_gop(entries, end) / 2;
-    let mut cuts: Vec<CutCandidate> = Vec::with_capacity(entries.len().min(4096));
+    let slack = median_gop(candidates, end) / 2;
+    let mut cuts: Vec<CutCandidate> = Vec::with_capacity(candidates.len().min(4096));
     let mut last = 0;
-    for (index, entry) in entries.iter().enumerate() {
+    for (index, candidate) in candidates.iter().enumerate() {
         if index == 0 {
-            cuts.push(*entry);
+            cuts.push(*candidate);
             continue;
         }
         let target = second * if cuts.len() <= 2 { SEGMENT_FIRST_TARGET_S } else { SEGMENT_TARGET_S };
         // With mostly long GOPs and a few short ones, half the median exceeds the target. Then every
         // keyframe would be due.
-        let is_due = (target - slack).max(SEGMENT_MIN_S * second) <= entry.at - last;
-        let next = entries.get(index + 1).map_or(end, |next| next.at);
+        let is_due = (target - slack).max(SEGMENT_MIN_S * second) <= candidate.at - last;
+        let next = candidates.get(index + 1).map_or(end, |next| next.at);
         let is_last_chance = SEGMENT_MAX_S * second < next - last;
         if is_due || is_last_chance {
-            cuts.push(*entry);
-            last = entry.at;
+            cuts.push(*candidate);
+            last = candidate.at;
         }
     }
     cuts
 }
 
-/// Median distance of consecutive entries, the end of the track counted as one.
-fn median_gop(entries: &[CutCandidate], end: i64) -> i64 {
-    let next = entries.iter().skip(1).map(|entry| entry.at).chain([end]);
-    let mut gops: Vec<i64> = entries.iter().zip(next).map(|(entry, next)| next - entry.at).collect();
+/// Median distance of consecutive candidates, the end of the track counted as one.
+fn median_gop(candidates: &[CutCandidate], end: i64) -> i64 {
+    let next = candidates.iter().skip(1).map(|candidate| candidate.at).chain([end]);
+    let mut gops: Vec<i64> = candidates.iter().zip(next).map(|(entry, next)| next - entry.at).collect();
     let middle = gops.len() / 2;
     *gops.select_nth_unstable(middle).1
 }
@@ -161,11 +161,11 @@ fn merge_tail(cuts: &mut Vec<CutCandidate>, end: i64, timescale: u32) {
 
 /// Output ticks per source tick of a video track with this first segment.
 pub(crate) fn factor(track: &Track, first: Option<&Segment>) -> u32 {
-    if hides_frames(track, first) { SKIPPING_TIMESCALE_MIN.div_ceil(track.timescale.max(1)) } else { 1 }
+    if starts_before_zero(track, first) { SKIPPING_TIMESCALE_MIN.div_ceil(track.timescale.max(1)) } else { 1 }
 }
 
 /// Whether the first segment begins with frames from before 0.
-fn hides_frames(track: &Track, first: Option<&Segment>) -> bool {
+fn starts_before_zero(track: &Track, first: Option<&Segment>) -> bool {
     first
         .and_then(|segment| track.samples.get(segment.samples.start))
         .is_some_and(|sample| presented_at(track, &sample) < 0)

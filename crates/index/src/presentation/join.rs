@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
 
-use super::splice::{JoinTimescale, MediaTime, Spliced, splice_audio, splice_video};
+use super::splice::{JoinTimescale, MediaTime, TrackPart, splice_audio, splice_video};
 use crate::index::{
     Index, OBJECTS_MAX, PARTS_MAX, Part, SKIPPED_TRACKS_MAX, SampleObject, Segment, SegmentPlan, SourceName,
     Track, default_audio,
@@ -90,9 +90,9 @@ impl Index {
             return Err(JoinError::NotSingleSource { part });
         }
         let mut objects = Objects::default();
-        let numbers: Vec<_> = parts
+        let object_numbers: Vec<_> = parts
             .iter()
-            .map(|part| objects.take(part.source, &part.index.objects))
+            .map(|part| objects.add(part.source, &part.index.objects))
             .collect::<Result<_, _>>()?;
         let videos: Vec<_> = parts
             .iter()
@@ -102,23 +102,23 @@ impl Index {
         // Parts begin at whole ticks of the video, so that frame times do not drift.
         let clock = JoinTimescale::of(videos.iter().map(|track| track.timescale));
         let mut end = 0_i64;
-        let shown: Vec<_> = parts
+        let time_ranges: Vec<_> = parts
             .iter()
             .map(|part| {
                 let begin = end;
-                end = end.saturating_add(clock.length(part.index));
+                end = end.saturating_add(clock.duration_of(part.index));
                 clock.instant(begin)..clock.instant(end)
             })
             .collect();
-        let spliced = |part: usize, track: Track, copy| Spliced {
+        let track_part = |part: usize, track: Track, copy| TrackPart {
             track,
             copy,
-            shown: shown[part].clone(),
-            numbers: &numbers[part],
+            time_range: time_ranges[part].clone(),
+            object_numbers: &object_numbers[part],
         };
         let mut audio_parts = Vec::new();
         for (part, JoinedPart { index, .. }) in parts.iter().enumerate() {
-            audio_parts.push(audio_of_part(index, part)?.map(|(track, copy)| spliced(part, track, copy)));
+            audio_parts.push(audio_of_part(index, part)?.map(|(track, copy)| track_part(part, track, copy)));
         }
         let has_audio = audio_parts.first().is_some_and(Option::is_some);
         if let Some(part) = audio_parts.iter().position(|audio| audio.is_some() != has_audio) {
@@ -127,20 +127,20 @@ impl Index {
         let copies = parts.iter().map(|part| part.index.plan.video.clone());
         let videos: Vec<_> = (0..)
             .zip(videos.into_iter().zip(copies))
-            .map(|(part, (track, copy))| spliced(part, track.clone(), copy))
+            .map(|(part, (track, copy))| track_part(part, track.clone(), copy))
             .collect();
         let (video, copy) = splice_video(&videos)?;
         let encoded_video = encoded_segments(&video, &copy)?;
         let mut plan = SegmentPlan { video: copy, encoded_video, ..SegmentPlan::default() };
         let mut tracks = vec![video];
         if has_audio {
-            let sounds: Vec<_> = audio_parts.into_iter().flatten().collect();
-            let (track, copy) = splice_audio(&sounds)?;
+            let audio_track_parts: Vec<_> = audio_parts.into_iter().flatten().collect();
+            let (track, copy) = splice_audio(&audio_track_parts)?;
             tracks.push(track);
             plan.audio.push(copy);
             plan.encoded_audio.push(Vec::new());
         }
-        check_lengths(&tracks, &plan, &shown)?;
+        check_lengths(&tracks, &plan, &time_ranges)?;
         let left_out = parts.iter().flat_map(|part| part.index.left_out.iter().cloned());
         Ok(Self {
             source_len: objects.0.iter().fold(0, |sum, object| sum.saturating_add(object.len)),
@@ -164,9 +164,10 @@ fn audio_of_part(index: &Index, part: usize) -> Result<Option<(Track, Vec<Segmen
     if track.media.not_copied().is_some() {
         return Err(JoinError::Audio { part });
     }
-    let alone = Index { tracks: vec![track.clone()], ..index.clone() };
-    let planned =
-        alone.plan_external_audio(Some(index)).map_err(|source| JoinError::ExternalAudio { part, source })?;
+    let audio_index = Index { tracks: vec![track.clone()], ..index.clone() };
+    let planned = audio_index
+        .plan_external_audio(Some(index))
+        .map_err(|source| JoinError::ExternalAudio { part, source })?;
     let copy = planned.plan.audio.into_iter().next().filter(|copy| !copy.is_empty());
     planned.tracks.into_iter().next().zip(copy).map(Some).ok_or(JoinError::Audio { part })
 }
@@ -178,14 +179,18 @@ fn part_of(part: &JoinedPart<'_>) -> Part {
 
 /// Rejects segments whose duration does not fit the 32 bits of a sample duration in a fragment: the last
 /// sample of a part lasts until the part ends.
-fn check_lengths(tracks: &[Track], plan: &SegmentPlan, shown: &[Range<MediaTime>]) -> Result<(), JoinError> {
-    let of_video = plan.video.iter().chain(&plan.encoded_video);
-    let segments = of_video.zip(std::iter::repeat(tracks.first()));
-    let of_audio = plan.audio.iter().flatten().zip(std::iter::repeat(tracks.last()));
-    for (segment, track) in segments.chain(of_audio) {
+fn check_lengths(
+    tracks: &[Track],
+    plan: &SegmentPlan,
+    time_ranges: &[Range<MediaTime>],
+) -> Result<(), JoinError> {
+    let video_segments = plan.video.iter().chain(&plan.encoded_video);
+    let segments = video_segments.zip(std::iter::repeat(tracks.first()));
+    let audio_segments = plan.audio.iter().flatten().zip(std::iter::repeat(tracks.last()));
+    for (segment, track) in segments.chain(audio_segments) {
         if u64::from(u32::MAX) < segment.duration() {
             let timescale = track.map_or(1, |track| track.timescale);
-            let part = shown.iter().position(|shown| shown.end.is_behind(segment.start, timescale));
+            let part = time_ranges.iter().position(|range| range.end.is_after(segment.start, timescale));
             return Err(JoinError::Timing { part: part.unwrap_or(0) });
         }
     }
@@ -205,7 +210,7 @@ struct Objects(Vec<SampleObject>);
 
 impl Objects {
     /// Adds the objects of a source; returns their numbers in the presentation, in order.
-    fn take(&mut self, source: SourceName, objects: &[SampleObject]) -> Result<Vec<u8>, JoinError> {
+    fn add(&mut self, source: SourceName, objects: &[SampleObject]) -> Result<Vec<u8>, JoinError> {
         let number = |object: &SampleObject| {
             let object = SampleObject { source: Some(source), ..*object };
             let index = self.0.iter().position(|other| *other == object);

@@ -14,15 +14,15 @@ impl Index {
         let is_video = |track: &Track| matches!(track.media, TrackMedia::Video(_));
         let source_track =
             self.tracks.iter().map(|track| track.source_track).max().unwrap_or(0).wrapping_add(1);
-        let sound = audio_index.plan_external_audio(self.video().is_some().then_some(&self))?;
+        let planned_audio = audio_index.plan_external_audio(self.video().is_some().then_some(&self))?;
         let number = u8::try_from(self.objects.len()).unwrap_or(u8::MAX);
         let audio_tracks =
-            sound.tracks.into_iter().map(|track| Track { source_track, ..track }.in_object(number));
+            planned_audio.tracks.into_iter().map(|track| Track { source_track, ..track }.in_object(number));
         let tracks = self.tracks.into_iter().filter(is_video).chain(audio_tracks).collect();
         let SegmentPlan { video, encoded_video, .. } = self.plan;
-        let SegmentPlan { audio, encoded_audio, .. } = sound.plan;
+        let SegmentPlan { audio, encoded_audio, .. } = planned_audio.plan;
         let plan = SegmentPlan { video, audio, encoded_video, encoded_audio };
-        let is_truncated = self.is_truncated || sound.is_truncated;
+        let is_truncated = self.is_truncated || planned_audio.is_truncated;
         let objects = self.objects.into_iter().chain([object]).collect();
         Ok(Self { tracks, plan, is_truncated, objects, ..self })
     }

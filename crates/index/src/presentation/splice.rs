@@ -16,14 +16,14 @@ const SAMPLES_MAX: u32 = 1 << 24;
 
 /// A track of one part.
 #[derive(Debug, Clone)]
-pub(super) struct Spliced<'a> {
+pub(super) struct TrackPart<'a> {
     pub(super) track: Track,
     /// Its segments; empty if it is not copied.
     pub(super) copy: Vec<Segment>,
     /// Start and end of the part.
-    pub(super) shown: Range<MediaTime>,
+    pub(super) time_range: Range<MediaTime>,
     /// The number in the presentation of each object of the part's index.
-    pub(super) numbers: &'a [u8],
+    pub(super) object_numbers: &'a [u8],
 }
 
 /// A time of the presentation.
@@ -35,7 +35,7 @@ pub(super) struct MediaTime {
 
 impl MediaTime {
     /// Whether it is later than a time on another clock.
-    pub(super) fn is_behind(self, ticks: i64, timescale: u32) -> bool {
+    pub(super) fn is_after(self, ticks: i64, timescale: u32) -> bool {
         i128::from(ticks) * i128::from(self.timescale) < i128::from(self.ticks) * i128::from(timescale)
     }
 }
@@ -57,7 +57,7 @@ impl JoinTimescale {
     }
 
     /// Converts ticks of another clock to this one, rounded to the nearest.
-    fn ticks(self, ticks: i64, timescale: u32) -> i64 {
+    fn rescaled(self, ticks: i64, timescale: u32) -> i64 {
         let of = i128::from(timescale.max(1));
         let twice = 2 * i128::from(ticks) * i128::from(self.timescale) + of;
         i64::try_from(twice.div_euclid(2 * of)).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX })
@@ -68,8 +68,8 @@ impl JoinTimescale {
     }
 
     /// Duration of a source: to the end of the track that ends last.
-    pub(super) fn length(self, index: &Index) -> i64 {
-        let ends = index.tracks.iter().map(|track| self.ticks(track.end, track.timescale));
+    pub(super) fn duration_of(self, index: &Index) -> i64 {
+        let ends = index.tracks.iter().map(|track| self.rescaled(track.end, track.timescale));
         ends.max().unwrap_or(0)
     }
 }
@@ -84,14 +84,14 @@ fn least_common_multiple(one: u32, other: u32) -> u64 {
 
 /// The video of all parts, and its copy: empty if that of a part is not copied, or begins with hidden
 /// frames.
-pub(super) fn splice_video(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
+pub(super) fn splice_video(parts: &[TrackPart<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
     let is_copied = parts.iter().enumerate().all(|(number, part)| {
         let first = part.copy.first().and_then(|segment| part.track.samples.get(segment.samples.start));
         // The edit list of the init segment hides them at the start. Between two parts they would be
         // visible.
         first.is_some_and(|sample| number == 0 || 0 <= sample.pts.saturating_add(part.track.shift))
     });
-    let (mut track, copy) = spliced(parts, |_| 0)?;
+    let (mut track, copy) = splice_tracks(parts, |_| 0)?;
     if is_copied {
         return Ok((track, copy));
     }
@@ -103,14 +103,14 @@ pub(super) fn splice_video(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>
 }
 
 /// The audio of all parts, and its copy.
-pub(super) fn splice_audio(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
+pub(super) fn splice_audio(parts: &[TrackPart<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
     // An edit list hides the priming of the first part. That of another part would play over the end of the
     // part before it.
-    spliced(parts, |part| if part.shown.start.ticks == 0 { 0 } else { priming(part) })
+    splice_tracks(parts, |part| if part.time_range.start.ticks == 0 { 0 } else { priming_count(part) })
 }
 
 /// Number of packets of the copy that play mostly before the part begins.
-fn priming(part: &Spliced<'_>) -> u32 {
+fn priming_count(part: &TrackPart<'_>) -> u32 {
     let packets = part.copy.first().map(|first| part.track.samples.range(first.samples.clone()));
     let is_before = |packet: &Sample| {
         let begin = packet.pts.saturating_add(part.track.shift);
@@ -120,10 +120,10 @@ fn priming(part: &Spliced<'_>) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// One track of all parts, without the first `left_out` samples of each, and the segments of their copies.
-fn spliced(
-    parts: &[Spliced<'_>],
-    left_out: impl Fn(&Spliced<'_>) -> u32,
+/// One track of all parts, without the first `skipped_samples` of each, and the segments of their copies.
+fn splice_tracks(
+    parts: &[TrackPart<'_>],
+    skipped_samples: impl Fn(&TrackPart<'_>) -> u32,
 ) -> Result<(Track, Vec<Segment>), JoinError> {
     let first = parts.first().ok_or(JoinError::NoParts)?;
     let clock = JoinTimescale::of(parts.iter().map(|part| part.track.timescale));
@@ -134,11 +134,13 @@ fn spliced(
         configurations: Vec::new(),
         copy: Vec::new(),
     };
-    for (part, spliced) in parts.iter().enumerate() {
-        splice.push(part, spliced, left_out(spliced))?;
+    for (part, track_part) in parts.iter().enumerate() {
+        splice.push(part, track_part, skipped_samples(track_part))?;
     }
     let Splice { samples, edit_points, configurations, copy, .. } = splice;
-    let end = parts.last().map_or(0, |last| clock.ticks(last.shown.end.ticks, last.shown.end.timescale));
+    let end = parts
+        .last()
+        .map_or(0, |last| clock.rescaled(last.time_range.end.ticks, last.time_range.end.timescale));
     let mut configurations = configurations.into_iter();
     let bytes: u64 = parts.iter().map(|part| part.track.samples_bytes()).fold(0, u64::saturating_add);
     let average =
@@ -168,13 +170,18 @@ struct Splice {
 }
 
 impl Splice {
-    fn push(&mut self, part: usize, spliced: &Spliced<'_>, left_out: u32) -> Result<(), JoinError> {
-        let Spliced { track, copy, shown, numbers } = spliced;
-        let ticks = |ticks| self.clock.ticks(ticks, track.timescale);
-        let begin = self.clock.ticks(shown.start.ticks, shown.start.timescale);
-        let end = self.clock.ticks(shown.end.ticks, shown.end.timescale);
-        let at = |own: i64| ticks(own.saturating_add(track.shift)).saturating_add(begin);
-        let from = copy.first().map_or(0, |segment| segment.samples.start.saturating_add(left_out));
+    fn push(
+        &mut self,
+        part: usize,
+        track_part: &TrackPart<'_>,
+        skipped_samples: u32,
+    ) -> Result<(), JoinError> {
+        let TrackPart { track, copy, time_range, object_numbers } = track_part;
+        let ticks = |ticks| self.clock.rescaled(ticks, track.timescale);
+        let begin = self.clock.rescaled(time_range.start.ticks, time_range.start.timescale);
+        let end = self.clock.rescaled(time_range.end.ticks, time_range.end.timescale);
+        let at = |time: i64| ticks(time.saturating_add(track.shift)).saturating_add(begin);
+        let from = copy.first().map_or(0, |segment| segment.samples.start.saturating_add(skipped_samples));
         let to = copy.last().map_or(track.samples.len(), |segment| segment.samples.end);
         let (base, count) = (self.samples.len(), to.saturating_sub(from));
         if SAMPLES_MAX.saturating_sub(base) < count {
@@ -185,8 +192,9 @@ impl Splice {
         }
         let new_number = |sample: u32| base + sample.clamp(from, to) - from;
         let jumps = track.edit_points.iter().filter(|point| (from + 1..to).contains(&point.sample));
-        let jumps: Vec<_> =
-            jumps.map(|joint| (new_number(joint.sample), at(joint.pts), joint.configuration)).collect();
+        let jumps: Vec<_> = jumps
+            .map(|edit_point| (new_number(edit_point.sample), at(edit_point.pts), edit_point.configuration))
+            .collect();
         // Silence at the end has the number after the last sample, which belongs to the next part.
         let new_numbers = |samples: &Range<u32>| {
             if samples.is_empty() {
@@ -207,16 +215,16 @@ impl Splice {
                 dts: at(sample.dts),
                 pts: at(sample.pts),
                 duration: u32::try_from(ticks(sample.duration.into())).map_err(too_long)?,
-                object: *numbers.get(usize::from(sample.object)).ok_or(JoinError::TooMany)?,
+                object: *object_numbers.get(usize::from(sample.object)).ok_or(JoinError::TooMany)?,
                 ..sample
             });
         }
-        let configuration = self.configuration(track, 0);
+        let configuration = self.configuration_number(track, 0);
         if part != 0 {
             self.edit_points.push(EditPoint { sample: base, pts: begin, configuration });
         }
-        for (sample, pts, own) in jumps {
-            let configuration = self.configuration(track, own);
+        for (sample, pts, part_configuration) in jumps {
+            let configuration = self.configuration_number(track, part_configuration);
             self.edit_points.push(EditPoint { sample, pts, configuration });
         }
         if self.edit_points.len() > EDIT_POINTS_MAX {
@@ -228,9 +236,9 @@ impl Splice {
     }
 
     /// The number of a part's configuration in the presentation; equal configurations share one.
-    fn configuration(&mut self, track: &Track, own: u8) -> u8 {
-        let media = self.on_clock(track, own);
-        let number = self.configurations.iter().position(|other| is_decoded_alike(other, &media));
+    fn configuration_number(&mut self, track: &Track, part_configuration: u8) -> u8 {
+        let media = self.rescaled_media(track, part_configuration);
+        let number = self.configurations.iter().position(|other| share_init_segment(other, &media));
         let place = number.unwrap_or_else(|| {
             self.configurations.push(media);
             self.configurations.len() - 1
@@ -238,10 +246,10 @@ impl Splice {
         u8::try_from(place).unwrap_or(u8::MAX)
     }
 
-    fn on_clock(&self, track: &Track, own: u8) -> TrackMedia {
-        match track.configuration(own).clone() {
+    fn rescaled_media(&self, track: &Track, part_configuration: u8) -> TrackMedia {
+        match track.configuration(part_configuration).clone() {
             TrackMedia::Video(video) => {
-                let composition_shift = self.clock.ticks(video.composition_shift, track.timescale);
+                let composition_shift = self.clock.rescaled(video.composition_shift, track.timescale);
                 TrackMedia::Video(VideoTrack { composition_shift, ..video })
             }
             audio @ TrackMedia::Audio(_) => audio,
@@ -250,7 +258,7 @@ impl Splice {
 }
 
 /// Whether one init segment fits both. Decoders ignore bitrates and the reason against a copy.
-fn is_decoded_alike(one: &TrackMedia, other: &TrackMedia) -> bool {
+fn share_init_segment(one: &TrackMedia, other: &TrackMedia) -> bool {
     match (one, other) {
         (TrackMedia::Video(one), TrackMedia::Video(other)) => {
             let (not_copied, frame_rate) = (one.not_copied.clone(), one.frame_rate);

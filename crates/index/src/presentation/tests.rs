@@ -144,11 +144,11 @@ fn joined_copy_has_segments_of_all_parts() {
         assert_eq!((pair[0].end, pair[0].samples.end), (pair[1].start, pair[1].samples.start));
     }
     assert_eq!(index.plan.video.last().unwrap().end, track.end);
-    assert_eq!(track.parts_begun(&index.plan.video), [(2, 1), (5, 0)]);
+    assert_eq!(track.part_starts(&index.plan.video), [(2, 1), (5, 0)]);
     assert_eq!(index.plan.encoded_video, index.plan.video);
     let (audio, _) = index.audio().unwrap();
-    let [segments] = &index.plan.audio[..] else { panic!("one track of sound: {:?}", index.plan.audio) };
-    assert_eq!(audio.parts_begun(segments).len(), 2);
+    let [segments] = &index.plan.audio[..] else { panic!("one audio track: {:?}", index.plan.audio) };
+    assert_eq!(audio.part_starts(segments).len(), 2);
     // The priming of a later part is dropped: it would play over the end of the part before.
     let begins: Vec<_> =
         audio.edit_points.iter().map(|point| audio.samples.get(point.sample).unwrap()).collect();
@@ -197,10 +197,10 @@ fn trailing_silence_belongs_to_its_part() {
     let two = index(vec![video(12_800, 3, 1), mono]);
     let joined = join(&[(ONE, &one), (TWO, &two)]).unwrap();
     let (track, _) = joined.audio().unwrap();
-    let [segments] = &joined.plan.audio[..] else { panic!("one track of sound: {:?}", joined.plan.audio) };
+    let [segments] = &joined.plan.audio[..] else { panic!("one audio track: {:?}", joined.plan.audio) };
     let silent = segments.iter().filter(|segment| segment.samples.is_empty()).count();
     assert!(1 <= silent, "{segments:?}");
-    let parts = track.parts_begun(segments);
+    let parts = track.part_starts(segments);
     let [(number, 1)] = parts[..] else { panic!("one other part begins: {parts:?}") };
     assert_eq!(segments[number as usize].start, 10 * 48_000);
 }
@@ -231,7 +231,7 @@ fn replacement_audio_replaces_audio_of_all_parts() {
     assert_eq!(index.objects[3], object);
     let (track, _) = index.audio().unwrap();
     assert_eq!(track.samples.objects().into_iter().collect::<Vec<_>>(), [3]);
-    assert_eq!((track.end, &track.edit_points[..]), (10 * 48_000, &[][..]), "it ends with the pictures");
+    assert_eq!((track.end, &track.edit_points[..]), (10 * 48_000, &[][..]), "it ends with the video");
     assert_eq!(Index::from_bytes(&index.to_bytes()), Ok(index));
 }
 

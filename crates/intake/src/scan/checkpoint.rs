@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use kinora_domain::WorkspaceId;
-use kinora_isobmff::BoxSpool as _;
+use kinora_isobmff::BoxSpill as _;
 use tokio::task::spawn_blocking;
 
 use super::ScanError;
@@ -60,7 +60,7 @@ impl Checkpoint {
             State::InFile(file) => file,
         };
         let permit = limits.acquire_box(self.len, workspace).await;
-        let load = move || file.take().map(Bytes::from);
+        let load = move || file.read_and_clear().map(Bytes::from);
         Ok((spawn_blocking(load).await.map_err(ScanError::Panicked)??, permit))
     }
 }

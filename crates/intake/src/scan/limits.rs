@@ -10,21 +10,21 @@ use kinora_fair::{Admission, Budget, Permit, UnitsPermit};
 
 /// Box size in bytes from which reading needs the single permit for very large boxes: an hour of video
 /// has 2 MB.
-const VERY_LARGE: u64 = 16 << 20;
+const VERY_LARGE_BYTES: u64 = 16 << 20;
 /// KiB of the large boxes that are in memory at the same time: one of the largest, or four of two hours.
 /// Parsing needs up to twice the box.
-const LARGE_KIB: u64 = VERY_LARGE >> 10;
+const LARGE_BUDGET_KIB: u64 = VERY_LARGE_BYTES >> 10;
 /// Divisor for the share that a single workspace cannot take, and for the minimum cost of a box: four are
 /// read at the same time.
 const LARGE_SHARE: u64 = 4;
 /// Scans that read very large boxes (at most 256 MiB) at the same time.
-const VERY_LARGE_AT_ONCE: usize = 1;
+const VERY_LARGE_SCANS_MAX: usize = 1;
 
 /// Concurrent scanning threads. In one step the tables of each may grow as much as a file declares: usually
 /// by some KiB, by some 30 MiB in the worst case.
-const THREADS: usize = 8;
+const THREADS_MAX: usize = 8;
 /// Budget in KiB for tables that grow during the scan: those of 32 Matroska files of two hours.
-const MEMORY_KIB: u64 = 64 << 10;
+const MEMORY_BUDGET_KIB: u64 = 64 << 10;
 /// Divisor for the share that a single workspace cannot take.
 const MEMORY_RESERVE: u64 = 4;
 /// Memory of each scan outside the budget, in bytes of tables or of a box: those of ten minutes of video.
@@ -61,13 +61,13 @@ pub(super) struct ScanMemory {
     limits: ScanLimits,
     workspace: Option<WorkspaceId>,
     granted: Vec<UnitsPermit<Option<WorkspaceId>>>,
-    kib: u64,
+    granted_kib: u64,
 }
 
 impl ScanLimits {
     /// Scans write temporary files into `folder`.
     pub fn new(folder: Arc<Path>) -> Self {
-        Self::with_limits(folder, UNCOUNTED_BYTES, MEMORY_KIB)
+        Self::with_limits(folder, UNCOUNTED_BYTES, MEMORY_BUDGET_KIB)
     }
 
     /// With other limits: each scan may have `uncounted_bytes` of tables in memory outside of the budget,
@@ -75,9 +75,9 @@ impl ScanLimits {
     pub fn with_limits(folder: Arc<Path>, uncounted_bytes: usize, memory_kib: u64) -> Self {
         Self {
             folder,
-            large: Budget::new(LARGE_KIB, LARGE_KIB / LARGE_SHARE),
-            very_large: Admission::new(VERY_LARGE_AT_ONCE),
-            threads: Admission::new(THREADS),
+            large: Budget::new(LARGE_BUDGET_KIB, LARGE_BUDGET_KIB / LARGE_SHARE),
+            very_large: Admission::new(VERY_LARGE_SCANS_MAX),
+            threads: Admission::new(THREADS_MAX),
             uncounted_bytes,
             memory: Budget::new(memory_kib, memory_kib / MEMORY_RESERVE),
             memory_kib,
@@ -92,15 +92,15 @@ impl ScanLimits {
 
     /// Waits for a permit to load a box of `len` bytes, or its tables.
     pub(super) async fn acquire_box(&self, len: u64, workspace: Option<WorkspaceId>) -> ScanPermit {
-        if len >= VERY_LARGE {
+        if len >= VERY_LARGE_BYTES {
             let very_large = Some(self.very_large.acquire(workspace).await);
             return ScanPermit { very_large, ..ScanPermit::default() };
         }
-        let kib = len.div_ceil(1024).max(LARGE_KIB / LARGE_SHARE);
+        let kib = len.div_ceil(1024).max(LARGE_BUDGET_KIB / LARGE_SHARE);
         ScanPermit { large: Some(self.large.acquire(workspace, kib).await), ..ScanPermit::default() }
     }
 
-    /// The same for data of `len` bytes in memory. Returns at once for small data.
+    /// Waits for a permit for data of `len` bytes in memory. Returns at once for small data.
     pub async fn acquire(&self, len: u64, workspace: Option<WorkspaceId>) -> ScanPermit {
         if len <= self.uncounted_bytes as u64 {
             ScanPermit::default()
@@ -121,17 +121,17 @@ impl ScanLimits {
 
     /// The memory of a scan for this workspace: none yet.
     pub(super) fn memory(&self, workspace: Option<WorkspaceId>) -> ScanMemory {
-        ScanMemory { limits: self.clone(), workspace, granted: Vec::new(), kib: 0 }
+        ScanMemory { limits: self.clone(), workspace, granted: Vec::new(), granted_kib: 0 }
     }
 }
 
 impl ScanPermit {
     /// Whether it occupies a permit that other scans may wait for.
-    pub fn holds_slot(&self) -> bool {
+    pub fn has_large_permit(&self) -> bool {
         self.very_large.is_some() || self.large.is_some()
     }
 
-    pub(super) fn with(self, memory: ScanMemory) -> Self {
+    pub(super) fn with_memory(self, memory: ScanMemory) -> Self {
         Self { memory: Some(memory), ..self }
     }
 }
@@ -149,17 +149,17 @@ impl ScanMemory {
 
     /// Whether `len` bytes may be in memory: requests the missing amount, without waiting for it.
     pub(super) fn try_reserve(&mut self, len: usize) -> bool {
-        let missing = (len as u64).div_ceil(1024).saturating_sub(self.kib);
+        let missing = (len as u64).div_ceil(1024).saturating_sub(self.granted_kib);
         if missing == 0 {
             return true;
         }
         let kib = missing.next_multiple_of(MEMORY_STEP_KIB);
         let all = self.limits.memory_kib;
-        if self.kib + kib > all - all / MEMORY_RESERVE {
+        if self.granted_kib + kib > all - all / MEMORY_RESERVE {
             return false;
         }
         let granted = self.limits.memory.acquire(self.workspace, kib).now_or_never();
-        self.kib += granted.as_ref().map_or(0, |_| kib);
+        self.granted_kib += granted.as_ref().map_or(0, |_| kib);
         let is_granted = granted.is_some();
         self.granted.extend(granted);
         is_granted
@@ -168,12 +168,12 @@ impl ScanMemory {
     /// KiB granted.
     #[cfg(test)]
     pub(super) fn kib(&self) -> u64 {
-        self.kib
+        self.granted_kib
     }
 
     pub(super) fn release(&mut self) {
         self.granted.clear();
-        self.kib = 0;
+        self.granted_kib = 0;
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn four_large_boxes_are_read_at_the_same_time() {
+    fn at_most_four_large_boxes_have_permits() {
         let limits = ScanLimits::new(Path::new("unused").into());
         let take = |number| limits.acquire_box(MIB, workspace(number)).now_or_never();
         let permits = [1, 1, 1, 2].map(|number| take(number).expect("it fits"));

@@ -26,8 +26,8 @@ pub use self::limits::{ScanLimits, ScanPermit};
 pub use self::spilled_index::SpilledIndex;
 use self::worker::ScanWorker;
 
-/// Capacity of the queue of chunks; as many are being scanned. A connection reads at most 256 KiB at once,
-/// so all of them have 1 MiB.
+/// Capacity of the queue of chunks. A batch that is being scanned has up to as many more. A connection reads
+/// at most 256 KiB at once, so all of them have 1 MiB.
 const CHUNKS_AHEAD: usize = 2;
 
 /// A scanner that runs concurrently with the receiving task. It uses a thread only while it works, because a
@@ -62,19 +62,20 @@ pub enum ScanError {
     Panicked(#[source] JoinError),
 }
 
-/// The scanner has rejected the source; [`Scan::finish`] returns the reason.
+/// The scan has ended: its source was rejected, its temporary file failed, or it panicked. [`Scan::finish`]
+/// returns the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScanRejected;
+pub struct ScanEnded;
 
 #[derive(Debug)]
 enum ScanCommand {
     Push(Bytes),
-    /// Returns the state after all bytes before this order, or a slightly earlier one.
+    /// Returns the state after all bytes before this command, or a slightly earlier one.
     Checkpoint(oneshot::Sender<Checkpoint>),
-    /// Returns whether the bytes so far are in an unsupported container.
-    IsForeign(oneshot::Sender<bool>),
-    /// No bytes arrive for a while.
-    Idle,
+    /// Returns whether the bytes so far are in an unsupported container, so that the source needs a remux.
+    NeedsRemux(oneshot::Sender<bool>),
+    /// Stores the state in the temporary file: no bytes arrive for a while.
+    Spill,
 }
 
 impl Scan {
@@ -85,42 +86,42 @@ impl Scan {
 
     /// Resumes the scan of a scanner.
     pub fn resume(limits: &ScanLimits, workspace: Option<WorkspaceId>, scanner: Scanner) -> Self {
-        let (commands, waiting) = mpsc::channel(CHUNKS_AHEAD);
-        let work = ScanWorker::new(scanner, limits.memory(workspace));
+        let (commands, receiver) = mpsc::channel(CHUNKS_AHEAD);
+        let worker = ScanWorker::new(scanner, limits.memory(workspace));
         let context = ScanContext { limits: limits.clone(), workspace };
-        Self { commands, result: AbortOnDropHandle::new(tokio::spawn(scan(work, context, waiting))) }
+        Self { commands, result: AbortOnDropHandle::new(tokio::spawn(scan(worker, context, receiver))) }
     }
 
     /// Queues the next bytes. Waits if the scanner is too slow.
-    pub async fn push(&self, chunk: Bytes) -> Result<(), ScanRejected> {
-        self.commands.send(ScanCommand::Push(chunk)).await.map_err(|_| ScanRejected)
+    pub async fn push(&self, chunk: Bytes) -> Result<(), ScanEnded> {
+        self.commands.send(ScanCommand::Push(chunk)).await.map_err(|_| ScanEnded)
     }
 
     /// Stores the state in the temporary file until more bytes arrive.
     pub async fn spill(&self) {
         // A scan that has ended uses no memory.
-        let _ = self.commands.send(ScanCommand::Idle).await;
+        let _ = self.commands.send(ScanCommand::Spill).await;
     }
 
     /// The state after all bytes that were pushed, or the state before a large box in progress.
     ///
-    /// Returns [`ScanRejected`] also if there is no space for a large state.
-    pub async fn checkpoint(&self) -> Result<Checkpoint, ScanRejected> {
+    /// Returns [`ScanEnded`] also if there is no space for a large state.
+    pub async fn checkpoint(&self) -> Result<Checkpoint, ScanEnded> {
         self.request(ScanCommand::Checkpoint).await
     }
 
     /// Whether the pushed bytes are in an unsupported container, so that the source needs a remux.
-    pub async fn is_foreign(&self) -> Result<bool, ScanRejected> {
-        self.request(ScanCommand::IsForeign).await
+    pub async fn needs_remux(&self) -> Result<bool, ScanEnded> {
+        self.request(ScanCommand::NeedsRemux).await
     }
 
-    async fn request<T>(&self, command: fn(oneshot::Sender<T>) -> ScanCommand) -> Result<T, ScanRejected> {
+    async fn request<T>(&self, command: fn(oneshot::Sender<T>) -> ScanCommand) -> Result<T, ScanEnded> {
         let (reply, answer) = oneshot::channel();
-        self.commands.send(command(reply)).await.map_err(|_| ScanRejected)?;
-        answer.await.map_err(|_| ScanRejected)
+        self.commands.send(command(reply)).await.map_err(|_| ScanEnded)?;
+        answer.await.map_err(|_| ScanEnded)
     }
 
-    /// The scan result. After [`ScanRejected`]: the reason.
+    /// The scan result. After [`ScanEnded`]: the reason.
     pub async fn finish(self) -> Result<ScanResult, ScanError> {
         drop(self.commands);
         self.result.await.map_err(ScanError::Panicked)?
@@ -158,25 +159,25 @@ impl ScanContext {
 
 /// Scans until all senders are gone or the scanner fails.
 async fn scan(
-    mut work: ScanWorker,
+    mut worker: ScanWorker,
     context: ScanContext,
-    mut waiting: mpsc::Receiver<ScanCommand>,
+    mut receiver: mpsc::Receiver<ScanCommand>,
 ) -> Result<ScanResult, ScanError> {
     // A resumed scanner may have large tables already.
-    let (fitted, _) = context.run(None, move || work.fit_memory().map(|()| work)).await?;
-    work = fitted?;
+    let (fitted, _) = context.run(None, move || worker.fit_memory().map(|()| worker)).await?;
+    worker = fitted?;
     let mut commands = Vec::new();
-    while waiting.recv_many(&mut commands, CHUNKS_AHEAD).await > 0 {
+    while receiver.recv_many(&mut commands, CHUNKS_AHEAD).await > 0 {
         let mut batch: VecDeque<ScanCommand> = std::mem::take(&mut commands).into();
         while !batch.is_empty() {
-            let needs = work.needs(batch.front());
-            let (done, _permit) = context.run(needs, move || work.execute(batch)).await?;
-            (work, batch) = done?;
+            let bytes_to_load = worker.bytes_to_load(batch.front());
+            let (done, _permit) = context.run(bytes_to_load, move || worker.execute(batch)).await?;
+            (worker, batch) = done?;
         }
     }
-    let (finished, permit) = context.run(work.needs_to_finish(), move || work.finish()).await?;
+    let (finished, permit) = context.run(worker.bytes_to_load_at_finish(), move || worker.finish()).await?;
     let (scanned, memory) = finished?;
-    Ok(ScanResult { scanned, permit: permit.with(memory) })
+    Ok(ScanResult { scanned, permit: permit.with_memory(memory) })
 }
 
 impl From<ReadError> for ScanError {
@@ -195,7 +196,7 @@ impl From<PushError> for ScanError {
     fn from(error: PushError) -> Self {
         match error {
             PushError::Read(error) => Self::Read(error),
-            PushError::Spool(error) => Self::SpillFile(error),
+            PushError::Spill(error) => Self::SpillFile(error),
         }
     }
 }
@@ -225,6 +226,6 @@ mod tests {
         let mut next = Box::pin(limits.acquire_box(1 << 30, None));
         assert!((&mut next).now_or_never().is_none(), "the step still has its tables");
         drop(end);
-        assert!(next.await.holds_slot());
+        assert!(next.await.has_large_permit());
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use kinora_isobmff::BoxSpool;
+use kinora_isobmff::BoxSpill;
 use rustix::fs::fstatvfs;
 
 use crate::{RESERVED_BYTES, SPACE_CHECK_EVERY_BYTES};
@@ -31,7 +31,7 @@ impl SpillFile {
     }
 
     /// Reads the whole content and empties the file.
-    pub(super) fn take(&mut self) -> io::Result<Vec<u8>> {
+    pub(super) fn read_and_clear(&mut self) -> io::Result<Vec<u8>> {
         let Some(mut file) = self.file.take() else { return Ok(Vec::new()) };
         let len = usize::try_from(std::mem::take(&mut self.len)).map_err(io::Error::other)?;
         self.space_checked_to = 0;
@@ -41,11 +41,11 @@ impl SpillFile {
         Ok(bytes)
     }
 
-    /// Passes the whole content to `take` in pieces, and empties the file.
+    /// Passes the whole content to `consume` in pieces, and empties the file.
     pub(super) fn read_in_pieces<E: From<io::Error>>(
         &mut self,
         piece_len: usize,
-        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+        mut consume: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         (self.len, self.space_checked_to) = (0, 0);
         let Some(mut file) = self.file.take() else { return Ok(()) };
@@ -54,13 +54,13 @@ impl SpillFile {
         loop {
             match file.read(&mut piece)? {
                 0 => return Ok(()),
-                len => take(&piece[..len])?,
+                len => consume(&piece[..len])?,
             }
         }
     }
 }
 
-impl BoxSpool for SpillFile {
+impl BoxSpill for SpillFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -89,12 +89,12 @@ mod tests {
     fn spill_file_is_read_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = SpillFile::new(folder.path().into());
-        assert_eq!(file.take().unwrap(), b"");
+        assert_eq!(file.read_and_clear().unwrap(), b"");
         file.append(b"one, ").unwrap();
         file.append(b"two").unwrap();
-        assert_eq!(file.take().unwrap(), b"one, two");
+        assert_eq!(file.read_and_clear().unwrap(), b"one, two");
         file.append(b"three").unwrap();
-        assert_eq!(file.take().unwrap(), b"three");
+        assert_eq!(file.read_and_clear().unwrap(), b"three");
         file.append(b"four and five").unwrap();
         let mut pieces = Vec::new();
         let read = file.read_in_pieces(8, |piece| {

@@ -4,7 +4,7 @@ use std::io;
 
 use kinora_domain::WorkspaceId;
 use kinora_index::Index;
-use kinora_isobmff::BoxSpool as _;
+use kinora_isobmff::BoxSpill as _;
 use tokio::task::spawn_blocking;
 
 use super::ScanError;
@@ -34,7 +34,7 @@ impl SpilledIndex {
     ///
     /// Errors: [`ScanError::SpillFile`].
     pub async fn load(mut self) -> Result<Index, ScanError> {
-        let load = move || Ok(Index::from_bytes(&self.0.take()?).map_err(io::Error::other)?);
+        let load = move || Ok(Index::from_bytes(&self.0.read_and_clear()?).map_err(io::Error::other)?);
         spawn_blocking(load).await.map_err(ScanError::Panicked)?
     }
 
@@ -69,7 +69,7 @@ mod tests {
         let small = ScanLimits::new(folder.path().into());
         let stored = small.spill_index(index.clone()).await.unwrap();
         let (loaded, permit) = stored.load_limited(&small, None).await.unwrap();
-        assert_eq!((loaded, permit.holds_slot()), (index.clone(), false));
+        assert_eq!((loaded, permit.has_large_permit()), (index.clone(), false));
 
         let large = ScanLimits::with_limits(folder.path().into(), 100, 0);
         let mut in_use = Vec::new();
@@ -77,7 +77,7 @@ mod tests {
             let stored = large.spill_index(index.clone()).await.unwrap();
             in_use.push(stored.load_limited(&large, None).await.unwrap());
         }
-        assert!(in_use.iter().all(|(_, turn)| turn.holds_slot()));
+        assert!(in_use.iter().all(|(_, turn)| turn.has_large_permit()));
         let stored = large.spill_index(index.clone()).await.unwrap();
         let mut waits = Box::pin(stored.load_limited(&large, None));
         assert!((&mut waits).now_or_never().is_none(), "a lone workspace has three of four turns");

@@ -5,7 +5,7 @@ use std::io;
 
 use bytes::Bytes;
 use kinora_formats::{Scanned, Scanner};
-use kinora_isobmff::BoxSpool as _;
+use kinora_isobmff::BoxSpill as _;
 
 use super::checkpoint::Checkpoint;
 use super::limits::ScanMemory;
@@ -16,15 +16,15 @@ use super::{ScanCommand, ScanError};
 /// process allows it. Those of two hours at 30 frames per second with audio have about 1.4 MiB.
 const TABLES_IN_MEMORY_MAX: usize = 4 << 20;
 /// Minimum number of bytes received before a scanner is loaded again that was stored for lack of memory.
-const RELOAD_MIN: u64 = 1 << 20;
+const RELOAD_BYTES_MIN: u64 = 1 << 20;
 /// Number of bytes scanned between two checks of the memory.
-const STEP: usize = 64 << 10;
+const STEP_BYTES: usize = 64 << 10;
 
 /// A scanner and its temporary files.
 pub(super) struct ScanWorker {
     scanner: Scanner,
     /// The large box in progress.
-    body: SpillFile,
+    large_box: SpillFile,
     /// Content according to `spill_content`.
     spill: SpillFile,
     spill_content: SpillContent,
@@ -48,29 +48,37 @@ enum SpillContent {
 impl ScanWorker {
     pub(super) fn new(scanner: Scanner, memory: ScanMemory) -> Self {
         let file = || SpillFile::new(memory.folder());
-        let (body, spill, pending) = (file(), file(), file());
-        Self { scanner, body, spill, spill_content: SpillContent::Nothing, pending, reload_at: 0, memory }
+        let (large_box, spill, pending) = (file(), file(), file());
+        Self {
+            scanner,
+            large_box,
+            spill,
+            spill_content: SpillContent::Nothing,
+            pending,
+            reload_at: 0,
+            memory,
+        }
     }
 
     /// Number of bytes that the next step loads into memory, if many.
-    pub(super) fn needs(&self, next: Option<&ScanCommand>) -> Option<u64> {
+    pub(super) fn bytes_to_load(&self, next: Option<&ScanCommand>) -> Option<u64> {
         let len = match (self.spill_content, next) {
-            (SpillContent::Scanner, Some(ScanCommand::Idle)) => 0,
+            (SpillContent::Scanner, Some(ScanCommand::Spill)) => 0,
             (SpillContent::Scanner, Some(ScanCommand::Push(bytes))) if self.is_spilled(bytes) => 0,
             (SpillContent::Scanner, _) => self.spill.len() + self.pending.len(),
             (SpillContent::Tables, Some(ScanCommand::Checkpoint(_))) => self.spill.len(),
-            (SpillContent::Tables | SpillContent::Nothing, _) => self.scanner.spooled_len().unwrap_or(0),
+            (SpillContent::Tables | SpillContent::Nothing, _) => self.scanner.spilled_len().unwrap_or(0),
         };
         Some(len).filter(|len| *len > self.memory.uncounted_bytes() as u64)
     }
 
     /// The same for [`ScanWorker::finish`].
-    pub(super) fn needs_to_finish(&self) -> Option<u64> {
-        let len = self.spill.len() + self.pending.len() + self.body.len();
+    pub(super) fn bytes_to_load_at_finish(&self) -> Option<u64> {
+        let len = self.spill.len() + self.pending.len() + self.large_box.len();
         Some(len).filter(|len| *len > self.memory.uncounted_bytes() as u64)
     }
 
-    /// Executes orders up to the next one that needs large data in memory. Returns the remaining orders.
+    /// Executes commands up to the next one that needs large data in memory. Returns the remaining commands.
     pub(super) fn execute(
         mut self,
         mut commands: VecDeque<ScanCommand>,
@@ -79,7 +87,7 @@ impl ScanWorker {
         self.fit_memory()?;
         let mut is_first = true;
         while let Some(command) = commands.pop_front() {
-            if self.needs(Some(&command)).is_some() && !is_first {
+            if self.bytes_to_load(Some(&command)).is_some() && !is_first {
                 commands.push_front(command);
                 break;
             }
@@ -93,9 +101,9 @@ impl ScanWorker {
                 }
                 ScanCommand::Push(mut bytes) => {
                     self.reload()?;
-                    self.read_due()?; // a small one needs no turn
-                    let step = bytes.len().min(STEP);
-                    let consumed = self.scanner.push_spooled(&bytes[..step], &mut self.body)?;
+                    self.read_due()?; // a small box needs no memory permit
+                    let step = bytes.len().min(STEP_BYTES);
+                    let consumed = self.scanner.push_spilled(&bytes[..step], &mut self.large_box)?;
                     self.fit_memory()?;
                     let rest = bytes.split_off(consumed);
                     if !rest.is_empty() {
@@ -110,12 +118,12 @@ impl ScanWorker {
                     }
                     self.fit_memory()?;
                 }
-                ScanCommand::IsForeign(reply) => {
+                ScanCommand::NeedsRemux(reply) => {
                     self.reload()?;
-                    let _ = reply.send(self.scanner.is_foreign());
+                    let _ = reply.send(self.scanner.needs_remux());
                     self.fit_memory()?;
                 }
-                ScanCommand::Idle => self.store_scanner(0)?,
+                ScanCommand::Spill => self.store_scanner(0)?,
             }
         }
         Ok((self, commands))
@@ -130,15 +138,15 @@ impl ScanWorker {
         Ok((self.scanner.finish()?, self.memory))
     }
 
-    /// Whether these bytes go to the file too, because there are only few.
+    /// Whether these bytes are added to `pending`, because they are few.
     fn is_spilled(&self, bytes: &Bytes) -> bool {
         self.pending.len() + (bytes.len() as u64) < self.reload_at
     }
 
     /// Reads the box that is due, if one is.
     fn read_due(&mut self) -> Result<(), ScanError> {
-        if self.scanner.spooled_len().is_some() {
-            self.scanner.read_spooled(&self.body.take()?)?;
+        if self.scanner.spilled_len().is_some() {
+            self.scanner.read_spilled(&self.large_box.read_and_clear()?)?;
         }
         Ok(())
     }
@@ -159,7 +167,7 @@ impl ScanWorker {
             return Ok(());
         }
         if self.spill_content != SpillContent::Nothing || !self.store_tables()? {
-            self.store_scanner(RELOAD_MIN)?;
+            self.store_scanner(RELOAD_BYTES_MIN)?;
         }
         self.memory.release();
         Ok(())
@@ -178,13 +186,13 @@ impl ScanWorker {
     fn reload_tables(&mut self) -> Result<(), ScanError> {
         if self.spill_content == SpillContent::Tables {
             self.spill_content = SpillContent::Nothing;
-            let tables = self.spill.take()?;
+            let tables = self.spill.read_and_clear()?;
             self.scanner.restore_tables(&tables).map_err(io::Error::other)?;
         }
         Ok(())
     }
 
-    /// The inner error: the state could not be stored; the scanner continues.
+    /// The checkpoint. An inner error means that it could not be stored; the scanner continues.
     fn checkpoint(&mut self) -> Result<io::Result<Checkpoint>, ScanError> {
         let had_spilled_tables = self.spill_content == SpillContent::Tables;
         self.reload_tables()?;
@@ -196,10 +204,11 @@ impl ScanWorker {
         Ok(Checkpoint::new(at, state, &self.memory))
     }
 
-    /// Stores the whole scanner until as many bytes have arrived as its size, and at least `late_min`. Does
+    /// Stores the whole scanner until as many bytes have arrived as its size, and at least `bytes_min`. Does
     /// nothing if tables are stored already, or if a box is in progress and little else is in memory.
-    fn store_scanner(&mut self, late_min: u64) -> Result<(), ScanError> {
-        let is_little = self.body.len() > 0 && self.scanner.memory_len() <= self.memory.uncounted_bytes();
+    fn store_scanner(&mut self, bytes_min: u64) -> Result<(), ScanError> {
+        let is_little =
+            self.large_box.len() > 0 && self.scanner.memory_len() <= self.memory.uncounted_bytes();
         if self.spill_content != SpillContent::Nothing || is_little {
             return Ok(());
         }
@@ -207,8 +216,8 @@ impl ScanWorker {
         self.scanner = Scanner::new(None);
         self.spill_content = SpillContent::Scanner;
         // The checkpoint is the state before the box in progress.
-        std::mem::swap(&mut self.pending, &mut self.body);
-        self.reload_at = self.pending.len() + late_min.max(self.spill.len() + self.pending.len());
+        std::mem::swap(&mut self.pending, &mut self.large_box);
+        self.reload_at = self.pending.len() + bytes_min.max(self.spill.len() + self.pending.len());
         Ok(())
     }
 
@@ -218,11 +227,11 @@ impl ScanWorker {
         }
         self.spill_content = SpillContent::Nothing;
         self.reload_at = 0;
-        self.scanner = Scanner::from_checkpoint(&self.spill.take()?).map_err(io::Error::other)?;
-        let mut late = std::mem::replace(&mut self.pending, SpillFile::new(self.memory.folder()));
-        late.read_in_pieces(STEP, |mut piece| {
+        self.scanner = Scanner::from_checkpoint(&self.spill.read_and_clear()?).map_err(io::Error::other)?;
+        let mut pending = std::mem::replace(&mut self.pending, SpillFile::new(self.memory.folder()));
+        pending.read_in_pieces(STEP_BYTES, |mut piece| {
             while !piece.is_empty() {
-                let consumed = self.scanner.push_spooled(piece, &mut self.body)?;
+                let consumed = self.scanner.push_spilled(piece, &mut self.large_box)?;
                 piece = &piece[consumed..];
                 self.read_due()?;
             }

@@ -48,7 +48,7 @@ on_both! {
         let node = world.node().await;
         let progress = send(&[node], id, &file, 3 * MIB).await.unwrap();
         let (blob, grown) = (world.blob().await, world.store.upload_multipart(id).await.unwrap());
-        blob.discard_growing(progress.upload.source, grown.multipart).await.unwrap();
+        blob.discard_growing(progress.upload.source, grown.multipart_id).await.unwrap();
         blob.delete_checkpoints(progress.upload.source).await.unwrap();
         for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
             assert_eq!(blob.list(Prefix::Kind(kind), None, 10).await.unwrap(), [], "{kind:?}");
@@ -67,7 +67,7 @@ async fn upload_with_missing_parts_fails() {
     let source = node.receive(id, first).await.unwrap().upload.source;
     drop(node);
     let grown = world.store.upload_multipart(id).await.unwrap();
-    world.blob().await.discard_growing(source, grown.multipart).await.unwrap();
+    world.blob().await.discard_growing(source, grown.multipart_id).await.unwrap();
 
     let node = world.node().await;
     let at = usize::try_from(node.progress(id).await.unwrap().offset).unwrap();
@@ -123,7 +123,7 @@ async fn hold_all_permits(scans: &ScanLimits, world: &World) -> Vec<ScanResult> 
         scan.spill().await;
         results.push(scan.finish().await.unwrap());
     }
-    assert!(results.iter().all(|result| result.permit.holds_slot()));
+    assert!(results.iter().all(|result| result.permit.has_large_permit()));
     results
 }
 

@@ -83,7 +83,7 @@ on_both! {
         assert_eq!((world.state(id).await, world.media_state(id).await), ("completed", Some("Created")));
         assert!(world.store.is_source_of_upload(progress.upload.source).await.unwrap());
         assert!(world.store.next_job_due(JobQueue::Ingest).await.unwrap().is_some());
-        let checkpoint = world.blob().await.checkpoint(progress.upload.source).await.unwrap();
+        let checkpoint = world.blob().await.latest_checkpoint(progress.upload.source).await.unwrap();
         assert_eq!(checkpoint.map(|(at, _)| at), Some(file.len() as u64));
     }
 

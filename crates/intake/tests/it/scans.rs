@@ -88,5 +88,5 @@ async fn spilled_scan_gives_the_same_result() {
         scan.spill().await;
         assert_eq!(scan.finish().await.unwrap().scanned, in_memory(source));
     }
-    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "what is laid aside has no name");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "spilled boxes have no file name");
 }

@@ -125,7 +125,7 @@ impl World {
             worker: WorkerId::new(self.random.as_ref()),
             public_url: "https://media.example".into(),
             stall_limit,
-            scans,
+            scan_limits: scans,
         })
     }
 

@@ -18,8 +18,8 @@ use super::{
 
 /// Maximum number of pieces of one track after merging. Each costs a search in its samples.
 const EDIT_ENTRIES_MAX: usize = EDIT_POINTS_MAX;
-/// Pre-roll packets before the first audible one, for the decoder.
-const LEAD_PACKETS: u32 = 3;
+/// Priming packets: the decoder needs them before the first audible one.
+const PRIMING_PACKETS: u32 = 3;
 
 /// Ticks per second of the movie and of one track; neither is 0.
 #[derive(Debug, Clone, Copy)]
@@ -37,14 +37,15 @@ impl Timescales {
     }
 
     /// Converts ticks of the movie to ticks of the track, to the nearest. Saturates.
-    pub(super) fn own(&self, movie: u64) -> i64 {
-        let unit = i128::from(self.movie);
-        let ticks = (2 * i128::from(movie) * i128::from(self.track) + unit) / (2 * unit);
+    pub(super) fn track_ticks(&self, movie_ticks: u64) -> i64 {
+        let movie_timescale = i128::from(self.movie);
+        let ticks =
+            (2 * i128::from(movie_ticks) * i128::from(self.track) + movie_timescale) / (2 * movie_timescale);
         i64::try_from(ticks).unwrap_or(i64::MAX)
     }
 
     /// A tick of the movie in ticks of the track, rounded up: the precision of times in the file.
-    pub(super) fn tick(&self) -> i64 {
+    pub(super) fn movie_tick(&self) -> i64 {
         i64::from(self.track.div_ceil(self.movie))
     }
 }
@@ -65,32 +66,33 @@ pub(super) struct PresentedSamples {
 ///
 /// One piece leaves the samples unchanged, unless it begins inside a GOP or ends between B-frames. Errors:
 /// `Unsupported` for pauses between pieces, and for too many cuts.
-pub(super) fn presented(
+pub(super) fn apply_edit_list(
     samples: TrackSamples,
     list: &EditList,
-    clocks: Timescales,
+    timescales: Timescales,
     is_video: bool,
 ) -> Result<PresentedSamples, ReadError> {
-    let entries = joined(list, clocks, if is_video { samples.ticks_of_one() / 2 } else { 0 })?;
+    let entries =
+        merge_consecutive(list, timescales, if is_video { samples.mean_sample_duration() / 2 } else { 0 })?;
     let copied =
         |samples, edit| PresentedSamples { samples, edit, edit_points: Vec::new(), not_copied: None };
     let Some(last) = entries.last() else {
-        return Ok(copied(samples, Edit { empty: list.empty, ..Edit::default() }));
+        return Ok(copied(samples, Edit { empty_duration: list.empty_duration, ..Edit::default() }));
     };
     let is_cut = entries.len() > 1;
     if samples.table.is_empty() && is_cut {
         return Ok(copied(samples, Edit::default()));
     }
-    let duration = (last.duration > 0).then(|| last.at.saturating_add(last.duration));
-    let edit = Edit { empty: list.empty, media_time: 0, duration };
-    let is_copied = !is_cut && (!is_video || !hides_frames(&samples, last, clocks));
+    let duration = (last.duration > 0).then(|| last.movie_time.saturating_add(last.duration));
+    let edit = Edit { empty_duration: list.empty_duration, media_time: 0, duration };
+    let is_copied = !is_cut && (!is_video || !needs_unpresented_frames(&samples, last, timescales));
     if is_copied {
         return Ok(copied(samples, Edit { media_time: last.media_time, ..edit }));
     }
-    if is_cut && let Some(samples) = EditJoiner::new(&samples, clocks).all(&entries, is_video)? {
+    if is_cut && let Some(samples) = EditJoiner::new(&samples, timescales).join_all(&entries, is_video)? {
         return Ok(copied(samples, edit));
     }
-    let mut spans = EditSpanBuilder::new(&samples, clocks);
+    let mut spans = EditSpanBuilder::new(&samples, timescales);
     entries.iter().try_for_each(|entry| spans.push(entry))?;
     let (presented, edit_points) = spans.finish()?;
     // Frames that are on display when a piece begins are shown for less than their duration, which must not
@@ -101,37 +103,49 @@ pub(super) fn presented(
 }
 
 /// Whether a video of one piece needs frames that the piece does not present.
-fn hides_frames(samples: &TrackSamples, entry: &EditEntry, clocks: Timescales) -> bool {
+fn needs_unpresented_frames(samples: &TrackSamples, entry: &EditEntry, timescales: Timescales) -> bool {
     let begin = entry.media_time;
-    if samples.hides_frames(samples.sync_before(begin.saturating_add(1)), begin) {
+    if samples.needs_earlier_frames(samples.gop_keyframe_before(begin.saturating_add(1)), begin) {
         return true;
     }
     // A difference that the timeline treats as rounding is no trim. The duration of all samples is no trim
     // either: some writers forget the delay between decoding and presentation.
-    let length = clocks.own(entry.duration).saturating_add(clocks.tick().max(samples.ticks_of_one()));
-    let end = begin.saturating_add(clocks.own(entry.duration));
-    let is_trim = begin.saturating_add(length) < samples.natural_end && length < samples.decode_ticks();
-    entry.duration > 0 && is_trim && samples.hides_after(end)
+    let length = timescales
+        .track_ticks(entry.duration)
+        .saturating_add(timescales.movie_tick().max(samples.mean_sample_duration()));
+    let end = begin.saturating_add(timescales.track_ticks(entry.duration));
+    let is_trim = begin.saturating_add(length) < samples.end_pts && length < samples.decode_duration();
+    entry.duration > 0 && is_trim && samples.needs_later_frames(end)
 }
 
 /// Merges consecutive pieces that follow one another, within a tick of the movie and `slack` ticks of the
 /// track.
-fn joined(list: &EditList, clocks: Timescales, slack: i64) -> Result<Vec<EditEntry>, ReadError> {
-    let slack = slack.max(clocks.tick());
+fn merge_consecutive(
+    list: &EditList,
+    timescales: Timescales,
+    slack: i64,
+) -> Result<Vec<EditEntry>, ReadError> {
+    let slack = slack.max(timescales.movie_tick());
     let mut entries: Vec<EditEntry> = Vec::new();
     for &entry in &list.entries {
-        if let Some(run) = entries.last_mut() {
-            let run_end = run.at.saturating_add(run.duration);
-            if clocks.own(entry.at.saturating_sub(run_end)) > slack {
+        if let Some(merged) = entries.last_mut() {
+            let merged_end = merged.movie_time.saturating_add(merged.duration);
+            if timescales.track_ticks(entry.movie_time.saturating_sub(merged_end)) > slack {
                 return Err(ReadError::unsupported(
                     "a track pauses between two edits; only edits without a pause are supported",
                 ));
             }
-            // Measured from the first piece of the run, so that rounding errors do not add up.
-            let expected = run.media_time.saturating_add(clocks.own(entry.at - run.at));
+            // Measured from the first of the merged pieces, so that rounding errors do not add up.
+            let expected = merged
+                .media_time
+                .saturating_add(timescales.track_ticks(entry.movie_time - merged.movie_time));
             if expected.abs_diff(entry.media_time) <= slack.unsigned_abs() {
                 let goes_on = entry.duration > 0;
-                run.duration = if goes_on { (entry.at - run.at).saturating_add(entry.duration) } else { 0 };
+                merged.duration = if goes_on {
+                    (entry.movie_time - merged.movie_time).saturating_add(entry.duration)
+                } else {
+                    0
+                };
                 continue;
             }
         }
@@ -163,12 +177,12 @@ impl EditTimes {
     pub(super) fn of(
         entry: &EditEntry,
         source: &TrackSamples,
-        clocks: Timescales,
+        timescales: Timescales,
     ) -> Result<Self, ReadError> {
-        let start = clocks.own(entry.at);
+        let start = timescales.track_ticks(entry.movie_time);
         let end = match entry.duration {
-            0 => start.saturating_add(source.natural_end.saturating_sub(entry.media_time).max(0)),
-            duration => clocks.own(entry.at.saturating_add(duration)),
+            0 => start.saturating_add(source.end_pts.saturating_sub(entry.media_time).max(0)),
+            duration => timescales.track_ticks(entry.movie_time.saturating_add(duration)),
         };
         // Half the range, so that later sums do not overflow.
         if end > i64::MAX / 2 || entry.media_time > i64::MAX / 2 {
@@ -178,25 +192,25 @@ impl EditTimes {
     }
 }
 
-/// Takes pieces from the samples of the source.
+/// Joins the samples that the pieces present.
 struct EditJoiner<'a> {
     source: &'a TrackSamples,
-    clocks: Timescales,
+    timescales: Timescales,
     joined: JoinedSamples,
 }
 
 impl<'a> EditJoiner<'a> {
-    fn new(source: &'a TrackSamples, clocks: Timescales) -> Self {
-        EditJoiner { source, clocks, joined: JoinedSamples::default() }
+    fn new(source: &'a TrackSamples, timescales: Timescales) -> Self {
+        EditJoiner { source, timescales, joined: JoinedSamples::default() }
     }
 
     /// The samples of all pieces. `None` if a copy of them would show removed frames.
-    fn all(mut self, entries: &[EditEntry], is_video: bool) -> Result<Option<TrackSamples>, ReadError> {
+    fn join_all(mut self, entries: &[EditEntry], is_video: bool) -> Result<Option<TrackSamples>, ReadError> {
         for (n, entry) in entries.iter().enumerate() {
             let position = EditPosition { is_first: n == 0, is_last: n + 1 == entries.len() };
             if !is_video {
-                self.audio(entry, position)?;
-            } else if !self.video(entry, position)? {
+                self.push_audio(entry, position)?;
+            } else if !self.push_video(entry, position)? {
                 return Ok(None);
             }
         }
@@ -205,18 +219,19 @@ impl<'a> EditJoiner<'a> {
 
     /// Adds a piece of video, from its first presented keyframe to its last presented frame. Returns whether
     /// a copy shows no other frame.
-    fn video(&mut self, entry: &EditEntry, position: EditPosition) -> Result<bool, ReadError> {
-        let EditTimes { start, end, shift } = EditTimes::of(entry, self.source, self.clocks)?;
+    fn push_video(&mut self, entry: &EditEntry, position: EditPosition) -> Result<bool, ReadError> {
+        let EditTimes { start, end, shift } = EditTimes::of(entry, self.source, self.timescales)?;
         let media_end = entry.media_time + (end - start);
-        let key =
-            self.source.sync_before(entry.media_time.saturating_add(self.clocks.tick()).saturating_add(1));
-        let stop = self.stop_at(media_end);
-        let hides = if position.is_first {
-            self.source.hides_frames(key, entry.media_time)
+        let key = self.source.gop_keyframe_before(
+            entry.media_time.saturating_add(self.timescales.movie_tick()).saturating_add(1),
+        );
+        let stop = self.end_sample(media_end);
+        let needs_other_frames = if position.is_first {
+            self.source.needs_earlier_frames(key, entry.media_time)
         } else {
-            self.leads_in(key, entry.media_time)
+            self.has_frames_until(key, entry.media_time)
         };
-        if hides || self.leaves_out_leading(stop, media_end) {
+        if needs_other_frames || self.drops_leading_frames(stop, media_end) {
             return Ok(false);
         }
         let last_key = self.source.table.sync_at_or_before(stop.saturating_sub(1)).unwrap_or(0).max(key);
@@ -234,8 +249,8 @@ impl<'a> EditJoiner<'a> {
             }
         }
         // After the last piece no frame replaces them: they would stay on the screen.
-        let hides_any = tail.iter().any(|sample| end <= sample.pts);
-        if hides_any && (position.is_last || !hide_after(&mut tail, end)) {
+        let has_hidden = tail.iter().any(|sample| end <= sample.pts);
+        if has_hidden && (position.is_last || !hide_after(&mut tail, end)) {
             return Ok(false);
         }
         tail.into_iter().try_for_each(|sample| self.joined.push(sample))?;
@@ -244,24 +259,25 @@ impl<'a> EditJoiner<'a> {
 
     /// Adds a piece of audio: the packets that begin in it, each at its own time. Packets that overlap the
     /// previous one are left out.
-    fn audio(&mut self, entry: &EditEntry, position: EditPosition) -> Result<(), ReadError> {
-        let EditTimes { start, end, shift } = EditTimes::of(entry, self.source, self.clocks)?;
+    fn push_audio(&mut self, entry: &EditEntry, position: EditPosition) -> Result<(), ReadError> {
+        let EditTimes { start, end, shift } = EditTimes::of(entry, self.source, self.timescales)?;
         let half = |packet: &Sample| i64::from(packet.duration / 2);
         // Packets before the end of the joined ones are inaudible, so a search skips them.
-        let free = self.joined.end().map_or(i64::MIN, |end| end.saturating_sub(shift));
-        let from = self.source.table.first_at_or_after_pts(entry.media_time.max(free));
-        let lead = if position.is_first { LEAD_PACKETS } else { 1 };
+        let joined_end = self.joined.end().map_or(i64::MIN, |end| end.saturating_sub(shift));
+        let from = self.source.table.first_at_or_after_pts(entry.media_time.max(joined_end));
+        let priming = if position.is_first { PRIMING_PACKETS } else { 1 };
         let count = self.source.table.len();
-        for mut packet in self.source.table.range(from.unwrap_or(count).saturating_sub(lead)..count) {
+        for mut packet in self.source.table.range(from.unwrap_or(count).saturating_sub(priming)..count) {
             packet.pts += shift;
             packet.dts += shift;
-            let ends = if position.is_last { packet.pts >= end } else { packet.pts + half(&packet) >= end };
-            if ends {
+            let is_after_end =
+                if position.is_last { packet.pts >= end } else { packet.pts + half(&packet) >= end };
+            if is_after_end {
                 break;
             }
-            let is_under = self.joined.end().is_some_and(|end| packet.pts + half(&packet) < end)
+            let is_overlapped = self.joined.end().is_some_and(|end| packet.pts + half(&packet) < end)
                 || !position.is_first && packet.pts + half(&packet) < start;
-            if is_under {
+            if is_overlapped {
                 self.joined.count_one()?;
             } else {
                 self.joined.push(packet)?;
@@ -271,7 +287,7 @@ impl<'a> EditJoiner<'a> {
     }
 
     /// The number after the last sample that is presented before a media time.
-    fn stop_at(&self, media_end: i64) -> u32 {
+    fn end_sample(&self, media_end: i64) -> u32 {
         let Some(number) = self.source.table.first_at_or_after_pts(media_end) else {
             return self.source.table.len();
         };
@@ -286,17 +302,18 @@ impl<'a> EditJoiner<'a> {
             .map_or(number, |(last, _)| last + 1)
     }
 
-    /// Whether other frames of a GOP than its keyframe are presented at a media time or before.
-    fn leads_in(&self, key: u32, media_time: i64) -> bool {
+    /// Whether a frame of a GOP, other than its keyframe, is presented at `media_time` or before.
+    fn has_frames_until(&self, key: u32, media_time: i64) -> bool {
         let others = self.source.table.range(key.saturating_add(1)..self.source.table.len());
         others.take_while(|sample| !sample.is_sync).any(|sample| sample.pts <= media_time)
     }
 
-    /// Whether leading frames of the keyframe after a piece are presented in it. Closed GOPs have none.
-    fn leaves_out_leading(&self, stop: u32, media_end: i64) -> bool {
-        let mut behind = self.source.table.range(stop..self.source.table.len());
-        behind.next().is_some_and(|keyframe| keyframe.is_sync)
-            && behind.take_while(|sample| !sample.is_sync).any(|sample| sample.pts < media_end)
+    /// Whether leading frames of the keyframe after a piece are presented in that piece. Closed GOPs have
+    /// none.
+    fn drops_leading_frames(&self, stop: u32, media_end: i64) -> bool {
+        let mut following = self.source.table.range(stop..self.source.table.len());
+        following.next().is_some_and(|keyframe| keyframe.is_sync)
+            && following.take_while(|sample| !sample.is_sync).any(|sample| sample.pts < media_end)
     }
 }
 
@@ -323,12 +340,12 @@ pub(super) fn repeats_too_much() -> ReadError {
 #[derive(Default)]
 struct JoinedSamples {
     builder: SampleTableBuilder,
-    /// Samples that were taken or skipped.
+    /// Samples that were joined or skipped.
     count: u32,
     /// Added to the builder when the next sample defines its duration.
     pending: Option<Sample>,
     first_pts: Option<i64>,
-    natural_end: i64,
+    end_pts: i64,
     end_offset: u64,
 }
 
@@ -357,7 +374,7 @@ impl JoinedSamples {
             self.builder.push(pending);
         }
         self.first_pts = Some(self.first_pts.map_or(sample.pts, |first| first.min(sample.pts)));
-        self.natural_end = self.natural_end.max(sample.pts + i64::from(sample.duration));
+        self.end_pts = self.end_pts.max(sample.pts + i64::from(sample.duration));
         self.end_offset = self.end_offset.max(sample.offset + u64::from(sample.size));
         self.pending = Some(sample);
         Ok(())
@@ -371,7 +388,7 @@ impl JoinedSamples {
         Ok(TrackSamples {
             table: self.builder.finish(),
             first_pts: self.first_pts.unwrap_or(0),
-            natural_end: self.natural_end,
+            end_pts: self.end_pts,
             end_offset: self.end_offset,
             meter: None,
         })

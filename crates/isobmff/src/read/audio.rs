@@ -10,11 +10,11 @@ mod opus;
 use kinora_index::{AudioTrack, NotCopied, SampleEntry};
 
 use self::entry_fields::AudioEntryFields;
-pub(super) use self::entry_fields::{Unit, unit};
+pub(super) use self::entry_fields::{BlockAlign, block_align};
 use super::{
     super::{boxes::BoxRef, error::ReadError},
-    codec_names::{codec_name, decoded_codec, is_encrypted},
-    entry::verbatim,
+    codec_names::{codec_name, decodable_codec, is_encrypted},
+    sample_entry::copy_sample_entry,
 };
 
 /// Bytes of an audio sample entry before its child boxes. ISO/IEC 14496-12, 12.2.3.
@@ -32,23 +32,23 @@ pub fn audio_track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Rea
         _ if is_encrypted(entry.kind) => Err(ReadError::unsupported("the audio is encrypted")),
         b"mp4a" => aac::track(entry, timescale),
         b"Opus" => opus::track(entry, timescale),
-        _ => match decoded_codec(entry.kind) {
-            Some(name) => not_copied(entry, timescale, entry.kind.to_string(), name),
-            None => not_decoded(&codec_name(entry.kind)),
+        _ => match decodable_codec(entry.kind) {
+            Some(name) => track_to_decode(entry, timescale, entry.kind.to_string(), name),
+            None => unsupported_codec(&codec_name(entry.kind)),
         },
     }
 }
 
-fn not_decoded<T>(found: &str) -> Result<T, ReadError> {
-    Err(ReadError::unsupported(format!("the audio codec is {found}, which cannot be decoded")))
+fn unsupported_codec<T>(name: &str) -> Result<T, ReadError> {
+    Err(ReadError::unsupported(format!("the audio codec is {name}, which cannot be decoded")))
 }
 
 /// A track that must be decoded, as the fields of its entry describe it. Its packet duration is unknown.
-fn not_copied(
+fn track_to_decode(
     entry: &BoxRef<'_>,
     timescale: u32,
     codec: String,
-    found: &str,
+    name: &str,
 ) -> Result<AudioTrack, ReadError> {
     let fields = AudioEntryFields::parse(entry)
         .ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
@@ -59,8 +59,8 @@ fn not_copied(
         )));
     }
     Ok(AudioTrack {
-        sample_entry: SampleEntry::Iso(verbatim(entry)?),
-        not_copied: Some(NotCopied::codec(found, fields.channels)),
+        sample_entry: SampleEntry::Iso(copy_sample_entry(entry)?),
+        not_copied: Some(NotCopied::unsupported_audio_codec(name, fields.channels)),
         codec,
         sample_rate: if fields.sample_rate > 0 { fields.sample_rate } else { timescale },
         channels: fields.channels.max(1),
@@ -69,7 +69,7 @@ fn not_copied(
 }
 
 /// The fields of a version 0 entry, which every player reads.
-fn plain_fields(head: &[u8], channels: u32, sample_rate: u32) -> [u8; FIELDS_LEN] {
+fn version_0_fields(head: &[u8], channels: u32, sample_rate: u32) -> [u8; FIELDS_LEN] {
     let mut fields = [0; FIELDS_LEN];
     fields[..8].copy_from_slice(&head[..8]);
     fields[16..18].copy_from_slice(&(channels as u16).to_be_bytes());

@@ -15,17 +15,17 @@ use serde::{Deserialize, Serialize};
 use super::tables::RawSample;
 
 /// Maximum number of consecutive packets that leave the grid together and are moved back. A wider deviation
-/// is a real gap or joint.
+/// is a real gap, or an overlap of joined files.
 ///
 /// It also limits how far a packet moves: times never run back, so a packet that is ahead by n packets needs
 /// n packets to return. ffmpeg 5.1 is ahead by one packet for one or two.
 const JITTER_PACKETS: usize = 4;
 /// Packets on either side that determine the correction of a packet: peaks are removed, then dips of the
 /// result.
-const REACH: usize = 2 * JITTER_PACKETS;
-const WINDOW: usize = 2 * REACH + 1;
+const CONTEXT_PACKETS: usize = 2 * JITTER_PACKETS;
+const WINDOW_LEN: usize = 2 * CONTEXT_PACKETS + 1;
 
-/// Takes the packets of one track in decode order, and emits them later with steady times.
+/// Buffers the packets of one track in decode order, and emits them later with corrected times.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JitterFilter {
     /// `None` if packets have no common length, or one too short to measure in ticks: then no packet moves.
@@ -39,55 +39,60 @@ pub(super) struct JitterFilter {
 /// The length of a packet in ticks, as a fraction.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Grid {
-    ticks: u64,
-    per: u64,
+    numerator: u64,
+    denominator: u64,
 }
 
 impl Grid {
     /// When packet `number` begins, if packet 0 begins at 0.
     fn at(self, number: usize) -> i64 {
         // At most 17 packets of 2^42 ticks.
-        (number as u64 * self.ticks / self.per).cast_signed()
+        (number as u64 * self.numerator / self.denominator).cast_signed()
     }
 }
 
 impl JitterFilter {
     /// `timescale` is in ticks per second.
     pub(super) fn new(audio: &AudioTrack, timescale: u32) -> Self {
-        let ticks = u64::from(audio.packet_samples) * u64::from(timescale);
-        let per = u64::from(audio.sample_rate);
-        let is_told = audio.codec != opus::CODEC && 0 < per && 2 * per <= ticks;
-        JitterFilter { grid: is_told.then_some(Grid { ticks, per }), window: VecDeque::new(), next: 0 }
+        let numerator = u64::from(audio.packet_samples) * u64::from(timescale);
+        let denominator = u64::from(audio.sample_rate);
+        let has_fixed_length = audio.codec != opus::CODEC && 0 < denominator && 2 * denominator <= numerator;
+        JitterFilter {
+            grid: has_fixed_length.then_some(Grid { numerator, denominator }),
+            window: VecDeque::new(),
+            next: 0,
+        }
     }
 
     /// Whether a state that was read from a checkpoint is valid.
     pub(super) fn is_valid(&self) -> bool {
-        self.grid.is_none_or(|grid| 0 < grid.per && i64::try_from(grid.ticks).is_ok_and(is_valid_time))
-            && self.next <= REACH
-            && self.window.len() <= self.next + REACH
+        self.grid
+            .is_none_or(|grid| 0 < grid.denominator && i64::try_from(grid.numerator).is_ok_and(is_valid_time))
+            && self.next <= CONTEXT_PACKETS
+            && self.window.len() <= self.next + CONTEXT_PACKETS
             && self
                 .window
                 .iter()
                 .all(|row| is_valid_time(row.dts) && row.offset.checked_add(row.size.into()).is_some())
     }
 
-    /// Takes the next packet, which is not empty and is not decoded before the last one. Emits an earlier
+    /// Adds the next packet, which is not empty and is not decoded before the last one. Emits an earlier
     /// one, if enough have come.
     pub(super) fn push(&mut self, row: RawSample) -> Option<RawSample> {
         let Some(grid) = self.grid else { return Some(row) };
         self.window.push_back(row);
-        (self.next + REACH < self.window.len()).then(|| self.take(grid)).flatten()
+        (self.next + CONTEXT_PACKETS < self.window.len()).then(|| self.pop_corrected(grid)).flatten()
     }
 
     /// Emits one more packet at the end of the track; `None` if none is left.
     pub(super) fn pop(&mut self) -> Option<RawSample> {
-        self.take(self.grid?)
+        self.pop_corrected(self.grid?)
     }
 
-    fn take(&mut self, grid: Grid) -> Option<RawSample> {
+    fn pop_corrected(&mut self, grid: Grid) -> Option<RawSample> {
         let mut row = *self.window.get(self.next)?;
         row.dts -= self.ahead(grid);
-        if self.next == REACH {
+        if self.next == CONTEXT_PACKETS {
             self.window.pop_front();
         } else {
             self.next += 1;
@@ -99,14 +104,15 @@ impl JitterFilter {
     /// half a packet, which does no harm.
     fn ahead(&self, grid: Grid) -> i64 {
         let first = self.window[0].dts;
-        let mut drift = [0; WINDOW];
+        let mut drift = [0; WINDOW_LEN];
         let drift = &mut drift[..self.window.len()];
         for (number, row) in self.window.iter().enumerate() {
             drift[number] = row.dts - first - grid.at(number);
         }
         let half = grid.at(1) / 2;
-        let (least, most) =
-            drift.iter().fold((i64::MAX, i64::MIN), |(least, most), at| (least.min(*at), most.max(*at)));
+        let (least, most) = drift
+            .iter()
+            .fold((i64::MAX, i64::MIN), |(least, most), value| (least.min(*value), most.max(*value)));
         if most - least < half {
             return 0;
         }
@@ -124,7 +130,7 @@ impl JitterFilter {
 /// This is the morphological opening of a sequence: each value becomes the maximum of the minima of all
 /// windows that contain it.
 fn remove_peaks(values: &mut [i64]) {
-    let mut floors = [0; WINDOW + JITTER_PACKETS];
+    let mut floors = [0; WINDOW_LEN + JITTER_PACKETS];
     let floors = &mut floors[..values.len() + JITTER_PACKETS];
     for (end, floor) in floors.iter_mut().enumerate() {
         let span = &values[end.saturating_sub(JITTER_PACKETS)..values.len().min(end + 1)];

@@ -2,8 +2,7 @@
 
 use super::super::boxes::FourCc;
 
-/// Codecs by the kinds of their sample entries. A media engine decodes them, except those of
-/// [`NOT_DECODED`].
+/// Codecs by the kinds of their sample entries. ffmpeg decodes them, except those of [`NOT_DECODED`].
 ///
 /// Kinds of sample entries: mp4ra.org, QuickTime File Format.
 const CODECS: [(&str, &[&[u8; 4]]); 61] = [
@@ -93,7 +92,7 @@ const NOT_DECODED: [&str; 5] = ["VVC", "AC-4", "Apple Positional Audio", "DTS:X"
 
 /// Codecs whose frames may consist of two fields, as each frame declares; by name, or by codes of other
 /// systems that have no name here. A decoder reads the declaration, so progressive frames stay unchanged.
-const MAY_HAVE_FIELDS: [&str; 19] = [
+const MAY_BE_INTERLACED: [&str; 19] = [
     "H.264",
     "AVC-Intra",
     "VC-1",
@@ -116,8 +115,8 @@ const MAY_HAVE_FIELDS: [&str; 19] = [
 ];
 
 /// Whether frames of the codec with this name may consist of two fields, independent of the container.
-pub fn may_have_fields(name: &str) -> bool {
-    name.starts_with("ProRes") || MAY_HAVE_FIELDS.contains(&name)
+pub fn may_be_interlaced(name: &str) -> bool {
+    name.starts_with("ProRes") || MAY_BE_INTERLACED.contains(&name)
 }
 
 /// Whether an audio sample entry is PCM, or has the same packing.
@@ -130,8 +129,8 @@ fn display_name(kind: FourCc) -> Option<&'static str> {
     CODECS.iter().find(|(_, kinds)| kinds.contains(&&kind.0)).map(|(name, _)| *name)
 }
 
-/// The name of a codec that a media engine decodes.
-pub fn decoded_codec(kind: FourCc) -> Option<&'static str> {
+/// The name of the codec, if ffmpeg decodes it.
+pub fn decodable_codec(kind: FourCc) -> Option<&'static str> {
     display_name(kind).filter(|name| !NOT_DECODED.contains(name))
 }
 
@@ -145,8 +144,8 @@ pub(super) fn is_encrypted(kind: FourCc) -> bool {
     matches!(&kind.0, b"encv" | b"enca" | b"drmi" | b"drms")
 }
 
-/// The name of a codec in an `esds` box that a media engine decodes.
-pub(super) fn decoded_object_type(indication: u8) -> Option<&'static str> {
+/// The name of the codec of an `esds` box, if ffmpeg decodes it.
+pub(super) fn decodable_object_type(indication: u8) -> Option<&'static str> {
     Some(object_type_indication_name(indication)).filter(|name| *name != "unknown")
 }
 

@@ -20,7 +20,7 @@ const EDITS_MAX: u32 = 100_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Edit {
     /// Ticks of the movie before the track begins.
-    pub(crate) empty: u64,
+    pub(crate) empty_duration: u64,
     /// Start of the presented media, in ticks of the track.
     pub(crate) media_time: i64,
     /// Presented duration, in ticks of the movie; `None` means to the end of the media.
@@ -31,7 +31,7 @@ pub(crate) struct Edit {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EditList {
     /// Ticks of the movie before the track begins.
-    pub empty: u64,
+    pub empty_duration: u64,
     /// The presented pieces, in order. If it is empty, the media is presented unchanged.
     pub entries: Vec<EditEntry>,
 }
@@ -39,8 +39,8 @@ pub struct EditList {
 /// A continuous range of media at normal speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditEntry {
-    /// Start of presentation, in ticks of the movie after the first piece.
-    pub at: u64,
+    /// Start of presentation after that of the first piece, in ticks of the movie.
+    pub movie_time: u64,
     /// Start in the media, in ticks of the track; not negative.
     pub media_time: i64,
     /// Presented duration, in ticks of the movie. 0, which only the last piece has, means to the end of the
@@ -69,14 +69,14 @@ impl EditList {
         }
 
         let mut list = EditList::default();
-        let mut at = 0u64;
+        let mut movie_time = 0u64;
         for number in 0..count {
-            let (duration, media_time, rate) = entry(&mut fields, version).ok_or_else(damaged)?;
+            let (duration, media_time, rate) = parse_entry(&mut fields, version).ok_or_else(damaged)?;
             if media_time == -1 {
                 // Before the media, an empty edit delays the track. After it, an empty edit presents nothing
                 // and only delays the next pieces.
-                let wait = if list.entries.is_empty() { &mut list.empty } else { &mut at };
-                *wait = wait.checked_add(duration).ok_or_else(out_of_range)?;
+                let delay = if list.entries.is_empty() { &mut list.empty_duration } else { &mut movie_time };
+                *delay = delay.checked_add(duration).ok_or_else(out_of_range)?;
                 continue;
             }
             check_speed(rate)?;
@@ -85,11 +85,11 @@ impl EditList {
             }
             let is_alone = list.entries.is_empty() && number + 1 == count;
             if duration > 0 || is_alone {
-                list.entries.push(EditEntry { at, media_time, duration });
+                list.entries.push(EditEntry { movie_time, media_time, duration });
             }
-            at = at.checked_add(duration).ok_or_else(out_of_range)?;
+            movie_time = movie_time.checked_add(duration).ok_or_else(out_of_range)?;
         }
-        if list.empty / u64::from(movie_timescale) > EMPTY_EDIT_S_MAX {
+        if list.empty_duration / u64::from(movie_timescale) > EMPTY_EDIT_S_MAX {
             return Err(ReadError::damaged("a track begins more than 12 hours late"));
         }
         Ok(list)
@@ -97,10 +97,10 @@ impl EditList {
 
     /// Whether a state that was read from a checkpoint is valid.
     pub(crate) fn is_valid(&self) -> bool {
-        let ends = |entry: &EditEntry| entry.at.checked_add(entry.duration);
+        let ends = |entry: &EditEntry| entry.movie_time.checked_add(entry.duration);
         self.entries.len() <= EDITS_MAX as usize
             && self.entries.iter().all(|piece| 0 <= piece.media_time && ends(piece).is_some())
-            && self.entries.is_sorted_by(|a, b| ends(a).is_some_and(|end| end <= b.at))
+            && self.entries.is_sorted_by(|a, b| ends(a).is_some_and(|end| end <= b.movie_time))
     }
 
     /// Start of the presented media, in ticks of the track.
@@ -133,7 +133,7 @@ fn check_speed(rate: u32) -> Result<(), ReadError> {
 }
 
 /// Duration, media time and rate of the next entry.
-fn entry(fields: &mut FieldReader<'_>, version: u8) -> Option<(u64, i64, u32)> {
+fn parse_entry(fields: &mut FieldReader<'_>, version: u8) -> Option<(u64, i64, u32)> {
     if version == 1 {
         Some((fields.u64()?, fields.i64()?, fields.u32()?))
     } else {
@@ -158,8 +158,12 @@ mod tests {
     }
 
     fn list(empty: u64, entries: &[(u64, i64, u64)]) -> EditList {
-        let entry = |&(at, media_time, duration): &(u64, i64, u64)| EditEntry { at, media_time, duration };
-        EditList { empty, entries: entries.iter().map(entry).collect() }
+        let entry = |&(at, media_time, duration): &(u64, i64, u64)| EditEntry {
+            movie_time: at,
+            media_time,
+            duration,
+        };
+        EditList { empty_duration: empty, entries: entries.iter().map(entry).collect() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! H.264 may code a frame as two fields. Demuxers of transport streams return each field as a packet, so a
 //! copy of such a stream has one sample for each field: twice as many samples as frames, and a keyframe that
-//! does not decode alone. A sample is taken for a field if it lasts half as long as a frame of the sequence
+//! does not decode alone. A sample counts as a field if it lasts half as long as a frame of the sequence
 //! parameter set.
 
 use kinora_index::checkpoint::is_valid_time;
@@ -27,7 +27,7 @@ impl FieldPairs {
         Self { field_ticks: (eighths(3), eighths(5)), first: None }
     }
 
-    /// Takes the next sample in decode order. Returns the samples that are complete now, at most two.
+    /// Adds the next sample in decode order. Returns the samples that are complete now, at most two.
     pub(super) fn push(&mut self, row: RawSample) -> [Option<RawSample>; 2] {
         let Some(first) = self.first.take() else {
             if self.may_be_field(&row) {
@@ -67,17 +67,17 @@ impl FieldPairs {
     /// One sample of both fields, if the second directly follows the first in the file and is decoded half a
     /// frame later. The first may be a keyframe; the second is none, because it refers to the first.
     fn pair(&self, first: &RawSample, second: &RawSample) -> Option<RawSample> {
-        let is_behind = first.offset.checked_add(first.size.into()) == Some(second.offset);
+        let is_adjacent = first.offset.checked_add(first.size.into()) == Some(second.offset);
         let is_soon = self.is_field(second.dts.checked_sub(first.dts)?);
         // The last sample of a fragment may claim to last as long as the one before.
-        if !is_behind || !is_soon || second.is_sync || !self.may_be_field(second) {
+        if !is_adjacent || !is_soon || second.is_sync || !self.may_be_field(second) {
             return None;
         }
-        let shown = |row: &RawSample| row.dts.checked_add(row.composition.into());
-        let composition = shown(first)?.min(shown(second)?).checked_sub(first.dts)?;
+        let pts = |row: &RawSample| row.dts.checked_add(row.composition_offset.into());
+        let composition_offset = pts(first)?.min(pts(second)?).checked_sub(first.dts)?;
         Some(RawSample {
             delta: first.delta.checked_add(second.delta)?,
-            composition: i32::try_from(composition).ok()?,
+            composition_offset: i32::try_from(composition_offset).ok()?,
             size: first.size.checked_add(second.size)?,
             ..*first
         })
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn row(dts: i64, delta: u32, offset: u64, is_sync: bool) -> RawSample {
-        RawSample { dts, delta, composition: 10, offset, size: 100, is_sync }
+        RawSample { dts, delta, composition_offset: 10, offset, size: 100, is_sync }
     }
 
     fn all(rows: &[RawSample]) -> Vec<RawSample> {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn two_fields_become_one_sample_and_frames_stay() {
+    fn two_fields_become_one_sample_and_frames_remain() {
         let rows = [
             row(0, 1800, 0, true),
             row(1800, 1800, 100, false),
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn field_pair_takes_the_earlier_time() {
-        let second = RawSample { composition: -1795, ..row(1800, 1800, 100, false) };
-        assert_eq!(all(&[row(0, 1800, 0, true), second])[0].composition, 5);
+        let second = RawSample { composition_offset: -1795, ..row(1800, 1800, 100, false) };
+        assert_eq!(all(&[row(0, 1800, 0, true), second])[0].composition_offset, 5);
     }
 }

@@ -11,28 +11,29 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::error::ReadError,
-    rates::Meter,
-    samples::{self, InOrder, TrackSamples},
+    rates::RateMeter,
+    samples::{self, SampleNormalizer, TrackSamples},
     tables::RawSample,
 };
 
 /// A last frame that lasts an hour is damage, or a number that was meant to be negative.
 const LAST_FRAME_S_MAX: i64 = 3600;
-/// The composition shift is at most this part of a second. hls.js 1.7.4 in Chromium misplaces segments if
-/// the shift is about as long as they are, and a pause would cause such a shift. Measured with segments of 6
-/// s: ranges with holes, playback that never ends; 3 s played.
-const COMPOSITION_SHIFT_PARTS: i64 = 2;
+/// Divisor of a second: the quotient is the maximum composition shift. hls.js 1.7.4 in Chromium misplaces
+/// segments if the shift is about as long as they are, and a pause would cause such a shift. Measured with
+/// segments of 6 s: a shift of about 6 s left gaps in the buffered ranges, and playback never ended; a
+/// shift of 3 s played.
+const COMPOSITION_SHIFT_MAX_DIVISOR: i64 = 2;
 /// Maximum number of consecutive B-frames that our encoders write. M-11: fixes the composition shift at
 /// index time.
 const ENCODED_B_FRAMES_MAX: usize = 3;
 
-/// Takes the samples of a video track one by one.
+/// Collects the samples of a video track.
 ///
 /// Leaves out empty samples (the previous frame stays on display), moves equal times apart by a tick, and
 /// finds the composition shift.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct VideoSamples {
-    order: InOrder,
+    normalizer: SampleNormalizer,
     gops: Gops,
 }
 
@@ -44,25 +45,25 @@ impl VideoSamples {
             open_gops,
             gop: Vec::new(),
             gop_start: None,
-            recent: VecDeque::new(),
+            recent_pts: VecDeque::new(),
             interval: 0,
             composition_shift: 0,
             builder: SampleTableBuilder::default(),
-            meter: Meter::new(timescale),
+            meter: RateMeter::new(timescale),
             first_pts: 0,
-            natural_end: 0,
+            end_pts: 0,
             end_offset: 0,
             not_copied: None,
         };
-        VideoSamples { order: InOrder::default(), gops }
+        VideoSamples { normalizer: SampleNormalizer::default(), gops }
     }
 
-    /// Takes the next sample in decode order.
+    /// Adds the next sample in decode order.
     ///
     /// Errors: `NeedsRemux` for times that run back, `Unsupported` for a GOP with more samples than the
     /// limit.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
-        self.order.push(row)?.map_or(Ok(()), |sample| self.gops.push(sample))
+        self.normalizer.push(row)?.map_or(Ok(()), |sample| self.gops.push(sample))
     }
 
     /// Bytes in memory.
@@ -73,21 +74,21 @@ impl VideoSamples {
 
     /// Whether a state that was read from a checkpoint is valid; `timescale` is in ticks per second.
     pub(super) fn is_valid(&self, timescale: u32) -> bool {
-        self.order.is_valid() && self.gops.timescale == timescale && self.gops.is_valid()
+        self.normalizer.is_valid() && self.gops.timescale == timescale && self.gops.is_valid()
     }
 
     /// Ends the track. Errors: as [`VideoSamples::push`].
     pub(super) fn finish(mut self) -> Result<VideoSampleTable, ReadError> {
         let mut gops = self.gops;
         let longest = i64::from(gops.timescale) * LAST_FRAME_S_MAX;
-        if let Some(sample) = self.order.take_last(u32::try_from(longest).unwrap_or(u32::MAX)) {
+        if let Some(sample) = self.normalizer.finish(u32::try_from(longest).unwrap_or(u32::MAX)) {
             gops.push(sample)?;
         }
-        gops.close()?;
+        gops.close_gop()?;
         let samples = TrackSamples {
             table: gops.builder.finish(),
             first_pts: gops.first_pts,
-            natural_end: gops.natural_end,
+            end_pts: gops.end_pts,
             end_offset: gops.end_offset,
             meter: Some(gops.meter),
         };
@@ -128,26 +129,26 @@ struct Gops {
     /// Presentation time of the last sync sample.
     gop_start: Option<i64>,
     /// The last presentation times, in order.
-    recent: VecDeque<i64>,
+    recent_pts: VecDeque<i64>,
     /// Interval between the last two presentation times.
     interval: i64,
     composition_shift: i64,
     builder: SampleTableBuilder,
-    meter: Meter,
+    meter: RateMeter,
     first_pts: i64,
-    natural_end: i64,
+    end_pts: i64,
     end_offset: u64,
     not_copied: Option<NotCopied>,
 }
 
 impl Gops {
     fn is_valid(&self) -> bool {
-        let mut times = [self.interval, self.composition_shift, self.first_pts, self.natural_end]
+        let mut times = [self.interval, self.composition_shift, self.first_pts, self.end_pts]
             .into_iter()
             .chain(self.gop_start)
-            .chain(self.recent.iter().copied());
+            .chain(self.recent_pts.iter().copied());
         times.all(is_valid_time)
-            && self.recent.len() <= ENCODED_B_FRAMES_MAX
+            && self.recent_pts.len() <= ENCODED_B_FRAMES_MAX
             && self.gop.len() <= SEGMENT_SAMPLES_MAX as usize
             && self.gop.iter().all(samples::is_valid)
             && self.builder.is_valid(samples::is_valid)
@@ -156,10 +157,10 @@ impl Gops {
 
     fn push(&mut self, sample: Sample) -> Result<(), ReadError> {
         if sample.is_sync && !self.gop.is_empty() {
-            self.close()?;
+            self.close_gop()?;
         }
         if self.gop_start.is_none() && self.gop.is_empty() && !sample.is_sync {
-            self.note(NotCopiedReason::LongGop, || "does not begin with a keyframe".into());
+            self.record_not_copied(NotCopiedReason::LongGop, || "does not begin with a keyframe".into());
         }
         if self.gop.len() >= SEGMENT_SAMPLES_MAX as usize {
             return Err(ReadError::unsupported(format!(
@@ -171,40 +172,41 @@ impl Gops {
     }
 
     /// Moves the current GOP to the table.
-    fn close(&mut self) -> Result<(), ReadError> {
+    fn close_gop(&mut self) -> Result<(), ReadError> {
         let mut gop = std::mem::take(&mut self.gop);
         let mut presented: Vec<usize> = (0..gop.len()).collect();
         presented.sort_by_key(|&n| gop[n].pts);
         let Some(&first) = presented.first() else { return Ok(()) };
         // A frame that follows the keyframe and is presented before it may need the previous GOP.
         if gop[first].pts < gop[0].pts && self.open_gops == OpenGops::NotCopied {
-            self.note(NotCopiedReason::OpenGop, || "open GOP".into());
+            self.record_not_copied(NotCopiedReason::OpenGop, || "open GOP".into());
         }
-        self.separate(&mut gop, &presented)?;
+        self.make_pts_rising(&mut gop, &presented)?;
         if self.gop_start.is_none() {
             // Leading frames of the very first keyframe have no references: decoders skip them.
             self.first_pts = gop[if gop[0].is_sync { 0 } else { first }].pts;
         }
         self.gop_start = Some(gop[first].pts);
 
-        let longest = i64::from(self.timescale) / COMPOSITION_SHIFT_PARTS;
-        for (n, &shown) in presented.iter().enumerate() {
-            let pts = gop[shown].pts;
+        let shift_max = i64::from(self.timescale) / COMPOSITION_SHIFT_MAX_DIVISOR;
+        for (n, &decode_index) in presented.iter().enumerate() {
+            let pts = gop[decode_index].pts;
             // After the shift, the n-th decoded frame is not presented before the n-th presentation time...
-            let earliest = self.recent.front().map_or(gop[n].pts, |&earliest| earliest.min(gop[n].pts));
+            let earliest = self.recent_pts.front().map_or(gop[n].pts, |&earliest| earliest.min(gop[n].pts));
             // ...but each frame must have its own tick before it is presented.
-            let positions = i64::try_from(shown.saturating_sub(n)).unwrap_or(i64::MAX);
-            self.composition_shift = self.composition_shift.max((pts - earliest).min(longest)).max(positions);
-            if let Some(&before) = self.recent.back() {
+            let positions = i64::try_from(decode_index.saturating_sub(n)).unwrap_or(i64::MAX);
+            self.composition_shift =
+                self.composition_shift.max((pts - earliest).min(shift_max)).max(positions);
+            if let Some(&before) = self.recent_pts.back() {
                 self.interval = pts - before;
             }
-            if self.recent.len() == ENCODED_B_FRAMES_MAX {
-                self.recent.pop_front();
+            if self.recent_pts.len() == ENCODED_B_FRAMES_MAX {
+                self.recent_pts.pop_front();
             }
-            self.recent.push_back(pts);
+            self.recent_pts.push_back(pts);
         }
         for &sample in &gop {
-            self.natural_end = self.natural_end.max(sample.pts + i64::from(sample.duration));
+            self.end_pts = self.end_pts.max(sample.pts + i64::from(sample.duration));
             self.end_offset = self.end_offset.max(sample.offset + u64::from(sample.size));
             self.meter.push(&sample);
             self.builder.push(sample);
@@ -215,8 +217,8 @@ impl Gops {
     /// Makes presentation times strictly rising, across GOPs too.
     ///
     /// Joined files have keyframes that come a fraction of a frame early. More than a frame is rejected.
-    fn separate(&self, gop: &mut [Sample], presented: &[usize]) -> Result<(), ReadError> {
-        let mut last = self.recent.back().copied();
+    fn make_pts_rising(&self, gop: &mut [Sample], presented: &[usize]) -> Result<(), ReadError> {
+        let mut last = self.recent_pts.back().copied();
         if let Some(last) = last
             && gop[presented[0]].pts < last - self.interval
         {
@@ -235,7 +237,7 @@ impl Gops {
     }
 
     /// Records why the track is not copied; the first reason stays.
-    fn note(&mut self, reason: NotCopiedReason, detail: impl FnOnce() -> String) {
+    fn record_not_copied(&mut self, reason: NotCopiedReason, detail: impl FnOnce() -> String) {
         self.not_copied.get_or_insert_with(|| NotCopied::new(reason, detail()));
     }
 }
@@ -249,7 +251,7 @@ mod tests {
         let row = |(n, &(is_sync, composition)): (usize, &(bool, i32))| RawSample {
             dts: n as i64 * 100,
             delta: 100,
-            composition,
+            composition_offset: composition,
             offset: n as u64,
             size: 1,
             is_sync,
@@ -370,7 +372,8 @@ mod tests {
 
     #[test]
     fn gop_over_sample_limit_is_rejected_early() {
-        let row = |n| RawSample { dts: n, delta: 1, composition: 0, offset: 0, size: 1, is_sync: n == 0 };
+        let row =
+            |n| RawSample { dts: n, delta: 1, composition_offset: 0, offset: 0, size: 1, is_sync: n == 0 };
         let endless = (0..).map(row);
         let error = video_samples(endless, 10_000_000, OpenGops::NotCopied).unwrap_err();
         assert_eq!(error.to_string(), "the video has more than 65536 frames between two keyframes");

@@ -5,11 +5,11 @@ use kinora_index::{TITLE_LEN_MAX, TrackLabel};
 use super::super::boxes::{BoxRef, FieldReader, children};
 
 /// Maximum number of boxes of `udta` that are read: writers put a handful there.
-const USER_DATA_MAX: usize = 64;
+const USER_DATA_BOXES_MAX: usize = 64;
 /// The tag for audio description in files of Apple's tools. QuickTime File Format, `tagc`.
-const TAGGED: &[u8] = b"public.accessibility.describes-video";
+const AUDIO_DESCRIPTION_TAG: &[u8] = b"public.accessibility.describes-video";
 /// The tag for audio description in other files: a scheme and a role. ISO/IEC 23009-1, 5.8.5.5.
-const ROLE: [&[u8]; 2] = [b"urn:mpeg:dash:role:2011", b"description"];
+const AUDIO_DESCRIPTION_ROLE: [&[u8]; 2] = [b"urn:mpeg:dash:role:2011", b"description"];
 
 /// The label of a track.
 ///
@@ -17,11 +17,11 @@ const ROLE: [&[u8]; 2] = [b"urn:mpeg:dash:role:2011", b"description"];
 pub(super) fn label(trak: &BoxRef<'_>, is_enabled: bool) -> TrackLabel {
     let mut label = TrackLabel { is_enabled, ..TrackLabel::default() };
     let Some(udta) = trak.child(b"udta") else { return label };
-    for data in children(udta.body).take(USER_DATA_MAX) {
+    for data in children(udta.body).take(USER_DATA_BOXES_MAX) {
         match &data.kind.0 {
-            b"name" => label.title = label.title.take().or_else(|| title(data.body)),
-            b"tagc" => label.describes_video |= trimmed(data.body) == TAGGED,
-            b"kind" => label.describes_video |= kind(data.body) == Some(ROLE),
+            b"name" => label.title = label.title.take().or_else(|| parse_title(data.body)),
+            b"tagc" => label.describes_video |= before_zero_byte(data.body) == AUDIO_DESCRIPTION_TAG,
+            b"kind" => label.describes_video |= scheme_and_value(data.body) == Some(AUDIO_DESCRIPTION_ROLE),
             _ => {}
         }
     }
@@ -29,14 +29,14 @@ pub(super) fn label(trak: &BoxRef<'_>, is_enabled: bool) -> TrackLabel {
 }
 
 /// The text up to its first zero byte, cut to [`TITLE_LEN_MAX`] bytes; `None` if it is empty or not UTF-8.
-pub fn title(bytes: &[u8]) -> Option<String> {
-    let title = std::str::from_utf8(trimmed(bytes)).ok()?.trim();
+pub fn parse_title(bytes: &[u8]) -> Option<String> {
+    let title = std::str::from_utf8(before_zero_byte(bytes)).ok()?.trim();
     let end = title.floor_char_boundary(TITLE_LEN_MAX);
     Some(title[..end].to_owned()).filter(|title| !title.is_empty())
 }
 
 /// Scheme and value. ISO/IEC 14496-12, 8.10.4.
-fn kind(body: &[u8]) -> Option<[&[u8]; 2]> {
+fn scheme_and_value(body: &[u8]) -> Option<[&[u8]; 2]> {
     let mut fields = FieldReader::new(body);
     fields.version_and_flags()?;
     let mut texts = fields.rest.split(|&byte| byte == 0);
@@ -44,7 +44,7 @@ fn kind(body: &[u8]) -> Option<[&[u8]; 2]> {
 }
 
 /// The bytes before the first zero byte.
-fn trimmed(bytes: &[u8]) -> &[u8] {
+fn before_zero_byte(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 

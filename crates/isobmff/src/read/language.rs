@@ -9,11 +9,11 @@ const TAG_LEN_MAX: usize = 35;
 
 /// ISO 639-2: undetermined.
 const UNDETERMINED: &str = "und";
-/// In QuickTime numbers below this are Macintosh language codes, others three packed letters. QuickTime File
-/// Format, language codes.
-const MACINTOSH_CODES: u16 = 0x400;
+/// The first code of three packed letters; in QuickTime, numbers below are Macintosh language codes.
+/// QuickTime File Format, language codes.
+const PACKED_CODE_MIN: u16 = 0x400;
 /// The first Macintosh language codes, in ISO 639-2/T.
-const MACINTOSH: [&str; 34] = [
+const MACINTOSH_LANGUAGES: [&str; 34] = [
     "eng", "fra", "deu", "ita", "nld", "swe", "spa", "dan", "por", "nor", "heb", "jpn", "ara", "fin", "ell",
     "isl", "mlt", "tur", "hrv", "zho", "urd", "hin", "tha", "kor", "lit", "pol", "hun", "est", "lav", "sme",
     "fao", "fas", "rus", "zho",
@@ -21,12 +21,12 @@ const MACINTOSH: [&str; 34] = [
 
 /// The BCP 47 tag of `elng`, else the ISO 639-2/T code of `mdhd`, `und` if there is none.
 pub(super) fn language(mdia: &BoxRef<'_>, code: u16, container: Container) -> String {
-    extended(mdia).map_or_else(|| packed(code, container), str::to_owned)
+    elng_language(mdia).map_or_else(|| mdhd_language(code, container), str::to_owned)
 }
 
 /// The tag of `elng`, if it has the form of a tag and names a language. ISO/IEC 14496-12, 8.4.6; RFC 5646,
 /// 2.1.
-fn extended<'a>(mdia: &BoxRef<'a>) -> Option<&'a str> {
+fn elng_language<'a>(mdia: &BoxRef<'a>) -> Option<&'a str> {
     let mut fields = FieldReader::new(mdia.child(b"elng")?.body);
     fields.version_and_flags()?;
     let tag = fields.rest.split(|&byte| byte == 0).next()?;
@@ -48,9 +48,9 @@ pub fn language_tag(tag: &str) -> Option<&str> {
     (is_language && is_known && subtags.all(is_tag)).then_some(tag)
 }
 
-fn packed(code: u16, container: Container) -> String {
-    if container == Container::Mov && code < MACINTOSH_CODES {
-        return MACINTOSH.get(usize::from(code)).copied().unwrap_or(UNDETERMINED).into();
+fn mdhd_language(code: u16, container: Container) -> String {
+    if container == Container::Mov && code < PACKED_CODE_MIN {
+        return MACINTOSH_LANGUAGES.get(usize::from(code)).copied().unwrap_or(UNDETERMINED).into();
     }
     // ISO/IEC 14496-12, 8.4.2: three letters of 5 bits, each less 0x60.
     let letters = [code >> 10, code >> 5, code].map(|bits| (bits & 0x1f) as u8 + 0x60);
@@ -80,7 +80,7 @@ mod tests {
             (0x7fff, Mov, "und"),
             (0xffff, Mp4, "und"),
         ] {
-            assert_eq!(packed(code, container), expected, "{code:#x} {container:?}");
+            assert_eq!(mdhd_language(code, container), expected, "{code:#x} {container:?}");
         }
     }
 

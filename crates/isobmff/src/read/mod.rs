@@ -13,7 +13,6 @@ mod audio_jitter;
 mod codec_names;
 mod edits;
 mod edits_inside_gop;
-mod entry;
 mod field_pairs;
 mod fragments;
 mod gops;
@@ -22,6 +21,7 @@ mod language;
 mod pixel_aspect;
 mod rates;
 mod rejected_tracks;
+mod sample_entry;
 mod samples;
 mod size_changes;
 mod tables;
@@ -45,22 +45,22 @@ pub(super) use self::fragments::FragmentedMovie;
 pub use self::{
     apply_edits::Timescales,
     audio::audio_track,
-    codec_names::{decoded_codec, may_have_fields},
+    codec_names::{decodable_codec, may_be_interlaced},
     edits::{EditEntry, EditList},
-    entry::rebuilt,
-    label::title,
+    label::parse_title,
     language::language_tag,
-    rates::named_rate,
+    rates::round_frame_rate,
     rejected_tracks::RejectedTracks,
+    sample_entry::build_sample_entry,
     tables::{RawSample, TRACK_SAMPLES_MAX},
-    timeline::Span,
+    timeline::TrackTiming,
     track_builder::{TrackBuilder, TrackBuilderHead},
     track_head::AUDIO_SAMPLES_MAX,
-    video::{check_size, decoded_colour, reduced, rotation, video_track},
+    video::{check_size, decoded_colour, reduced_aspect, rotation, video_track},
 };
 
 use self::{
-    fragments::{Descriptions, MoovSamples},
+    fragments::{DefaultDescriptions, MoovSamples},
     track_head::{SelectedTracks, TrackHead, within_limits},
 };
 use super::{
@@ -70,12 +70,12 @@ use super::{
 
 /// The result of parsing a `moov`.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Header {
+pub(super) enum ParsedMoov {
     /// It contains all samples.
     Whole(Movie),
     /// More samples come in fragments.
     Fragmented(FragmentedMovie),
-    /// It was [`Whole`](Header::Whole); the caller stores it until it is needed.
+    /// It was [`Whole`](ParsedMoov::Whole); the caller stores it until it is needed.
     Offloaded,
 }
 
@@ -93,7 +93,7 @@ pub struct Movie {
     left_out: Vec<SkippedTrack>,
 }
 
-impl Header {
+impl ParsedMoov {
     /// Parses the body of a `moov` box.
     ///
     /// Errors: `Unsupported` for codecs without a decoder, `NeedsRemux` for edits, times and headers that
@@ -109,58 +109,58 @@ impl Header {
         }
         let mvex = moov.child(b"mvex");
         let movie_timescale = movie_timescale(&moov)?;
-        let mut refusals = RejectedTracks::default();
-        let chosen = SelectedTracks::of(&moov, container, &mut refusals);
+        let mut rejected_tracks = RejectedTracks::default();
+        let chosen = SelectedTracks::of(&moov, container, &mut rejected_tracks);
 
         // Codecs are checked first: their errors are clearer to users than errors about tables.
-        let described = mvex.as_ref().map(fragments::descriptions);
+        let described = mvex.as_ref().map(fragments::default_descriptions);
         let described = described.as_ref();
-        let video =
-            refusals.accept_readable(true, chosen.video, |head| Ok((video_media(&head, described)?, head)));
-        let audio =
-            refusals.accept_readable(false, chosen.audio, |head| Ok((audio_media(&head, described)?, head)));
+        let video = rejected_tracks
+            .accept_readable(true, chosen.video, |head| Ok((video_media(&head, described)?, head)));
+        let audio = rejected_tracks
+            .accept_readable(false, chosen.audio, |head| Ok((audio_media(&head, described)?, head)));
         let audio = within_limits(audio, |(_, head)| head.tables.count());
-        let open = |(media, head): (TrackMedia, TrackHead<'_>)| {
-            let (track, before) = open_track(media, &head, movie_timescale)?;
-            Ok((track, used_description(&head, described), before))
+        let build = |(media, head): (TrackMedia, TrackHead<'_>)| {
+            let (track, moov_samples) = build_track(media, &head, movie_timescale)?;
+            Ok((track, used_description_index(&head, described), moov_samples))
         };
-        let video = refusals.accept_readable(true, best_video(video), open);
-        let audio = refusals.accept_readable(false, audio, open);
-        let left_out = refusals.left_out(!video.is_empty(), !audio.is_empty())?;
+        let video = rejected_tracks.accept_readable(true, best_video(video), build);
+        let audio = rejected_tracks.accept_readable(false, audio, build);
+        let left_out = rejected_tracks.left_out(!video.is_empty(), !audio.is_empty())?;
         let tracks: Vec<_> = video.into_iter().chain(audio).collect();
         if tracks.is_empty() {
             return Err(ReadError::not_media(NO_TRACK));
         }
         match &mvex {
             Some(mvex) => {
-                Ok(Header::Fragmented(FragmentedMovie::new(mvex, movie_timescale, tracks, left_out)))
+                Ok(ParsedMoov::Fragmented(FragmentedMovie::new(mvex, movie_timescale, tracks, left_out)))
             }
             None => {
                 let tracks = tracks.into_iter().map(|(track, ..)| track.finish());
                 let movie = Movie::of(tracks.collect::<Result<_, _>>()?, movie_timescale)?;
-                Ok(Header::Whole(movie.without(left_out)))
+                Ok(ParsedMoov::Whole(movie.with_left_out(left_out)))
             }
         }
     }
 }
 
-impl Header {
+impl ParsedMoov {
     /// Bytes in memory.
     pub(super) fn memory_len(&self) -> usize {
         match self {
-            Header::Whole(movie) => movie.memory_len(),
-            Header::Fragmented(movie) => movie.memory_len(),
-            Header::Offloaded => 0,
+            ParsedMoov::Whole(movie) => movie.memory_len(),
+            ParsedMoov::Fragmented(movie) => movie.memory_len(),
+            ParsedMoov::Offloaded => 0,
         }
     }
 
     /// Whether a state that was read from a checkpoint is valid.
     pub(super) fn is_valid(&self) -> bool {
         match self {
-            Header::Whole(movie) => movie.is_valid(),
-            Header::Fragmented(movie) => movie.is_valid(),
+            ParsedMoov::Whole(movie) => movie.is_valid(),
+            ParsedMoov::Fragmented(movie) => movie.is_valid(),
             // A checkpoint never contains it.
-            Header::Offloaded => false,
+            ParsedMoov::Offloaded => false,
         }
     }
 }
@@ -188,37 +188,37 @@ impl Movie {
     /// Places finished tracks on one timeline, measures and plans them.
     ///
     /// Errors: `NotMedia` if no track has samples, `Damaged` if their times leave the range of times.
-    pub fn of(finished: Vec<(Track, Span, u64)>, movie_timescale: u32) -> Result<Self, ReadError> {
+    pub fn of(finished: Vec<(Track, TrackTiming, u64)>, movie_timescale: u32) -> Result<Self, ReadError> {
         let mut tracks = Vec::new();
-        let mut spans = Vec::new();
+        let mut timings = Vec::new();
         let mut end_offset = 0;
-        for (track, span, track_end_offset) in finished {
+        for (track, timing, track_end_offset) in finished {
             end_offset = end_offset.max(track_end_offset);
             if !track.samples.is_empty() {
                 tracks.push(track);
-                spans.push(span);
+                timings.push(timing);
             }
         }
         if tracks.is_empty() {
             return Err(ReadError::not_media(NO_TRACK));
         }
-        for (track, placement) in tracks.iter_mut().zip(timeline::placements(&spans, movie_timescale)?) {
+        for (track, placement) in tracks.iter_mut().zip(timeline::placements(&timings, movie_timescale)?) {
             track.shift = placement.shift;
             track.end = placement.end;
         }
-        let (plan, left_out) = planned(&mut tracks);
+        let (plan, left_out) = plan_tracks(&mut tracks);
         Ok(Movie { tracks, plan, end_offset, is_cut_off: false, left_out })
     }
 
     /// Adds tracks to those that are left out.
-    pub fn without(mut self, left_out: Vec<SkippedTrack>) -> Self {
+    pub fn with_left_out(mut self, left_out: Vec<SkippedTrack>) -> Self {
         self.left_out.extend(left_out);
         self.left_out.truncate(SKIPPED_TRACKS_MAX);
         self
     }
 
     /// Sets whether the file ends although more samples would follow.
-    pub fn cut_off(mut self, is_cut_off: bool) -> Self {
+    pub fn with_cut_off(mut self, is_cut_off: bool) -> Self {
         self.is_cut_off = is_cut_off;
         self
     }
@@ -226,7 +226,7 @@ impl Movie {
     /// The part of the movie that the file contains; `len` is in bytes.
     ///
     /// Errors: `Truncated` if less than a second is left, and the errors of [`plan_playable`].
-    pub fn within(self, len: u64) -> Result<Playable, ReadError> {
+    pub fn into_playable(self, len: u64) -> Result<Playable, ReadError> {
         if self.end_offset <= len {
             if self.is_cut_off {
                 truncated::check_length(&self.tracks)?;
@@ -239,8 +239,8 @@ impl Movie {
             });
         }
         let mut tracks = truncated::playable_prefix(self.tracks, len)?;
-        tracks.iter_mut().for_each(rates::measure);
-        let (plan, more_left_out) = planned(&mut tracks);
+        tracks.iter_mut().for_each(rates::set_rates);
+        let (plan, more_left_out) = plan_tracks(&mut tracks);
         let mut left_out = self.left_out;
         left_out.extend(more_left_out);
         left_out.truncate(SKIPPED_TRACKS_MAX);
@@ -262,14 +262,14 @@ pub struct Playable {
 
 /// Plans the segments of the tracks. Removes audio tracks without playable samples if another track has
 /// some, and returns them as left out.
-fn planned(tracks: &mut Vec<Track>) -> (Result<SegmentPlan, ReadError>, Vec<SkippedTrack>) {
+fn plan_tracks(tracks: &mut Vec<Track>) -> (Result<SegmentPlan, ReadError>, Vec<SkippedTrack>) {
     let before = tracks.len();
-    let plan = plan_playable(tracks).map_err(rejected_plan);
+    let plan = plan_playable(tracks).map_err(plan_error);
     let left_out = SkippedTrack::new(false, "an audio track has no audible samples");
     (plan, vec![left_out; before - tracks.len()])
 }
 
-fn rejected_plan(error: PlanError) -> ReadError {
+fn plan_error(error: PlanError) -> ReadError {
     match error {
         PlanError::Empty { .. } | PlanError::NoTimescale { .. } => ReadError::damaged(error.to_string()),
         _ => ReadError::unsupported(format!("the source cannot be cut into segments: {error}")),
@@ -288,7 +288,7 @@ fn best_video(mut tracks: Vec<(TrackMedia, TrackHead<'_>)>) -> Option<(TrackMedi
 /// The error message for a movie without playable tracks.
 const NO_TRACK: &str = "the movie has no video or audio track";
 
-/// Ticks per second of the movie's clock. ISO/IEC 14496-12, 8.2.2.
+/// Timescale of the movie: ticks per second. ISO/IEC 14496-12, 8.2.2.
 fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
     let read = || {
         let mut fields = FieldReader::new(moov.child(b"mvhd")?.body);
@@ -303,31 +303,41 @@ fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
     }
 }
 
-fn video_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
-    let video = video_track(&used_entry(head, described, "video")?, head.matrix, head.size)?;
+fn video_media(
+    head: &TrackHead<'_>,
+    default_descriptions: Option<&DefaultDescriptions>,
+) -> Result<TrackMedia, ReadError> {
+    let video = video_track(&used_entry(head, default_descriptions, "video")?, head.matrix, head.size)?;
     Ok(TrackMedia::Video(pixel_aspect::with_pixel_aspect(video, head.size)?))
 }
 
-fn audio_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
-    Ok(TrackMedia::Audio(audio_track(&used_entry(head, described, "audio")?, head.timescale)?))
+fn audio_media(
+    head: &TrackHead<'_>,
+    default_descriptions: Option<&DefaultDescriptions>,
+) -> Result<TrackMedia, ReadError> {
+    Ok(TrackMedia::Audio(audio_track(&used_entry(head, default_descriptions, "audio")?, head.timescale)?))
 }
 
 /// The one sample entry that the samples of a track use.
 fn used_entry<'a>(
     head: &TrackHead<'a>,
-    described: Option<&Descriptions>,
+    default_descriptions: Option<&DefaultDescriptions>,
     kind: &str,
 ) -> Result<BoxRef<'a>, ReadError> {
-    entry::check_data_references(&head.minf)?;
-    let description = used_description(head, described).ok_or_else(|| changes_format(kind))?;
-    entry::sample_entry(&head.stbl, description)
+    sample_entry::check_data_references(&head.minf)?;
+    let description_index =
+        used_description_index(head, default_descriptions).ok_or_else(|| changes_format(kind))?;
+    sample_entry::sample_entry(&head.stbl, description_index)
 }
 
 /// The number of that entry; `None` if there are several that differ.
-fn used_description(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Option<u32> {
-    match described {
+fn used_description_index(
+    head: &TrackHead<'_>,
+    default_descriptions: Option<&DefaultDescriptions>,
+) -> Option<u32> {
+    match default_descriptions {
         Some(described) if head.tables.count() == 0 => Some(described.of(head.id)),
-        _ => entry::common_description(&head.stbl, head.tables.descriptions()),
+        _ => sample_entry::common_description_index(&head.stbl, head.tables.description_indexes()),
     }
 }
 
@@ -335,22 +345,23 @@ fn changes_format(kind: &str) -> ReadError {
     ReadError::needs_remux(format!("the {kind} changes its codec or format, which is not supported"))
 }
 
-/// The track with the samples of its tables, and their end.
-fn open_track(
+/// The track with the samples of its tables in the `moov`, and where they end.
+fn build_track(
     media: TrackMedia,
     head: &TrackHead<'_>,
     movie_timescale: u32,
 ) -> Result<(TrackBuilder, MoovSamples), ReadError> {
     let edits = EditList::parse(&head.trak, movie_timescale)?;
-    let clocks = Timescales { movie: movie_timescale, track: head.timescale };
-    let names = TrackBuilderHead { id: head.id, language: head.language.clone(), label: head.label.clone() };
-    let mut track = TrackBuilder::new(media, names, edits, clocks);
-    let mut before = MoovSamples { count: head.tables.count(), end_dts: 0, last_dts: None };
+    let timescales = Timescales { movie: movie_timescale, track: head.timescale };
+    let builder_head =
+        TrackBuilderHead { id: head.id, language: head.language.clone(), label: head.label.clone() };
+    let mut track = TrackBuilder::new(media, builder_head, edits, timescales);
+    let mut moov_samples = MoovSamples { count: head.tables.count(), end_dts: 0, last_dts: None };
     for row in head.tables.samples() {
         let row = row?;
-        before.last_dts = Some(row.dts);
-        before.end_dts = row.dts + i64::from(row.delta);
+        moov_samples.last_dts = Some(row.dts);
+        moov_samples.end_dts = row.dts + i64::from(row.delta);
         track.push(row)?;
     }
-    Ok((track, before))
+    Ok((track, moov_samples))
 }

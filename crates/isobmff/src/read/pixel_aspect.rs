@@ -12,14 +12,14 @@ use super::{
         boxes::{BoxRef, FourCc, children},
         error::ReadError,
     },
-    entry::rebuilt,
+    sample_entry::build_sample_entry,
 };
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const FIELDS_LEN: usize = 78;
-/// A relative difference below 1 / `DIFFERENCE` is the rounding or the padding of a writer: 1088 lines for
-/// 1080.
-const DIFFERENCE: u64 = 32;
+/// A relative difference below 1 / `DIFFERENCE_DIVISOR` is the rounding or the padding of a writer: 1088
+/// lines for 1080.
+const DIFFERENCE_DIVISOR: u64 = 32;
 /// A larger stretch of pixels is damage.
 const STRETCH_MAX: u64 = 4;
 
@@ -32,40 +32,40 @@ pub(super) fn with_pixel_aspect(mut video: VideoTrack, size: (u32, u32)) -> Resu
         return Ok(video);
     };
     let has = |kind: &[u8; 4]| children(boxes).any(|child| &child.kind.0 == kind);
-    let declared = match video.pixel_aspect {
+    let header_aspect = match video.pixel_aspect {
         (1, 1) if !has(b"pasp") => aspect_of_track_header((video.width, video.height), size),
         _ => None,
     };
-    if declared.is_none() && !has(b"clap") {
+    if header_aspect.is_none() && !has(b"clap") {
         return Ok(video);
     }
 
-    let pasp =
-        declared.map(|(horizontal, vertical)| [horizontal.to_be_bytes(), vertical.to_be_bytes()].concat());
+    let pasp = header_aspect
+        .map(|(horizontal, vertical)| [horizontal.to_be_bytes(), vertical.to_be_bytes()].concat());
     let pasp = pasp.as_deref().map(|body| BoxRef { kind: FourCc(*b"pasp"), body });
     // If the track is not copied, a decoder reads the entry and gets the shape of its output separately.
     if video.not_copied.is_none() {
         let children_left = children(boxes).filter(|child| &child.kind.0 != b"clap").chain(pasp);
         let kind = entry[4..8].try_into().expect("four bytes");
-        let entry = rebuilt(&kind, head, children_left)?;
+        let entry = build_sample_entry(&kind, head, children_left)?;
         video.sample_entry = SampleEntry::Iso(entry);
     }
-    video.pixel_aspect = declared.unwrap_or(video.pixel_aspect);
+    video.pixel_aspect = header_aspect.unwrap_or(video.pixel_aspect);
     Ok(video)
 }
 
 /// The pixel aspect that shows a video of this many pixels in this size, if it differs from that of the
 /// pixels.
-fn aspect_of_track_header((width, height): (u32, u32), shown: (u32, u32)) -> Option<(u32, u32)> {
+fn aspect_of_track_header((width, height): (u32, u32), display_size: (u32, u32)) -> Option<(u32, u32)> {
     let (width, height) = (u64::from(width), u64::from(height));
-    let (shown_width, shown_height) = (u64::from(shown.0 >> 16), u64::from(shown.1 >> 16));
+    let (shown_width, shown_height) = (u64::from(display_size.0 >> 16), u64::from(display_size.1 >> 16));
     let (horizontal, vertical) = (shown_width * height, shown_height * width);
-    let is_same = |one: u64, other: u64| one.abs_diff(other) * DIFFERENCE < one.max(other);
+    let is_same = |one: u64, other: u64| one.abs_diff(other) * DIFFERENCE_DIVISOR < one.max(other);
     // Some writers rotate the size like the matrix.
-    let is_turned = is_same(shown_height * height, shown_width * width);
+    let is_rotated = is_same(shown_height * height, shown_width * width);
     let is_sane = horizontal < vertical.saturating_mul(STRETCH_MAX)
         && vertical < horizontal.saturating_mul(STRETCH_MAX);
-    if !is_sane || is_turned || is_same(horizontal, vertical) {
+    if !is_sane || is_rotated || is_same(horizontal, vertical) {
         return None;
     }
     let divisor = greatest_common_divisor(horizontal, vertical);

@@ -28,7 +28,7 @@ const FRAME_RATES: [(u32, u32); 18] = [
 ];
 /// A measured rate within this distance is rounded to a common one: 1 in 2000, half of the distance between
 /// 29.97 and 30.
-const FRAME_RATE_SLACK: u128 = 2000;
+const FRAME_RATE_TOLERANCE_DIVISOR: u128 = 2000;
 
 /// Maximum number of samples in the window of the last second. With more samples per second, the oldest ones
 /// count as a little younger.
@@ -39,29 +39,29 @@ const SUM_MAX: u64 = 1 << 56;
 
 /// Measures a track while its samples arrive, so that no second pass is needed.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Meter {
+pub(super) struct RateMeter {
     timescale: u32,
     count: u64,
     pts_min: i64,
     pts_max: i64,
     bytes: u64,
-    ticks: u64,
+    duration_ticks: u64,
     /// The last second: decode time and bytes of each sample.
     window: VecDeque<(i64, u64)>,
     window_bytes: u64,
     window_bytes_max: u64,
 }
 
-impl Meter {
+impl RateMeter {
     /// `timescale` is in ticks per second.
     pub(super) fn new(timescale: u32) -> Self {
-        Meter {
+        RateMeter {
             timescale,
             count: 0,
             pts_min: i64::MAX,
             pts_max: i64::MIN,
             bytes: 0,
-            ticks: 0,
+            duration_ticks: 0,
             window: VecDeque::new(),
             window_bytes: 0,
             window_bytes_max: 0,
@@ -77,12 +77,14 @@ impl Meter {
     pub(super) fn is_valid(&self, timescale: u32) -> bool {
         let window = self.window.iter().try_fold(0u64, |sum, (_, bytes)| sum.checked_add(*bytes));
         self.timescale == timescale
-            && [self.count, self.bytes, self.ticks, self.window_bytes].iter().all(|sum| *sum <= SUM_MAX)
+            && [self.count, self.bytes, self.duration_ticks, self.window_bytes]
+                .iter()
+                .all(|sum| *sum <= SUM_MAX)
             && self.window.len() <= WINDOW_LEN_MAX
             && window == Some(self.window_bytes)
     }
 
-    /// Takes the next sample in decode order.
+    /// Counts the next sample in decode order.
     pub(super) fn push(&mut self, sample: &Sample) {
         self.count += 1;
         self.pts_min = self.pts_min.min(sample.pts);
@@ -90,11 +92,11 @@ impl Meter {
         self.push_hidden(sample);
     }
 
-    /// Takes the next sample in decode order, which is not presented: it does not count for the frame rate.
+    /// Counts the next sample in decode order, which is not presented: it does not count for the frame rate.
     fn push_hidden(&mut self, sample: &Sample) {
         let size = u64::from(sample.size);
         self.bytes += size;
-        self.ticks += u64::from(sample.duration);
+        self.duration_ticks += u64::from(sample.duration);
         if self.window.len() == WINDOW_LEN_MAX
             && let Some((_, bytes)) = self.window.pop_front()
             && let Some(next) = self.window.front_mut()
@@ -112,13 +114,13 @@ impl Meter {
     }
 
     /// Restarts the window, because decode times restart here.
-    fn jump(&mut self) {
+    fn restart_window(&mut self) {
         self.window.clear();
         self.window_bytes = 0;
     }
 
     /// Sets the values that need all samples: bitrates, and the frame rate of video.
-    pub(super) fn apply(&self, track: &mut Track) {
+    pub(super) fn set_rates(&self, track: &mut Track) {
         (track.bitrate_average, track.bitrate_peak) = self.bitrates();
         if let TrackMedia::Video(video) = &mut track.media {
             video.frame_rate = self.frame_rate();
@@ -127,7 +129,8 @@ impl Meter {
 
     /// Bits per second on average, and in the busiest second.
     fn bitrates(&self) -> (u64, u64) {
-        let average = u128::from(self.bytes) * 8 * u128::from(self.timescale) / u128::from(self.ticks.max(1));
+        let average =
+            u128::from(self.bytes) * 8 * u128::from(self.timescale) / u128::from(self.duration_ticks.max(1));
         let average = u64::try_from(average).unwrap_or(u64::MAX);
         // A track of less than a second fills no window.
         (average, average.max(self.window_bytes_max.saturating_mul(8)))
@@ -138,15 +141,15 @@ impl Meter {
         let intervals = u128::from(self.count.checked_sub(1)?);
         let ticks = self.pts_max.checked_sub(self.pts_min)?;
         let ticks = u128::try_from(ticks).ok().filter(|&ticks| ticks > 0)?;
-        named_rate(intervals * u128::from(self.timescale), ticks)
+        round_frame_rate(intervals * u128::from(self.timescale), ticks)
     }
 }
 
-/// Measures a track that was cut.
-pub(super) fn measure(track: &mut Track) {
-    let mut meter = Meter::new(track.timescale);
+/// Measures the rates of a track that was cut, and sets them.
+pub(super) fn set_rates(track: &mut Track) {
+    let mut meter = RateMeter::new(track.timescale);
     for span in track.edit_spans() {
-        meter.jump();
+        meter.restart_window();
         // Samples before 0 count, as they do in a track without edit points.
         for sample in track.samples.range(span.samples) {
             if span.shown.contains(&sample.pts) {
@@ -156,22 +159,22 @@ pub(super) fn measure(track: &mut Track) {
             }
         }
     }
-    meter.apply(track);
+    meter.set_rates(track);
 }
 
-/// Frames over ticks as a common rate, or in thousandths.
-pub fn named_rate(frames: u128, ticks: u128) -> Option<(u32, u32)> {
+/// Rounds frames over ticks to a common frame rate, or else to thousandths.
+pub fn round_frame_rate(frames: u128, ticks: u128) -> Option<(u32, u32)> {
     if frames == 0 {
         return None;
     }
     // The distance |frames/ticks - rate|, in parts of rate; both fractions have one denominator.
     let distance =
         |&(rate, unit): &(u32, u32)| (frames * u128::from(unit)).abs_diff(ticks * u128::from(rate));
-    let named = FRAME_RATES
+    let common = FRAME_RATES
         .iter()
         .copied()
-        .find(|named| distance(named) * FRAME_RATE_SLACK <= ticks * u128::from(named.0));
-    named.or_else(|| {
+        .find(|named| distance(named) * FRAME_RATE_TOLERANCE_DIVISOR <= ticks * u128::from(named.0));
+    common.or_else(|| {
         // In thousandths, the precision of FRAME-RATE in a playlist. RFC 8216, 4.3.4.2.
         let thousandths = u32::try_from((frames * 1000 + ticks / 2) / ticks).ok().filter(|&rate| rate > 0)?;
         let divisor = [1000, 500, 250, 200, 125, 100, 50, 40, 25, 20, 10, 8, 5, 4, 2]
@@ -186,8 +189,8 @@ pub fn named_rate(frames: u128, ticks: u128) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn meter(timescale: u32, times: impl IntoIterator<Item = (i64, u32, u32)>) -> Meter {
-        let mut meter = Meter::new(timescale);
+    fn meter(timescale: u32, times: impl IntoIterator<Item = (i64, u32, u32)>) -> RateMeter {
+        let mut meter = RateMeter::new(timescale);
         for (dts, duration, size) in times {
             meter.push(&Sample { dts, pts: dts, duration, object: 0, offset: 0, size, is_sync: true });
         }

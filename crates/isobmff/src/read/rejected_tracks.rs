@@ -11,7 +11,7 @@ pub struct RejectedTracks(Vec<(bool, ReadError)>);
 
 impl RejectedTracks {
     /// Adds a track that cannot be read; `is_video` is false for audio.
-    pub fn note(&mut self, is_video: bool, error: ReadError) {
+    pub fn push(&mut self, is_video: bool, error: ReadError) {
         self.0.push((is_video, error));
     }
 
@@ -22,7 +22,7 @@ impl RejectedTracks {
         all: impl IntoIterator<Item = T>,
         mut read: impl FnMut(T) -> Result<R, ReadError>,
     ) -> Vec<R> {
-        let read = |one| read(one).map_err(|error| self.note(is_video, error)).ok();
+        let read = |one| read(one).map_err(|error| self.push(is_video, error)).ok();
         all.into_iter().filter_map(read).collect()
     }
 
@@ -33,15 +33,15 @@ impl RejectedTracks {
     /// tracks of a kind were rejected and ffmpeg may be able to read one of them.
     pub fn left_out(mut self, has_video: bool, has_audio: bool) -> Result<Vec<SkippedTrack>, ReadError> {
         let has = |is_video: bool| if is_video { has_video } else { has_audio };
-        self.0.sort_by_key(|(is_picture, _)| !is_picture);
-        let is_final = |(is_picture, error): &(bool, ReadError)| {
-            !(has_video || has_audio) || (!has(*is_picture) && matches!(error, ReadError::NeedsRemux(_)))
+        self.0.sort_by_key(|(is_video_track, _)| !is_video_track);
+        let is_final = |(is_video, error): &(bool, ReadError)| {
+            !(has_video || has_audio) || (!has(*is_video) && matches!(error, ReadError::NeedsRemux(_)))
         };
-        if let Some(refusal) = self.0.iter().position(is_final) {
-            return Err(self.0.swap_remove(refusal).1);
+        if let Some(rejection) = self.0.iter().position(is_final) {
+            return Err(self.0.swap_remove(rejection).1);
         }
-        let named = self.0.into_iter().take(SKIPPED_TRACKS_MAX);
-        Ok(named.map(|(is_picture, error)| SkippedTrack::new(is_picture, error.to_string())).collect())
+        let rejected = self.0.into_iter().take(SKIPPED_TRACKS_MAX);
+        Ok(rejected.map(|(is_video, error)| SkippedTrack::new(is_video, error.to_string())).collect())
     }
 }
 

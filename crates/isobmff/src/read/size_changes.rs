@@ -85,22 +85,22 @@ impl SizeChanges {
     /// Whether a state that was read from a checkpoint is valid.
     pub(super) fn is_valid(&self) -> bool {
         let is_probe = |range: &Range<u64>| range.start <= range.end && range.end - range.start <= PROBE_LEN;
-        let begun = self.pending.front().map_or(0, |first| first.end.saturating_sub(first.start));
+        let first_len = self.pending.front().map_or(0, |first| first.end.saturating_sub(first.start));
         (1..=LENGTH_SIZE_MAX).contains(&self.length_size)
             && self.pending.len() <= PENDING_MAX
             && self.pending.iter().all(is_probe)
-            && self.partial.len() as u64 <= begun
+            && self.partial.len() as u64 <= first_len
     }
 
     /// Registers a keyframe. Keyframes before the last registered one are not parsed.
-    pub(super) fn expect(&mut self, offset: u64, size: u32) {
-        let is_behind = self.pending.back().is_none_or(|last| last.end <= offset);
-        if !self.has_changed && is_behind && self.pending.len() < PENDING_MAX {
+    pub(super) fn add_keyframe(&mut self, offset: u64, size: u32) {
+        let is_later = self.pending.back().is_none_or(|last| last.end <= offset);
+        if !self.has_changed && is_later && self.pending.len() < PENDING_MAX {
             self.pending.push_back(offset..offset.saturating_add(PROBE_LEN.min(size.into())));
         }
     }
 
-    /// Takes bytes of the file; the first of them is at `at`.
+    /// Searches bytes of the file for the registered keyframes; the first byte is at `at`.
     pub(super) fn push(&mut self, at: u64, bytes: &[u8]) {
         let end = at.saturating_add(bytes.len() as u64);
         while let Some(next) = self.pending.front().filter(|next| next.start < end) {
@@ -109,14 +109,14 @@ impl SizeChanges {
             // Bytes that passed before the keyframe was registered do not come again.
             let piece = from.checked_sub(at).and_then(|from| bytes.get(from as usize..(until - at) as usize));
             let Some(piece) = piece else {
-                self.take();
+                self.pop_first();
                 continue;
             };
             self.partial.extend_from_slice(piece);
             if until < next.end {
                 return;
             }
-            let sample = self.take();
+            let sample = self.pop_first();
             if self.has_other_size(&sample) {
                 self.has_changed = true;
                 self.pending.clear();
@@ -124,7 +124,7 @@ impl SizeChanges {
         }
     }
 
-    fn take(&mut self) -> Vec<u8> {
+    fn pop_first(&mut self) -> Vec<u8> {
         self.pending.pop_front();
         std::mem::take(&mut self.partial)
     }
@@ -139,8 +139,8 @@ impl SizeChanges {
     fn has_other_size(&self, mut sample: &[u8]) -> bool {
         while let Some((len, rest)) = sample.split_at_checked(self.length_size) {
             let len = len.iter().fold(0usize, |len, &byte| len << 8 | usize::from(byte));
-            let Some((nal, behind)) = rest.split_at_checked(len) else { return false };
-            sample = behind;
+            let Some((nal, after)) = rest.split_at_checked(len) else { return false };
+            sample = after;
             let size = match self.codec {
                 Codec::Avc => h264::Sps::parse(nal).map(|sps| (sps.width, sps.height)),
                 Codec::Hevc => hevc::Sps::parse(nal).map(|sps| (sps.width, sps.height)),
@@ -203,8 +203,8 @@ mod tests {
         let second = [&delimiter[..], second, &slice].concat();
         let file = [&[0xff; 100][..], &first, &second].concat();
         let mut sizes = sizes();
-        sizes.expect(100, first.len() as u32);
-        sizes.expect(100 + first.len() as u64, second.len() as u32);
+        sizes.add_keyframe(100, first.len() as u32);
+        sizes.add_keyframe(100 + first.len() as u64, second.len() as u32);
         for (n, piece) in file.chunks(step).enumerate() {
             sizes.push((n * step) as u64, piece);
         }
@@ -228,7 +228,7 @@ mod tests {
         let mut sizes = sizes();
         sizes.size = (320, 192);
         let sample = nal(&parameter_set(20, 12));
-        sizes.expect(0, sample.len() as u32);
+        sizes.add_keyframe(0, sample.len() as u32);
         sizes.push(0, &sample);
         assert_eq!(sizes.not_copied(), None);
     }
@@ -237,8 +237,8 @@ mod tests {
     fn keyframes_already_read_are_ignored() {
         let mut sizes = sizes();
         let sample = nal(&parameter_set(20, 12));
-        sizes.expect(10, sample.len() as u32);
-        sizes.expect(200, sample.len() as u32);
+        sizes.add_keyframe(10, sample.len() as u32);
+        sizes.add_keyframe(200, sample.len() as u32);
         sizes.push(100, &[0; 100]);
         assert_eq!((sizes.not_copied(), sizes.pending.len()), (None, 1));
         sizes.push(200, &sample);

@@ -10,7 +10,7 @@ use super::{
         boxes::{BoxRef, FieldReader},
         error::ReadError,
     },
-    audio::Unit,
+    audio::BlockAlign,
 };
 
 /// Maximum number of samples in a track: 12 h of video at 120 frames per second. Audio needs fewer: 12 h at
@@ -25,7 +25,7 @@ pub struct RawSample {
     /// `stts`: ticks until the next sample. May be 0.
     pub delta: u32,
     /// `ctts`: ticks from decode to presentation.
-    pub composition: i32,
+    pub composition_offset: i32,
     /// First byte in the source.
     pub offset: u64,
     /// May be 0.
@@ -40,13 +40,13 @@ pub(crate) struct Tables<'a> {
     count: u32,
     sizes: Sizes<'a>,
     deltas: &'a [[u8; 8]],
-    compositions: &'a [[u8; 8]],
+    composition_offsets: &'a [[u8; 8]],
     /// Sample numbers from 1; `None` when every sample is a sync sample.
     syncs: Option<&'a [[u8; 4]]>,
     chunk_runs: &'a [[u8; 12]],
     chunks: Chunks<'a>,
-    /// Set if the rows are single samples of audio: they are grouped into packets.
-    unit: Option<Unit>,
+    /// Set if the rows are single samples of audio: their blocks are grouped into packets.
+    block: Option<BlockAlign>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,10 +70,9 @@ impl<'a> Tables<'a> {
     /// Finds the tables in an `stbl` box. Checks each count against the bytes of the box and against
     /// [`TRACK_SAMPLES_MAX`].
     ///
-    /// `unit` is the packing of audio samples of constant size, if the track is audio. If each lasts one
-    /// tick, each is a row of the tables, 172 million in an hour: then several rows are grouped into one
-    /// packet.
-    pub(crate) fn parse(stbl: &BoxRef<'a>, unit: Option<Unit>) -> Result<Self, ReadError> {
+    /// `block` is that of audio samples of constant size, if the track is audio. If each lasts one tick,
+    /// each is a row of the tables, 172 million in an hour: then several rows are grouped into one packet.
+    pub(crate) fn parse(stbl: &BoxRef<'a>, block: Option<BlockAlign>) -> Result<Self, ReadError> {
         let (count, sizes) = sizes(stbl)?;
         let chunks = match stbl.child(b"co64") {
             Some(co64) => Chunks::Wide(entries(&co64)?),
@@ -83,16 +82,16 @@ impl<'a> Tables<'a> {
             count,
             sizes,
             deltas: table(stbl, b"stts")?.unwrap_or(&[]),
-            compositions: table(stbl, b"ctts")?.unwrap_or(&[]),
+            composition_offsets: table(stbl, b"ctts")?.unwrap_or(&[]),
             syncs: table(stbl, b"stss")?,
             chunk_runs: table(stbl, b"stsc")?.unwrap_or(&[]),
             chunks,
-            unit: None,
+            block: None,
         };
-        let lasts_one_tick = matches!(tables.deltas, [row] if word(row, 4) == 1);
-        tables.unit = match sizes {
+        let lasts_one_tick = matches!(tables.deltas, [row] if u32_at(row, 4) == 1);
+        tables.block = match sizes {
             Sizes::Same(size) if lasts_one_tick => {
-                unit.map(|unit| if unit.bytes == 0 { Unit { samples: 1, bytes: size } } else { unit })
+                block.map(|unit| if unit.bytes == 0 { BlockAlign { samples: 1, bytes: size } } else { unit })
             }
             _ => None,
         };
@@ -102,7 +101,7 @@ impl<'a> Tables<'a> {
                 "a track has {count} samples; at most {TRACK_SAMPLES_MAX} are supported"
             )));
         }
-        tables.count = tables.covered();
+        tables.count = tables.samples_in_chunks();
         Ok(tables)
     }
 
@@ -110,22 +109,22 @@ impl<'a> Tables<'a> {
     ///
     /// Some writers omit the last chunk or run (ffmpeg plays the listed samples). If no chunk contains a
     /// sample, all are counted, and reading the first one returns the error.
-    fn covered(&self) -> u32 {
+    fn samples_in_chunks(&self) -> u32 {
         let chunks = self.chunks.len() as u64;
         let mut from = 0;
         let mut begins = self.chunk_runs.iter().map(|run| {
             // A run that begins before the previous one replaces it, as in [`RawSamples::begin_chunk`].
-            from = u64::from(word(run, 0)).saturating_sub(1).min(chunks).max(from);
+            from = u64::from(u32_at(run, 0)).saturating_sub(1).min(chunks).max(from);
             from
         });
         let mut begin = begins.next().unwrap_or(chunks);
         let ends = begins.chain([chunks]);
-        let mut covered = 0u64;
+        let mut samples = 0u64;
         for (run, end) in self.chunk_runs.iter().zip(ends) {
-            covered = covered.saturating_add((end - begin).saturating_mul(word(run, 4).into()));
+            samples = samples.saturating_add((end - begin).saturating_mul(u32_at(run, 4).into()));
             begin = end;
         }
-        match u32::try_from(covered) {
+        match u32::try_from(samples) {
             Ok(0) | Err(_) => self.count,
             Ok(covered) => covered.min(self.count),
         }
@@ -133,24 +132,24 @@ impl<'a> Tables<'a> {
 
     /// Number of samples, or of packets if samples are grouped: then it may be slightly too high.
     pub(crate) fn count(&self) -> u32 {
-        let Some(unit) = self.unit else { return self.count };
+        let Some(block) = self.block else { return self.count };
         let chunks = self.chunks.len() as u64;
-        let first = |run: &[u8; 12]| u64::from(word(run, 0)).saturating_sub(1).min(chunks);
+        let first = |run: &[u8; 12]| u64::from(u32_at(run, 0)).saturating_sub(1).min(chunks);
         let ends = self.chunk_runs.iter().skip(1).map(first).chain([chunks]);
         let packets = self.chunk_runs.iter().zip(ends).map(|(run, end)| {
-            let each = u64::from(word(run, 4).min(self.count).div_ceil(unit.packet_samples()));
+            let each = u64::from(u32_at(run, 4).min(self.count).div_ceil(block.packet_samples()));
             end.saturating_sub(first(run)).saturating_mul(each)
         });
         let packets = packets.fold(0u64, u64::saturating_add);
         u32::try_from(packets).unwrap_or(u32::MAX).min(self.count)
     }
 
-    /// The sample descriptions (from 1) that chunks use, in the order of their use; some come more than
+    /// The `sample_description_index` (from 1) of each run of chunks, in order; some come more than
     /// once.
-    pub(crate) fn descriptions(&self) -> impl Iterator<Item = u32> + 'a {
+    pub(crate) fn description_indexes(&self) -> impl Iterator<Item = u32> + 'a {
         let chunks = self.chunks.len();
         // The last run may begin after the last chunk; then no chunk uses it.
-        self.chunk_runs.iter().filter(move |run| word(run, 0) as usize <= chunks).map(|run| word(run, 8))
+        self.chunk_runs.iter().filter(move |run| u32_at(run, 0) as usize <= chunks).map(|run| u32_at(run, 8))
     }
 
     /// The samples in decode order.
@@ -164,11 +163,11 @@ impl<'a> Tables<'a> {
             dts: 0,
             delta: TableRun::default(),
             deltas: self.deltas,
-            composition: TableRun::default(),
-            compositions: self.compositions,
+            composition_offset: TableRun::default(),
+            composition_offsets: self.composition_offsets,
             syncs: self.syncs.unwrap_or(&[]),
-            chunk: 0,
-            in_chunk: 0,
+            chunks_begun: 0,
+            left_in_chunk: 0,
             offset: 0,
             chunk_runs: self.chunk_runs,
             per_chunk: 0,
@@ -252,7 +251,7 @@ fn entries<'a, const N: usize>(table: &BoxRef<'a>) -> Result<&'a [[u8; N]], Read
         .ok_or_else(|| ReadError::damaged(format!("its {} table has fewer entries than it says", table.kind)))
 }
 
-fn word<const N: usize>(row: &[u8; N], at: usize) -> u32 {
+fn u32_at<const N: usize>(row: &[u8; N], at: usize) -> u32 {
     u32::from_be_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]])
 }
 
@@ -269,7 +268,7 @@ impl TableRun {
         while self.left == 0 {
             let (row, rest) = rows.split_first()?;
             *rows = rest;
-            *self = TableRun { left: word(row, 0), value: word(row, 4) };
+            *self = TableRun { left: u32_at(row, 0), value: u32_at(row, 4) };
         }
         self.left -= 1;
         Some(self.value)
@@ -284,13 +283,13 @@ pub(crate) struct RawSamples<'a> {
     dts: i64,
     delta: TableRun,
     deltas: &'a [[u8; 8]],
-    composition: TableRun,
-    compositions: &'a [[u8; 8]],
+    composition_offset: TableRun,
+    composition_offsets: &'a [[u8; 8]],
     syncs: &'a [[u8; 4]],
     /// Chunks begun so far.
-    chunk: u32,
+    chunks_begun: u32,
     /// Samples left in the current chunk.
-    in_chunk: u32,
+    left_in_chunk: u32,
     /// Offset of the next sample, while in a chunk.
     offset: u64,
     chunk_runs: &'a [[u8; 12]],
@@ -300,16 +299,16 @@ pub(crate) struct RawSamples<'a> {
 impl RawSamples<'_> {
     /// Moves to the next chunk that contains samples. `None` after the last one.
     fn begin_chunk(&mut self) -> Option<()> {
-        while self.in_chunk == 0 {
-            self.offset = self.tables.chunks.get(self.chunk as usize)?;
-            self.chunk += 1;
+        while self.left_in_chunk == 0 {
+            self.offset = self.tables.chunks.get(self.chunks_begun as usize)?;
+            self.chunks_begun += 1;
             while let Some((run, rest)) = self.chunk_runs.split_first()
-                && word(run, 0) <= self.chunk
+                && u32_at(run, 0) <= self.chunks_begun
             {
-                self.per_chunk = word(run, 4);
+                self.per_chunk = u32_at(run, 4);
                 self.chunk_runs = rest;
             }
-            self.in_chunk = self.per_chunk;
+            self.left_in_chunk = self.per_chunk;
         }
         Some(())
     }
@@ -347,17 +346,17 @@ impl Iterator for RawSamples<'_> {
             self.next = count;
             return Some(Err(ReadError::damaged(format!("its chunks hold {index} of {count} samples"))));
         }
-        let (size, delta) = match self.tables.unit {
+        let (size, delta) = match self.tables.block {
             None => {
-                self.in_chunk -= 1;
+                self.left_in_chunk -= 1;
                 let delta = self.delta.next(&mut self.deltas).unwrap_or(self.delta.value);
                 (self.tables.sizes.get(index), delta)
             }
-            Some(unit) => {
-                let samples = unit.packet_samples().min(self.in_chunk).min(self.tables.count - index);
-                self.in_chunk -= samples;
+            Some(block) => {
+                let samples = block.packet_samples().min(self.left_in_chunk).min(self.tables.count - index);
+                self.left_in_chunk -= samples;
                 self.next = index + samples;
-                ((samples / unit.samples.max(1)).saturating_mul(unit.bytes), samples)
+                ((samples / block.samples.max(1)).saturating_mul(block.bytes), samples)
             }
         };
         let sample = RawSample {
@@ -365,7 +364,8 @@ impl Iterator for RawSamples<'_> {
             delta,
             // The standard says unsigned for version 0, but writers also store negative offsets there, and
             // none is above 2^31.
-            composition: self.composition.next(&mut self.compositions).unwrap_or(0) as i32,
+            composition_offset: self.composition_offset.next(&mut self.composition_offsets).unwrap_or(0)
+                as i32,
             offset: self.offset,
             size,
             is_sync: self.is_sync(index + 1),

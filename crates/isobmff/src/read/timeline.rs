@@ -10,13 +10,13 @@ use super::{super::error::ReadError, edits::Edit, samples::TrackSamples};
 /// below to its range.
 pub(super) const TIMESCALE_MAX: u32 = 10_000_000;
 
-/// The input of the timeline for one track.
+/// The times of one track, from which the common timeline is computed.
 #[derive(Debug, Clone, Copy)]
-pub struct Span {
+pub struct TrackTiming {
     pub(super) timescale: u32,
     pub(super) edit: Edit,
     pub(super) first_pts: i64,
-    pub(super) natural_end: i64,
+    pub(super) end_pts: i64,
     /// Average duration of a sample.
     sample_ticks: i64,
 }
@@ -30,17 +30,17 @@ pub(super) struct TrackPlacement {
     pub(super) end: i64,
 }
 
-impl Span {
+impl TrackTiming {
     pub(super) fn new(timescale: u32, edit: Edit, samples: &TrackSamples) -> Self {
-        let TrackSamples { first_pts, natural_end, .. } = *samples;
-        Span { timescale, edit, first_pts, natural_end, sample_ticks: samples.ticks_of_one() }
+        let TrackSamples { first_pts, end_pts, .. } = *samples;
+        TrackTiming { timescale, edit, first_pts, end_pts, sample_ticks: samples.mean_sample_duration() }
     }
 
     /// First presented instant of this track, on the timeline of the movie: a fraction of a second.
     fn start(&self, movie_timescale: u32) -> (i128, i128) {
-        let (own, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
+        let (timescale, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
         let late = i128::from(self.first_pts.saturating_sub(self.edit.media_time).max(0));
-        (i128::from(self.edit.empty) * own + late * movie, own * movie)
+        (i128::from(self.edit.empty_duration) * timescale + late * movie, timescale * movie)
     }
 
     /// End of the presented media, in times of the track.
@@ -48,33 +48,37 @@ impl Span {
     /// A trim of less than a sample, or of less than a tick of the movie, is ignored: it is a rounding error
     /// of the writer.
     fn media_end(&self, movie_timescale: u32) -> i64 {
-        let Some(duration) = self.edit.duration else { return self.natural_end };
-        let (own, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
-        let trimmed = i128::from(self.edit.media_time) + rounded(i128::from(duration) * own, movie);
-        let slack = i128::from(self.sample_ticks).max((own + movie - 1) / movie);
+        let Some(duration) = self.edit.duration else { return self.end_pts };
+        let (timescale, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
+        let trimmed = i128::from(self.edit.media_time) + rounded(i128::from(duration) * timescale, movie);
+        let slack = i128::from(self.sample_ticks).max((timescale + movie - 1) / movie);
         match i64::try_from(trimmed) {
-            Ok(end) if trimmed + slack < i128::from(self.natural_end) => end,
-            _ => self.natural_end,
+            Ok(end) if trimmed + slack < i128::from(self.end_pts) => end,
+            _ => self.end_pts,
         }
     }
 }
 
-/// Places the tracks so that 0 is the earliest presented instant of all. One position for each span, in
-/// order.
-pub(super) fn placements(spans: &[Span], movie_timescale: u32) -> Result<Vec<TrackPlacement>, ReadError> {
-    let starts = spans.iter().map(|span| span.start(movie_timescale));
+/// Places the tracks so that 0 is the earliest presented instant of all. Returns one position for each
+/// timing, in order.
+pub(super) fn placements(
+    timings: &[TrackTiming],
+    movie_timescale: u32,
+) -> Result<Vec<TrackPlacement>, ReadError> {
+    let starts = timings.iter().map(|timing| timing.start(movie_timescale));
     // Denominators are positive and below 2^47, numerators below 2^80.
-    let Some((origin, origin_unit)) = starts.min_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1))) else {
+    let Some((origin, origin_denominator)) = starts.min_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1))) else {
         return Ok(Vec::new());
     };
     let movie = i128::from(movie_timescale);
-    let placement = |span: &Span| {
-        let wait = (i128::from(span.edit.empty) * origin_unit - origin * movie) * i128::from(span.timescale);
-        let shift = rounded(wait, movie * origin_unit) - i128::from(span.edit.media_time);
+    let placement = |span: &TrackTiming| {
+        let delay = (i128::from(span.edit.empty_duration) * origin_denominator - origin * movie)
+            * i128::from(span.timescale);
+        let shift = rounded(delay, movie * origin_denominator) - i128::from(span.edit.media_time);
         let end = shift + i128::from(span.media_end(movie_timescale));
         Some(TrackPlacement { shift: shift.try_into().ok()?, end: end.try_into().ok()? })
     };
-    spans
+    timings
         .iter()
         .map(|span| {
             placement(span).ok_or_else(|| ReadError::damaged("its edit list leaves the range of times"))
@@ -82,27 +86,27 @@ pub(super) fn placements(spans: &[Span], movie_timescale: u32) -> Result<Vec<Tra
         .collect()
 }
 
-/// The nearest integer, halves up. `unit` is positive.
-fn rounded(number: i128, unit: i128) -> i128 {
-    (2 * number + unit).div_euclid(2 * unit)
+/// The nearest integer, halves up. `denominator` is positive.
+fn rounded(numerator: i128, denominator: i128) -> i128 {
+    (2 * numerator + denominator).div_euclid(2 * denominator)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn span(timescale: u32, edit: (u64, i64, u64), times: (i64, i64)) -> Span {
+    fn span(timescale: u32, edit: (u64, i64, u64), times: (i64, i64)) -> TrackTiming {
         let (empty, media_time, duration) = edit;
-        Span {
+        TrackTiming {
             timescale,
-            edit: Edit { empty, media_time, duration: (duration > 0).then_some(duration) },
+            edit: Edit { empty_duration: empty, media_time, duration: (duration > 0).then_some(duration) },
             first_pts: times.0,
-            natural_end: times.1,
+            end_pts: times.1,
             sample_ticks: i64::from(timescale) / 30,
         }
     }
 
-    fn check(name: &str, movie_timescale: u32, spans: &[Span], expected: &[(i64, i64)]) {
+    fn check(name: &str, movie_timescale: u32, spans: &[TrackTiming], expected: &[(i64, i64)]) {
         let found = placements(spans, movie_timescale).unwrap();
         let places: Vec<_> = found.iter().map(|placement| (placement.shift, placement.end)).collect();
         assert_eq!(places, expected, "{name}");
@@ -192,14 +196,18 @@ mod tests {
     fn extreme_times_do_not_overflow() {
         let largest =
             i64::from(u32::MAX) * i64::from(super::super::tables::TRACK_SAMPLES_MAX) + i64::from(i32::MAX);
-        let late = Edit { empty: 43_200 * u64::from(TIMESCALE_MAX), media_time: 0, duration: Some(u64::MAX) };
+        let late = Edit {
+            empty_duration: 43_200 * u64::from(TIMESCALE_MAX),
+            media_time: 0,
+            duration: Some(u64::MAX),
+        };
         for timescale in [1, TIMESCALE_MAX] {
             for movie_timescale in [1, TIMESCALE_MAX] {
-                let span = |media_time| Span {
+                let span = |media_time| TrackTiming {
                     timescale,
                     edit: Edit { media_time, ..late },
                     first_pts: largest,
-                    natural_end: largest,
+                    end_pts: largest,
                     sample_ticks: 1,
                 };
                 let _ = placements(&[span(0), span(i64::MAX), span(1)], movie_timescale);

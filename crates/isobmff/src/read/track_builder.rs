@@ -9,11 +9,11 @@ use super::{
     edits::EditList,
     field_pairs::FieldPairs,
     gops::{OpenGops, VideoSamples},
-    rates::measure,
+    rates::set_rates,
     samples::{AudioSamples, set_packet_samples},
     tables::RawSample,
-    timeline::Span,
-    video::rate_of_frames_in_fields,
+    timeline::TrackTiming,
+    video::frame_rate_if_field_coded,
 };
 
 /// A chosen track, and the state of its samples.
@@ -28,7 +28,7 @@ pub struct TrackBuilder {
     label: TrackLabel,
     samples: Samples,
     /// Set for video whose frames may be coded as two fields.
-    fields: Option<FieldPairs>,
+    field_pairs: Option<FieldPairs>,
 }
 
 /// The header of a track in its container, without codec and format.
@@ -50,16 +50,16 @@ enum Samples {
 
 impl TrackBuilder {
     /// A track without samples.
-    pub fn new(media: TrackMedia, head: TrackBuilderHead, edits: EditList, clocks: Timescales) -> Self {
+    pub fn new(media: TrackMedia, head: TrackBuilderHead, edits: EditList, timescales: Timescales) -> Self {
         let frame_rate = match &media {
-            TrackMedia::Video(video) => rate_of_frames_in_fields(video),
+            TrackMedia::Video(video) => frame_rate_if_field_coded(video),
             TrackMedia::Audio(_) => None,
         };
         TrackBuilder {
             id: head.id,
-            timescale: clocks.track,
-            fields: frame_rate.map(|rate| FieldPairs::new(clocks.track, rate)),
-            movie_timescale: clocks.movie,
+            timescale: timescales.track,
+            field_pairs: frame_rate.map(|rate| FieldPairs::new(timescales.track, rate)),
+            movie_timescale: timescales.movie,
             edits,
             language: head.language,
             label: head.label,
@@ -67,10 +67,10 @@ impl TrackBuilder {
                 TrackMedia::Video(video) => {
                     let open_gops =
                         if video.has_leading_samples() { OpenGops::Copied } else { OpenGops::NotCopied };
-                    Samples::Video(Box::new((video, VideoSamples::new(clocks.track, open_gops))))
+                    Samples::Video(Box::new((video, VideoSamples::new(timescales.track, open_gops))))
                 }
                 TrackMedia::Audio(audio) => {
-                    let packets = AudioSamples::new(&audio, clocks.track);
+                    let packets = AudioSamples::new(&audio, timescales.track);
                     Samples::Audio(Box::new((audio, packets)))
                 }
             },
@@ -88,15 +88,15 @@ impl TrackBuilder {
 
     /// Whether a state that was read from a checkpoint is valid.
     pub(super) fn is_valid(&self) -> bool {
-        let clocks = Timescales { movie: self.movie_timescale, track: self.timescale };
-        let is_sampled = match &self.samples {
+        let timescales = Timescales { movie: self.movie_timescale, track: self.timescale };
+        let has_valid_samples = match &self.samples {
             Samples::Video(video) => video.1.is_valid(self.timescale),
             Samples::Audio(audio) => audio.1.is_valid(self.timescale),
         };
-        clocks.is_valid()
+        timescales.is_valid()
             && self.edits.is_valid()
-            && is_sampled
-            && self.fields.as_ref().is_none_or(FieldPairs::is_valid)
+            && has_valid_samples
+            && self.field_pairs.as_ref().is_none_or(FieldPairs::is_valid)
     }
 
     /// `video` or `audio`.
@@ -116,32 +116,32 @@ impl TrackBuilder {
     }
 
     /// Records why video is not copied; the first reason stays.
-    pub(crate) fn note_not_copied(&mut self, why: NotCopied) {
+    pub(crate) fn record_not_copied(&mut self, why: NotCopied) {
         if let Samples::Video(video) = &mut self.samples {
             video.0.not_copied.get_or_insert(why);
         }
     }
 
-    /// Takes the next sample in decode order.
+    /// Adds the next sample in decode order.
     ///
     /// Errors: see `VideoSamples::push` and `AudioSamples::push`.
     pub fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
-        match (&mut self.samples, &mut self.fields) {
+        match (&mut self.samples, &mut self.field_pairs) {
             (Samples::Video(video), None) => video.1.push(row),
-            (Samples::Video(video), Some(fields)) => {
-                fields.push(row).into_iter().flatten().try_for_each(|row| video.1.push(row))
+            (Samples::Video(video), Some(field_pairs)) => {
+                field_pairs.push(row).into_iter().flatten().try_for_each(|row| video.1.push(row))
             }
             (Samples::Audio(audio), _) => audio.1.push(row),
         }
     }
 
-    /// The track with its samples, its input for the timeline, and the first byte after its samples.
-    pub fn finish(self) -> Result<(Track, Span, u64), ReadError> {
+    /// The track with its samples, its times for the timeline, and the first byte after its samples.
+    pub fn finish(self) -> Result<(Track, TrackTiming, u64), ReadError> {
         let is_video = matches!(self.samples, Samples::Video(_));
         let (mut media, samples) = match self.samples {
             Samples::Video(video) => {
                 let (mut video, mut video_samples) = *video;
-                if let Some(row) = self.fields.and_then(FieldPairs::finish) {
+                if let Some(row) = self.field_pairs.and_then(FieldPairs::finish) {
                     video_samples.push(row)?;
                 }
                 let table = video_samples.finish()?;
@@ -156,16 +156,16 @@ impl TrackBuilder {
                 (TrackMedia::Audio(audio), samples)
             }
         };
-        let clocks = Timescales { movie: self.movie_timescale, track: self.timescale };
+        let timescales = Timescales { movie: self.movie_timescale, track: self.timescale };
         // Checked before the edits, which take time to apply; and after them, since they may repeat samples.
         samples.check_length(self.timescale)?;
         let PresentedSamples { samples, edit, edit_points, not_copied } =
-            apply_edits::presented(samples, &self.edits, clocks, is_video)?;
+            apply_edits::apply_edit_list(samples, &self.edits, timescales, is_video)?;
         samples.check_length(self.timescale)?;
         if let TrackMedia::Video(video) = &mut media {
             video.not_copied = video.not_copied.take().or(not_copied);
         }
-        let span = Span::new(self.timescale, edit, &samples);
+        let timing = TrackTiming::new(self.timescale, edit, &samples);
         let mut track = Track {
             source_track: self.id,
             timescale: self.timescale,
@@ -181,9 +181,9 @@ impl TrackBuilder {
             bitrate_peak: 0,
         };
         match samples.meter {
-            Some(meter) => meter.apply(&mut track),
-            None => measure(&mut track),
+            Some(meter) => meter.set_rates(&mut track),
+            None => set_rates(&mut track),
         }
-        Ok((track, span, samples.end_offset))
+        Ok((track, timing, samples.end_offset))
     }
 }

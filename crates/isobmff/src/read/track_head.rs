@@ -22,7 +22,7 @@ pub const AUDIO_SAMPLES_MAX: u64 = 10 * 12 * 3600 * 48_000 / 1024;
 /// Codecs of still images: cover art, chapter images.
 const STILL_IMAGE_CODECS: [&[u8; 4]; 4] = [b"jpeg", b"png ", b"mjpa", b"mjpb"];
 
-/// The same in `mp4v`: JPEG, PNG, JPEG 2000. Registration authority mp4ra.org.
+/// Object types of still images in `mp4v`: JPEG, PNG, JPEG 2000. Registration authority mp4ra.org.
 const STILL_IMAGE_TYPES: [u8; 3] = [0x6c, 0x6d, 0x6e];
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const VIDEO_FIELDS_LEN: usize = 78;
@@ -59,8 +59,8 @@ impl<'a> SelectedTracks<'a> {
     /// If only audio is enabled, there is no video: such a writer hides the video. A writer that enables no
     /// track does not use the flag. Disabled audio is an alternative: QuickTime files enable one track of a
     /// group. Skips chapters, cover images, timecode, hint, text and metadata tracks, and a second track
-    /// with the same id. Tracks that cannot be read are added to `refusals`.
-    pub(super) fn of(moov: &BoxRef<'a>, container: Container, refusals: &mut RejectedTracks) -> Self {
+    /// with the same id. Tracks that cannot be read are added to `rejected_tracks`.
+    pub(super) fn of(moov: &BoxRef<'a>, container: Container, rejected_tracks: &mut RejectedTracks) -> Self {
         let traks: Vec<_> =
             children(moov.body).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX).collect();
         let is_fragmented = moov.child(b"mvex").is_some();
@@ -82,7 +82,7 @@ impl<'a> SelectedTracks<'a> {
                     ids.push(head.id);
                     if is_video { video.push(head) } else { audio.push(head) }
                 }
-                Err(error) => refusals.note(is_video, error),
+                Err(error) => rejected_tracks.push(is_video, error),
             }
         }
         let is_enabled = |head: &TrackHead<'_>| head.label.is_enabled;
@@ -110,7 +110,7 @@ pub(super) fn within_limits<T>(mut tracks: Vec<T>, samples_of: impl Fn(&T) -> u3
 impl<'a> TrackHead<'a> {
     fn parse(trak: BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
         let damaged = || ReadError::damaged("a track lacks its header or its sample tables");
-        let TrackHeader { id, is_enabled, matrix, size } = track_header(&trak).ok_or_else(damaged)?;
+        let TkhdFields { id, is_enabled, matrix, size } = track_header(&trak).ok_or_else(damaged)?;
         let mdia = trak.child(b"mdia").ok_or_else(damaged)?;
         let (timescale, language_code) = media_header(&mdia).ok_or_else(damaged)?;
         let minf = mdia.child(b"minf").ok_or_else(damaged)?;
@@ -119,9 +119,9 @@ impl<'a> TrackHead<'a> {
             return Err(ReadError::damaged(format!("a track with {timescale} ticks a second")));
         }
         let handler = handler(&trak).ok_or_else(damaged)?;
-        let is_valid = &handler.0 == b"soun";
-        let first_entry = super::entry::sample_entry(&stbl, 1).ok().filter(|_| is_valid);
-        let unit = first_entry.as_ref().and_then(super::audio::unit);
+        let is_audio = &handler.0 == b"soun";
+        let first_entry = super::sample_entry::sample_entry(&stbl, 1).ok().filter(|_| is_audio);
+        let block = first_entry.as_ref().and_then(super::audio::block_align);
         Ok(TrackHead {
             trak,
             minf,
@@ -133,16 +133,16 @@ impl<'a> TrackHead<'a> {
             language: language(&mdia, language_code, container),
             label: label(&trak, is_enabled),
             handler,
-            tables: Tables::parse(&stbl, unit)?,
+            tables: Tables::parse(&stbl, block)?,
         })
     }
 
     /// Has samples, or may get some in fragments, and is no still image.
     fn is_playable(&self, is_fragmented: bool) -> bool {
-        let is_video = &self.handler.0 == b"vide"
+        let is_single_image = &self.handler.0 == b"vide"
             && self.tables.count() == 1
-            && super::entry::sample_entry(&self.stbl, 1).is_ok_and(|entry| is_still_image(&entry));
-        (is_fragmented || self.tables.count() > 0) && !is_video
+            && super::sample_entry::sample_entry(&self.stbl, 1).is_ok_and(|entry| is_still_image(&entry));
+        (is_fragmented || self.tables.count() > 0) && !is_single_image
     }
 }
 
@@ -156,7 +156,7 @@ fn is_still_image(entry: &BoxRef<'_>) -> bool {
 }
 
 /// The fields of a `tkhd` box.
-struct TrackHeader {
+struct TkhdFields {
     id: u32,
     is_enabled: bool,
     matrix: [i32; 9],
@@ -164,7 +164,7 @@ struct TrackHeader {
 }
 
 /// ISO/IEC 14496-12, 8.3.2.
-fn track_header(trak: &BoxRef<'_>) -> Option<TrackHeader> {
+fn track_header(trak: &BoxRef<'_>) -> Option<TkhdFields> {
     let mut fields = FieldReader::new(trak.child(b"tkhd")?.body);
     let (version, flags) = fields.version_and_flags()?;
     fields.skip(if version == 1 { 16 } else { 8 })?; // creation and modification time
@@ -176,7 +176,7 @@ fn track_header(trak: &BoxRef<'_>) -> Option<TrackHeader> {
         *number = fields.i32()?;
     }
     let size = (fields.u32()?, fields.u32()?);
-    Some(TrackHeader { id, is_enabled: flags & 1 != 0, matrix, size })
+    Some(TkhdFields { id, is_enabled: flags & 1 != 0, matrix, size })
 }
 
 /// Timescale and packed language. ISO/IEC 14496-12, 8.4.2.

@@ -112,7 +112,7 @@ fn clean_cut(track: &Track, present: u32, limit: Option<MediaTime>) -> Option<(u
         let start = samples.sync_at_or_before(inside.min(last)).unwrap_or(0);
         let mut gop = vec![samples.get(start)?];
         gop.extend(samples.range(start + 1..samples.len()).take_while(|sample| !sample.is_sync));
-        let next = shown_first(samples, start + gop.len() as u32)
+        let next = first_presented_pts(samples, start + gop.len() as u32)
             .unwrap_or_else(|| track.end.saturating_sub(track.shift));
         let is_playable = |&(count, end): &(usize, i64)| start + count as u32 <= present && end <= limit;
         if let Some((count, end)) = clean_cuts(&gop, next).into_iter().find(is_playable) {
@@ -127,7 +127,7 @@ fn clean_cut(track: &Track, present: u32, limit: Option<MediaTime>) -> Option<(u
 
 /// Presentation time of the first frame of the GOP that begins at this sample. A leading frame may come
 /// before its keyframe.
-fn shown_first(samples: &SampleTable, sync: u32) -> Option<i64> {
+fn first_presented_pts(samples: &SampleTable, sync: u32) -> Option<i64> {
     let keyframe = samples.get(sync)?;
     let leading = samples.range(sync + 1..samples.len());
     let leading = leading.take_while(|sample| !sample.is_sync && sample.pts < keyframe.pts);
@@ -143,14 +143,14 @@ fn clean_cuts(gop: &[Sample], next: i64) -> Vec<(usize, i64)> {
     for sample in gop {
         latest_before.push(sample.pts.max(latest_before[latest_before.len() - 1]));
     }
-    let mut earliest_behind = next;
+    let mut earliest_after = next;
     let mut cuts = Vec::new();
     for count in (0..=gop.len()).rev() {
-        if let Some(behind) = gop.get(count) {
-            earliest_behind = earliest_behind.min(behind.pts);
+        if let Some(after) = gop.get(count) {
+            earliest_after = earliest_after.min(after.pts);
         }
-        if latest_before[count] < earliest_behind {
-            cuts.push((count, earliest_behind));
+        if latest_before[count] < earliest_after {
+            cuts.push((count, earliest_after));
         }
     }
     cuts
@@ -160,7 +160,7 @@ fn clean_cuts(gop: &[Sample], next: i64) -> Vec<(usize, i64)> {
 fn truncate(track: &mut Track, count: u32) {
     let is_reached =
         |point: &EditPoint| point.sample < count && point.pts.saturating_add(track.shift) < track.end;
-    let reached = track.edit_points.iter().take_while(|joint| is_reached(joint)).count();
+    let reached = track.edit_points.iter().take_while(|edit_point| is_reached(edit_point)).count();
     let count = track.edit_points.get(reached).map_or(count, |joint| count.min(joint.sample));
     track.edit_points.truncate(reached);
     if count < track.samples.len() {

@@ -18,9 +18,9 @@ use super::{
         error::ReadError,
     },
     codec_names::{
-        codec_name, decoded_codec, decoded_object_type, is_encrypted, may_have_fields, mpeg4_codec_name,
+        codec_name, decodable_codec, decodable_object_type, is_encrypted, may_be_interlaced, mpeg4_codec_name,
     },
-    entry::{rebuilt, verbatim},
+    sample_entry::{build_sample_entry, copy_sample_entry},
 };
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
@@ -47,7 +47,7 @@ struct CodecInfo {
     pixel_aspect: Option<(u32, u32)>,
     colour: Option<Colour>,
     /// Child boxes that are not written.
-    left_out: &'static [&'static [u8; 4]],
+    dropped_boxes: &'static [&'static [u8; 4]],
 }
 
 /// Rejects video that must be decoded and exceeds the pixel limit for decoding. Copies have no such limit:
@@ -70,36 +70,37 @@ pub fn check_size(width: u32, height: u32, is_copied: bool) -> Result<(), ReadEr
 pub fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9], size: (u32, u32)) -> Result<VideoTrack, ReadError> {
     let (kind, original) = (entry.kind, entry);
     let entry = VisualSampleEntry::parse(entry)?;
-    let stream = match &kind.0 {
-        b"avc1" => Some(avc::stream(entry)?),
-        b"hvc1" | b"hev1" => Some(hevc::stream(kind, entry)?),
-        b"av01" => Some(av1::stream(entry)?),
+    let info = match &kind.0 {
+        b"avc1" => Some(avc::codec_info(entry)?),
+        b"hvc1" | b"hev1" => Some(hevc::codec_info(kind, entry)?),
+        b"av01" => Some(av1::codec_info(entry)?),
         _ => None,
     };
-    let (stream, sample_entry) = match stream {
+    let (codec_info, sample_entry) = match info {
         Some(stream) => {
-            let child_boxes = children(entry.boxes).filter(|child| !stream.left_out.contains(&&child.kind.0));
-            let bytes = rebuilt(&stream.kind, entry.fields, child_boxes)?;
+            let child_boxes =
+                children(entry.boxes).filter(|child| !stream.dropped_boxes.contains(&&child.kind.0));
+            let bytes = build_sample_entry(&stream.kind, entry.fields, child_boxes)?;
             (stream, bytes)
         }
-        None => (other(kind, entry, size)?, verbatim(original)?),
+        None => (codec_info_from_entry(kind, entry, size)?, copy_sample_entry(original)?),
     };
-    check_size(stream.width, stream.height, stream.not_copied.is_none())?;
+    check_size(codec_info.width, codec_info.height, codec_info.not_copied.is_none())?;
     let pasp = entry.find(b"pasp").and_then(|pasp| {
         let mut fields = FieldReader::new(pasp.body);
         Some((fields.u32()?, fields.u32()?))
     });
     // The container's description takes precedence: a writer that corrects it leaves the bitstream
     // unchanged. ISO/IEC 14496-12, 12.1.5.
-    let transfer = [entry.colour(), stream.colour].into_iter().flatten().find_map(Colour::known_transfer);
+    let transfer = [entry.colour(), codec_info.colour].into_iter().flatten().find_map(Colour::known_transfer);
     Ok(VideoTrack {
         sample_entry: SampleEntry::Iso(sample_entry),
-        not_copied: stream.not_copied,
-        is_interlaced: stream.is_interlaced,
-        codec: stream.codec,
-        width: stream.width,
-        height: stream.height,
-        pixel_aspect: reduced(pasp).or(reduced(stream.pixel_aspect)).unwrap_or((1, 1)),
+        not_copied: codec_info.not_copied,
+        is_interlaced: codec_info.is_interlaced,
+        codec: codec_info.codec,
+        width: codec_info.width,
+        height: codec_info.height,
+        pixel_aspect: reduced_aspect(pasp).or(reduced_aspect(codec_info.pixel_aspect)).unwrap_or((1, 1)),
         matrix,
         rotation: rotation(&matrix),
         transfer,
@@ -108,9 +109,9 @@ pub fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9], size: (u32, u32)) -> Re
     })
 }
 
-/// Frame rate of H.264 whose frames may be coded as two fields: (frames, seconds). `None` for other video,
+/// Frame rate of H.264 that may code a frame as two fields: (frames, seconds). `None` for other video,
 /// and if the parameter set has no timing.
-pub(super) fn rate_of_frames_in_fields(video: &VideoTrack) -> Option<(u32, u32)> {
+pub(super) fn frame_rate_if_field_coded(video: &VideoTrack) -> Option<(u32, u32)> {
     let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
     let entry = children(entry).next().filter(|entry| &entry.kind.0 == b"avc1")?;
     let config = AvcConfig::parse(VisualSampleEntry::parse(&entry).ok()?.find(b"avcC")?.body)?;
@@ -126,30 +127,36 @@ pub(super) fn rate_of_frames_in_fields(video: &VideoTrack) -> Option<(u32, u32)>
 pub fn decoded_colour(sample_entry: &[u8]) -> Option<Colour> {
     let entry = children(sample_entry).next()?;
     let (kind, entry) = (entry.kind, VisualSampleEntry::parse(&entry).ok()?);
-    let (stream, container) = match &kind.0 {
-        b"avc1" => (avc::stream(entry).ok()?, entry.colour()),
-        b"hvc1" | b"hev1" => (hevc::stream(kind, entry).ok()?, None),
-        b"av01" => (av1::stream(entry).ok()?, None),
+    let (info, container) = match &kind.0 {
+        b"avc1" => (avc::codec_info(entry).ok()?, entry.colour()),
+        b"hvc1" | b"hev1" => (hevc::codec_info(kind, entry).ok()?, None),
+        b"av01" => (av1::codec_info(entry).ok()?, None),
         _ => return None,
     };
-    Some(stream.colour.or(container).unwrap_or(Colour::UNSPECIFIED))
+    Some(info.colour.or(container).unwrap_or(Colour::UNSPECIFIED))
 }
 
 /// A codec that decoders support and players do not: the values are those of its entry.
-fn other(kind: FourCc, entry: VisualSampleEntry<'_>, size: (u32, u32)) -> Result<CodecInfo, ReadError> {
+fn codec_info_from_entry(
+    kind: FourCc,
+    entry: VisualSampleEntry<'_>,
+    size: (u32, u32),
+) -> Result<CodecInfo, ReadError> {
     let esds = entry.esds().filter(|_| &kind.0 == b"mp4v");
     let (name, codec) = match &esds {
         Some(esds) => {
             let indication = esds.object_type_indication;
-            (decoded_object_type(indication), format!("{kind}.{indication:02X}"))
+            (decodable_object_type(indication), format!("{kind}.{indication:02X}"))
         }
         None if &kind.0 == b"raw " => (Some("uncompressed video"), kind.to_string()),
-        None => (decoded_codec(kind), kind.to_string()),
+        None => (decodable_codec(kind), kind.to_string()),
     };
     let Some(name) = name else {
-        let named =
+        let full_name =
             esds.map_or_else(|| codec_name(kind), |esds| mpeg4_codec_name(kind, esds.object_type_indication));
-        return Err(ReadError::unsupported(format!("the video codec is {named}, which cannot be decoded")));
+        return Err(ReadError::unsupported(format!(
+            "the video codec is {full_name}, which cannot be decoded"
+        )));
     };
     let is_size = |&(width, height): &(u32, u32)| width > 0 && height > 0;
     let (width, height) = entry
@@ -161,12 +168,12 @@ fn other(kind: FourCc, entry: VisualSampleEntry<'_>, size: (u32, u32)) -> Result
         kind: kind.0,
         codec,
         not_copied: Some(NotCopied::new(NotCopiedReason::Codec, name)),
-        is_interlaced: entry.has_fields() || may_have_fields(name),
+        is_interlaced: entry.has_fields() || may_be_interlaced(name),
         width,
         height,
         pixel_aspect: None,
         colour: None,
-        left_out: &[],
+        dropped_boxes: &[],
     })
 }
 
@@ -211,7 +218,7 @@ impl<'a> VisualSampleEntry<'a> {
 }
 
 /// In lowest terms; `None` for a ratio with a zero.
-pub fn reduced(aspect: Option<(u32, u32)>) -> Option<(u32, u32)> {
+pub fn reduced_aspect(aspect: Option<(u32, u32)>) -> Option<(u32, u32)> {
     let (horizontal, vertical) = aspect.filter(|&(horizontal, vertical)| horizontal > 0 && vertical > 0)?;
     let (mut divisor, mut rest) = (horizontal, vertical);
     while rest != 0 {
@@ -286,10 +293,10 @@ mod tests {
 
     #[test]
     fn pixel_aspects_are_reduced_and_zeros_ignored() {
-        assert_eq!(reduced(Some((64, 48))), Some((4, 3)));
-        assert_eq!(reduced(Some((1, 1))), Some((1, 1)));
-        assert_eq!(reduced(Some((0, 1))), None);
-        assert_eq!(reduced(Some((1, 0))), None);
-        assert_eq!(reduced(None), None);
+        assert_eq!(reduced_aspect(Some((64, 48))), Some((4, 3)));
+        assert_eq!(reduced_aspect(Some((1, 1))), Some((1, 1)));
+        assert_eq!(reduced_aspect(Some((0, 1))), None);
+        assert_eq!(reduced_aspect(Some((1, 0))), None);
+        assert_eq!(reduced_aspect(None), None);
     }
 }

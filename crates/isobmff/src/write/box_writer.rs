@@ -27,7 +27,7 @@ impl BoxWriter {
 
     /// Writes a box around the output of `body`. The body is far below 4 GiB, because it contains no sample
     /// data.
-    pub fn boxed(&mut self, kind: &BoxType, body: impl FnOnce(&mut Self)) {
+    pub fn write_box(&mut self, kind: &BoxType, body: impl FnOnce(&mut Self)) {
         let start = self.bytes.len();
         self.u32(0);
         self.bytes.extend_from_slice(kind);
@@ -38,8 +38,8 @@ impl BoxWriter {
     }
 
     /// Writes a box that begins with a version and 24 bits of flags.
-    pub fn full_box(&mut self, kind: &BoxType, version: u8, flags: u32, body: impl FnOnce(&mut Self)) {
-        self.boxed(kind, |boxes| {
+    pub fn write_full_box(&mut self, kind: &BoxType, version: u8, flags: u32, body: impl FnOnce(&mut Self)) {
+        self.write_box(kind, |boxes| {
             boxes.u32(u32::from(version) << 24 | (flags & 0x00ff_ffff));
             body(boxes);
         });

@@ -6,14 +6,14 @@ use super::{FLAGS_SYNC, SamplePayload, SegmentHead, TrunEntry, WriteError, write
 
 /// Approximate number of listed keyframes per second: with more, a recording of keyframes only would fill a
 /// playlist that no viewer needs.
-const LISTED_A_SECOND: i64 = 2;
+const LISTED_PER_SECOND_MAX: i64 = 2;
 
 /// The listed keyframes of the copied video, each as a segment of one sample that lasts until the next one.
 ///
 /// Empty if there is no copy. Reads every sample once, which takes milliseconds: cache the result.
 pub fn iframes(index: &Index) -> Vec<Segment> {
     let Some((track, _)) = index.video() else { return Vec::new() };
-    let distance = i64::from(track.timescale) / LISTED_A_SECOND;
+    let distance = i64::from(track.timescale) / LISTED_PER_SECOND_MAX;
     let mut listed: Vec<Segment> = Vec::new();
     for segment in &index.plan.video {
         let samples = segment.samples.clone().zip(track.samples.range(segment.samples.clone()));

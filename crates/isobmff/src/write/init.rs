@@ -6,9 +6,9 @@ use super::box_writer::BoxWriter;
 use super::{TRACK_ID, WriteError};
 
 /// 1.0 in 16.16 fixed point.
-pub(super) const ONE: i32 = 0x0001_0000;
-/// The matrix that changes nothing. ISO/IEC 14496-12, 8.2.2.
-pub const IDENTITY: [i32; 9] = [ONE, 0, 0, 0, ONE, 0, 0, 0, 0x4000_0000];
+pub(super) const FIXED_POINT_ONE: i32 = 0x0001_0000;
+/// The identity matrix, which changes nothing. ISO/IEC 14496-12, 8.2.2.
+pub const IDENTITY_MATRIX: [i32; 9] = [FIXED_POINT_ONE, 0, 0, 0, FIXED_POINT_ONE, 0, 0, 0, 0x4000_0000];
 /// Track is enabled and part of the presentation. ISO/IEC 14496-12, 8.3.2.
 pub(super) const TRACK_ENABLED_IN_MOVIE: u32 = 0x3;
 /// The media is in this file. ISO/IEC 14496-12, 8.7.2.
@@ -36,7 +36,7 @@ pub struct InitTrack<'a> {
 pub enum InitKind<'a> {
     /// Video.
     Video {
-        /// Rotates it. 16.16 and 2.30 fixed point.
+        /// Display matrix, which rotates it. 16.16 and 2.30 fixed point.
         matrix: &'a [i32; 9],
         /// Width and height in square pixels, before rotation.
         size: (u32, u32),
@@ -80,23 +80,23 @@ impl<'a> InitKind<'a> {
 /// The bytes of an init segment.
 pub fn write_init(track: &InitTrack<'_>) -> Vec<u8> {
     let mut boxes = BoxWriter::with_capacity(700 + track.sample_entry.len());
-    boxes.boxed(b"ftyp", |boxes| {
+    boxes.write_box(b"ftyp", |boxes| {
         boxes.raw(b"iso6"); // the brand of default-base-is-moof and 64-bit tfdt
         boxes.u32(0);
         boxes.raw(b"iso6");
         boxes.raw(b"mp41");
     });
-    boxes.boxed(b"moov", |boxes| {
+    boxes.write_box(b"moov", |boxes| {
         movie_header(boxes, track.timescale);
-        boxes.boxed(b"trak", |boxes| {
+        boxes.write_box(b"trak", |boxes| {
             track_header(boxes, &track.kind);
             if let Some(media_time) = track.media_time {
                 edit_list(boxes, media_time);
             }
-            boxes.boxed(b"mdia", |boxes| media(boxes, track));
+            boxes.write_box(b"mdia", |boxes| media(boxes, track));
         });
-        boxes.boxed(b"mvex", |boxes| {
-            boxes.full_box(b"trex", 0, 0, |boxes| {
+        boxes.write_box(b"mvex", |boxes| {
+            boxes.write_full_box(b"trex", 0, 0, |boxes| {
                 boxes.u32(TRACK_ID);
                 boxes.u32(1); // sample description
                 boxes.zeros(12); // duration, size and flags stand in each fragment
@@ -117,21 +117,21 @@ pub fn sample_entry(media: &TrackMedia) -> Result<&[u8], WriteError> {
 }
 
 fn movie_header(boxes: &mut BoxWriter, timescale: u32) {
-    boxes.full_box(b"mvhd", 0, 0, |boxes| {
+    boxes.write_full_box(b"mvhd", 0, 0, |boxes| {
         boxes.zeros(8); // creation, modification: unknown, and bytes stay the same
         boxes.u32(timescale);
         boxes.u32(0); // duration: in the fragments
-        boxes.i32(ONE); // rate
+        boxes.i32(FIXED_POINT_ONE); // rate
         boxes.u16(0x0100); // volume
         boxes.zeros(10);
-        matrix(boxes, &IDENTITY);
+        write_matrix(boxes, &IDENTITY_MATRIX);
         boxes.zeros(24);
         boxes.u32(TRACK_ID + 1);
     });
 }
 
 fn track_header(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
-    boxes.full_box(b"tkhd", 0, TRACK_ENABLED_IN_MOVIE, |boxes| {
+    boxes.write_full_box(b"tkhd", 0, TRACK_ENABLED_IN_MOVIE, |boxes| {
         boxes.zeros(8);
         boxes.u32(TRACK_ID);
         boxes.zeros(4);
@@ -145,17 +145,17 @@ pub(super) fn track_header_rest(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
     boxes.zeros(8);
     boxes.zeros(4); // layer, alternate group
     match *kind {
-        InitKind::Video { matrix: turned, size: (width, height) } => {
+        InitKind::Video { matrix, size: (width, height) } => {
             boxes.u16(0);
             boxes.zeros(2);
-            matrix(boxes, turned);
+            write_matrix(boxes, matrix);
             boxes.u32(fixed_point(width));
             boxes.u32(fixed_point(height));
         }
         InitKind::Audio => {
             boxes.u16(0x0100);
             boxes.zeros(2);
-            matrix(boxes, &IDENTITY);
+            write_matrix(boxes, &IDENTITY_MATRIX);
             boxes.zeros(8);
         }
     }
@@ -165,7 +165,7 @@ fn fixed_point(pixels: u32) -> u32 {
     u32::from(u16::try_from(pixels).unwrap_or(u16::MAX)) << 16
 }
 
-pub(super) fn matrix(boxes: &mut BoxWriter, matrix: &[i32; 9]) {
+pub(super) fn write_matrix(boxes: &mut BoxWriter, matrix: &[i32; 9]) {
     for value in matrix {
         boxes.i32(*value);
     }
@@ -173,24 +173,24 @@ pub(super) fn matrix(boxes: &mut BoxWriter, matrix: &[i32; 9]) {
 
 /// One entry that makes `media_time` the start. Its duration 0 means: to the end of the fragments.
 fn edit_list(boxes: &mut BoxWriter, media_time: i64) {
-    boxes.boxed(b"edts", |boxes| match i32::try_from(media_time) {
-        Ok(media_time) => boxes.full_box(b"elst", 0, 0, |boxes| {
+    boxes.write_box(b"edts", |boxes| match i32::try_from(media_time) {
+        Ok(media_time) => boxes.write_full_box(b"elst", 0, 0, |boxes| {
             boxes.u32(1);
             boxes.u32(0);
             boxes.i32(media_time);
-            boxes.i32(ONE); // rate
+            boxes.i32(FIXED_POINT_ONE); // rate
         }),
-        Err(_) => boxes.full_box(b"elst", 1, 0, |boxes| {
+        Err(_) => boxes.write_full_box(b"elst", 1, 0, |boxes| {
             boxes.u32(1);
             boxes.u64(0);
             boxes.i64(media_time);
-            boxes.i32(ONE);
+            boxes.i32(FIXED_POINT_ONE);
         }),
     });
 }
 
 fn media(boxes: &mut BoxWriter, track: &InitTrack<'_>) {
-    boxes.full_box(b"mdhd", 0, 0, |boxes| {
+    boxes.write_full_box(b"mdhd", 0, 0, |boxes| {
         boxes.zeros(8);
         boxes.u32(track.timescale);
         boxes.u32(0);
@@ -198,9 +198,9 @@ fn media(boxes: &mut BoxWriter, track: &InitTrack<'_>) {
         boxes.u16(0);
     });
     handler(boxes, &track.kind);
-    boxes.boxed(b"minf", |boxes| {
+    boxes.write_box(b"minf", |boxes| {
         media_information(boxes, &track.kind);
-        boxes.boxed(b"stbl", |boxes| sample_tables(boxes, track.sample_entry));
+        boxes.write_box(b"stbl", |boxes| sample_tables(boxes, track.sample_entry));
     });
 }
 
@@ -210,7 +210,7 @@ pub(super) fn handler(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
         InitKind::Video { .. } => (b"vide", b"video\0"),
         InitKind::Audio => (b"soun", b"audio\0"),
     };
-    boxes.full_box(b"hdlr", 0, 0, |boxes| {
+    boxes.write_full_box(b"hdlr", 0, 0, |boxes| {
         boxes.zeros(4);
         boxes.raw(handler);
         boxes.zeros(12);
@@ -221,27 +221,27 @@ pub(super) fn handler(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
 /// The boxes before the sample tables of a track.
 pub(super) fn media_information(boxes: &mut BoxWriter, kind: &InitKind<'_>) {
     match kind {
-        InitKind::Video { .. } => boxes.full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
-        InitKind::Audio => boxes.full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
+        InitKind::Video { .. } => boxes.write_full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
+        InitKind::Audio => boxes.write_full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
     }
-    boxes.boxed(b"dinf", |boxes| {
-        boxes.full_box(b"dref", 0, 0, |boxes| {
+    boxes.write_box(b"dinf", |boxes| {
+        boxes.write_full_box(b"dref", 0, 0, |boxes| {
             boxes.u32(1);
-            boxes.full_box(b"url ", 0, SELF_CONTAINED, |_| {});
+            boxes.write_full_box(b"url ", 0, SELF_CONTAINED, |_| {});
         });
     });
 }
 
 /// The sample entry, and tables without samples.
 fn sample_tables(boxes: &mut BoxWriter, entry: &[u8]) {
-    boxes.full_box(b"stsd", 0, 0, |boxes| {
+    boxes.write_full_box(b"stsd", 0, 0, |boxes| {
         boxes.u32(1);
         boxes.raw(entry);
     });
-    boxes.full_box(b"stts", 0, 0, |boxes| boxes.u32(0));
-    boxes.full_box(b"stsc", 0, 0, |boxes| boxes.u32(0));
-    boxes.full_box(b"stsz", 0, 0, |boxes| boxes.zeros(8));
-    boxes.full_box(b"stco", 0, 0, |boxes| boxes.u32(0));
+    boxes.write_full_box(b"stts", 0, 0, |boxes| boxes.u32(0));
+    boxes.write_full_box(b"stsc", 0, 0, |boxes| boxes.u32(0));
+    boxes.write_full_box(b"stsz", 0, 0, |boxes| boxes.zeros(8));
+    boxes.write_full_box(b"stco", 0, 0, |boxes| boxes.u32(0));
 }
 
 /// ISO 639-2/T in the form of `mdhd`.

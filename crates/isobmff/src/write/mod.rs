@@ -1,9 +1,9 @@
 //! Writes the files that players read: init segments and the heads of media segments, as fragmented MP4.
 //!
-//! Sample data is never touched: a segment is a generated head and byte ranges of the source after it. Knows
-//! no addresses, reads no files. Begin with [`init_segment`] and [`segment_head`](mod@segment_head);
-//! [`read_plan`](mod@read_plan) merges ranges into few reads. [`MovieFile`] is one file with all samples and
-//! one `moov` at its start.
+//! Sample data is never touched: a segment is a generated head and byte ranges of the source after it. This
+//! module builds no URLs and reads no files. Begin with [`init_segment`] and
+//! [`segment_head`](mod@segment_head); [`read_plan`](mod@read_plan) merges ranges into few reads.
+//! [`MovieFile`] is one file with all samples and one `moov` at its start.
 //!
 //! One file of segments contains one track, and both tracks follow one timeline: tick 0 of a track's media
 //! plus the `media_time` of its edit list is 0 on the common timeline. See
@@ -20,7 +20,7 @@ mod segment_head;
 
 pub use box_writer::BoxWriter;
 pub use iframes::{iframe_head, iframes};
-pub use init::{IDENTITY, InitKind, InitTrack, init_segment, sample_entry, write_init};
+pub use init::{IDENTITY_MATRIX, InitKind, InitTrack, init_segment, sample_entry, write_init};
 pub use progressive::{FilePiece, FileTrack, MovieFile};
 pub use read_plan::{ByteRange, PlannedRead, READ_GAP_MAX, read_plan};
 pub use segment_head::{

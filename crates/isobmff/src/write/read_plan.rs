@@ -26,7 +26,7 @@ pub struct PlannedRead {
     /// The range to read.
     pub range: ByteRange,
     /// The needed parts of it, in order; positions count from the start of the read.
-    pub pieces: Vec<Range<u64>>,
+    pub needed_ranges: Vec<Range<u64>>,
 }
 
 /// Maximum gap in bytes that is cheaper to read than to seek. M-20.
@@ -52,12 +52,13 @@ pub fn read_plan(ranges: &[ByteRange], gap_max: u64) -> Vec<PlannedRead> {
             Some(read) if read.is_followed_by(range, gap_max) => {
                 let from = range.offset - read.range.offset;
                 read.range.len = from + range.len;
-                match read.pieces.last_mut() {
+                match read.needed_ranges.last_mut() {
                     Some(last) if last.end == from => last.end += range.len,
-                    _ => read.pieces.push(from..from + range.len),
+                    _ => read.needed_ranges.push(from..from + range.len),
                 }
             }
-            _ => reads.push(PlannedRead { range: *range, pieces: std::iter::once(0..range.len).collect() }),
+            _ => reads
+                .push(PlannedRead { range: *range, needed_ranges: std::iter::once(0..range.len).collect() }),
         }
     }
     reads
@@ -75,9 +76,9 @@ mod tests {
             ranges.iter().map(|(offset, len)| ByteRange { object: 0, offset: *offset, len: *len }).collect();
         let expected: Vec<_> = expected
             .iter()
-            .map(|(offset, len, keep)| PlannedRead {
+            .map(|(offset, len, needed_ranges)| PlannedRead {
                 range: ByteRange { object: 0, offset: *offset, len: *len },
-                pieces: keep.iter().map(|(from, to)| *from..*to).collect(),
+                needed_ranges: needed_ranges.iter().map(|(from, to)| *from..*to).collect(),
             })
             .collect();
         assert_eq!(read_plan(&ranges, gap_max), expected);

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use kinora_index::{
     AudioTrack, Index, Sample, Segment, Timeline, Track, TrackMedia,
-    plan::{packets, packets_before, presented_at, silent_packet},
+    plan::{leading_silent_packets, packets, presented_at, silent_packet},
     timing::{SampleTimes, Span, TimingError, restamp},
 };
 
@@ -24,10 +24,10 @@ pub struct SegmentHead {
 }
 
 impl SegmentHead {
-    /// The pieces of a part of the segment: a range of the head, then ranges of the source.
+    /// The content of a byte range of the segment: a range of the head, then ranges of the source.
     ///
-    /// Positions count from the start of the segment; the part is cut at its end.
-    pub fn part(&self, requested: Range<u64>) -> (Range<usize>, Vec<ByteRange>) {
+    /// Positions count from the start of the segment; the range is cut at its end.
+    pub fn byte_range(&self, requested: Range<u64>) -> (Range<usize>, Vec<ByteRange>) {
         let head = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(self.bytes.len());
         let mut ranges = Vec::new();
         let mut position = self.bytes.len() as u64;
@@ -55,7 +55,7 @@ pub fn segment_len_max(track: &Track, segment: &Segment) -> u64 {
     let mut payload: u64 =
         track.samples.range(segment.samples.clone()).map(|sample| u64::from(sample.size)).sum();
     if let TrackMedia::Audio(audio) = track.media_at(segment.samples.start) {
-        let silent = u64::from(packets_before(track, audio, segment).0);
+        let silent = u64::from(leading_silent_packets(track, audio, segment).0);
         count += silent;
         payload += silent * silent_packet(audio).map_or(0, |(packet, _)| packet.len() as u64);
     }
@@ -143,7 +143,7 @@ impl SamplePayload {
     }
 }
 
-/// Video entries, by the one rule for timestamps.
+/// Video entries, with the timestamps of [`restamp`].
 fn video_entries(
     track: &Track,
     segment: &Segment,
@@ -163,15 +163,16 @@ fn video_entries(
         return Ok((entries, 0));
     }
     let span = Span { start: timeline.scaled(segment.start), end: timeline.scaled(segment.end) };
-    let stamps = restamp(&presentation, span, timeline.media_time)?;
-    for (entry, SampleTimes { duration, composition_offset, .. }) in entries.iter_mut().zip(stamps) {
+    let sample_times = restamp(&presentation, span, timeline.media_time)?;
+    for (entry, SampleTimes { duration, composition_offset, .. }) in entries.iter_mut().zip(sample_times) {
         entry.duration = duration;
         entry.composition_offset = composition_offset;
     }
     Ok((entries, decode_time(span.start)?))
 }
 
-/// Audio on its own clock: a packet lasts until the next one begins. Silence fills the gap before the first.
+/// Audio entries at their own times: a packet lasts until the next one begins. Silence fills the gap before
+/// the first.
 fn audio_entries(
     track: &Track,
     audio: &AudioTrack,
@@ -180,9 +181,9 @@ fn audio_entries(
     payload: &mut SamplePayload,
 ) -> Result<(Vec<TrunEntry>, u64), TimingError> {
     let mut entries: Vec<TrunEntry> = Vec::with_capacity(segment.samples.len());
-    let mut begun = None;
-    let mut before = segment.start;
-    let (silent_count, silent_ticks) = packets_before(track, audio, segment);
+    let mut first_packet_start = None;
+    let mut previous_start = segment.start;
+    let (silent_count, silent_ticks) = leading_silent_packets(track, audio, segment);
     if let Some((packet, _)) = silent_packet(audio).filter(|_| 0 < silent_count) {
         let size = u32::try_from(packet.len()).expect("a silent packet has some bytes");
         payload.silence = packet.repeat(silent_count as usize);
@@ -190,24 +191,24 @@ fn audio_entries(
             TrunEntry { duration: silent_ticks, size, flags: FLAGS_SYNC, composition_offset: 0 };
             silent_count as usize
         ];
-        begun = Some(segment.start);
+        first_packet_start = Some(segment.start);
         // The last silent packet lasts until the first packet, also if that is less than a full packet.
-        before = segment.start.saturating_add(i64::from(silent_ticks) * i64::from(silent_count - 1));
+        previous_start = segment.start.saturating_add(i64::from(silent_ticks) * i64::from(silent_count - 1));
     }
     for (_, packet) in packets(track, audio, segment.samples.clone()) {
         let at = presented_at(track, &packet);
         if let Some(entry) = entries.last_mut() {
-            entry.duration = duration_between(before, at)?;
+            entry.duration = duration_between(previous_start, at)?;
         }
-        begun.get_or_insert(at);
+        first_packet_start.get_or_insert(at);
         payload.push(&packet);
         entries.push(TrunEntry { duration: 0, size: packet.size, flags: FLAGS_SYNC, composition_offset: 0 });
-        before = at;
+        previous_start = at;
     }
     let Some(last) = entries.last_mut() else { return Ok((entries, 0)) };
-    last.duration = duration_between(before, segment.end)?;
-    let begun = begun.unwrap_or(segment.start).saturating_add(timeline.media_time);
-    Ok((entries, decode_time(begun)?))
+    last.duration = duration_between(previous_start, segment.end)?;
+    let begun_at = first_packet_start.unwrap_or(segment.start).saturating_add(timeline.media_time);
+    Ok((entries, decode_time(begun_at)?))
 }
 
 fn duration_between(from: i64, to: i64) -> Result<u32, TimingError> {
@@ -220,44 +221,44 @@ fn decode_time(ticks: i64) -> Result<u64, TimingError> {
 }
 
 /// The value that all entries share, if any.
-fn common<T: PartialEq>(entries: &[TrunEntry], field: impl Fn(&TrunEntry) -> T) -> Option<T> {
+fn common_value<T: PartialEq>(entries: &[TrunEntry], field: impl Fn(&TrunEntry) -> T) -> Option<T> {
     let first = field(entries.first()?);
     entries.iter().all(|entry| field(entry) == first).then_some(first)
 }
 
 /// Writes `moof` and the header of `mdat`. `entries` is not empty.
 pub fn write_head(number: u32, decode_time: u64, entries: &[TrunEntry], payload_len: u64) -> Vec<u8> {
-    let duration = common(entries, |entry| entry.duration);
-    let size = common(entries, |entry| entry.size);
+    let duration = common_value(entries, |entry| entry.duration);
+    let size = common_value(entries, |entry| entry.size);
     // The usual segment has one keyframe before the rest: the rest sets the default, the first one is the
     // exception.
     let rest = if entries.len() == 1 { entries } else { &entries[1..] };
-    let default_flags = common(rest, |entry| entry.flags);
+    let default_flags = common_value(rest, |entry| entry.flags);
     let has_first_flags = default_flags.is_some_and(|flags| flags != entries[0].flags);
     let has_offsets = entries.iter().any(|entry| entry.composition_offset != 0);
 
     let mut boxes =
         BoxWriter::with_capacity(HEAD_FIXED_MAX as usize + HEAD_SAMPLE_MAX as usize * entries.len());
     let mut data_offset_position = 0;
-    boxes.boxed(b"moof", |boxes| {
-        boxes.full_box(b"mfhd", 0, 0, |boxes| boxes.u32(number.saturating_add(1)));
-        boxes.boxed(b"traf", |boxes| {
+    boxes.write_box(b"moof", |boxes| {
+        boxes.write_full_box(b"mfhd", 0, 0, |boxes| boxes.u32(number.saturating_add(1)));
+        boxes.write_box(b"traf", |boxes| {
             let flags = TFHD_BASE_IS_MOOF
                 | if duration.is_some() { TFHD_DURATION } else { 0 }
                 | if size.is_some() { TFHD_SIZE } else { 0 }
                 | if default_flags.is_some() { TFHD_FLAGS } else { 0 };
-            boxes.full_box(b"tfhd", 0, flags, |boxes| {
+            boxes.write_full_box(b"tfhd", 0, flags, |boxes| {
                 boxes.u32(TRACK_ID);
                 [duration, size, default_flags].into_iter().flatten().for_each(|value| boxes.u32(value));
             });
-            boxes.full_box(b"tfdt", 1, 0, |boxes| boxes.u64(decode_time));
+            boxes.write_full_box(b"tfdt", 1, 0, |boxes| boxes.u64(decode_time));
             let flags = TRUN_DATA_OFFSET
                 | if has_first_flags { TRUN_FIRST_FLAGS } else { 0 }
                 | if duration.is_none() { TRUN_DURATION } else { 0 }
                 | if size.is_none() { TRUN_SIZE } else { 0 }
                 | if default_flags.is_none() { TRUN_FLAGS } else { 0 }
                 | if has_offsets { TRUN_COMPOSITION_OFFSET } else { 0 };
-            boxes.full_box(b"trun", 1, flags, |boxes| {
+            boxes.write_full_box(b"trun", 1, flags, |boxes| {
                 boxes.u32(u32::try_from(entries.len()).expect("a plan counts samples in 32 bits"));
                 data_offset_position = boxes.len();
                 boxes.u32(0);
@@ -265,7 +266,7 @@ pub fn write_head(number: u32, decode_time: u64, entries: &[TrunEntry], payload_
                     boxes.u32(entries[0].flags);
                 }
                 for entry in entries {
-                    run_entry(boxes, entry, flags);
+                    write_trun_entry(boxes, entry, flags);
                 }
             });
         });
@@ -276,7 +277,7 @@ pub fn write_head(number: u32, decode_time: u64, entries: &[TrunEntry], payload_
     boxes.finish()
 }
 
-fn run_entry(boxes: &mut BoxWriter, entry: &TrunEntry, flags: u32) {
+fn write_trun_entry(boxes: &mut BoxWriter, entry: &TrunEntry, flags: u32) {
     if flags & TRUN_DURATION != 0 {
         boxes.u32(entry.duration);
     }

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use kinora_domain::{WebhookId, WorkspaceId};
-use kinora_fair::{Due, FairSlots};
+use kinora_fair::{DueClaimant, FairSlots};
 use kinora_store::DueWebhook;
 
 /// Most concurrent posts to one webhook that responds.
@@ -56,19 +56,19 @@ impl WebhookConcurrency {
             .map(|due| (*due, self.lanes.get(&due.id).copied().unwrap_or(WebhookLimit::new(due.workspace))))
             .filter(|(_, lane)| lane.in_flight < lane.limit)
             .collect();
-        let mut left = share_among(&mut self.slots, lanes.iter());
-        let mut left_to_failing =
+        let mut free_by_workspace = share_among(&mut self.slots, lanes.iter());
+        let mut failing_free_by_workspace =
             share_among(&mut self.failing, lanes.iter().filter(|(_, lane)| lane.is_failing));
         let mut shares = Vec::new();
         for (webhook, lane) in lanes {
-            let left = left.entry(lane.workspace).or_default();
-            let mut share = (lane.limit - lane.in_flight).min(*left);
+            let free = free_by_workspace.entry(lane.workspace).or_default();
+            let mut share = (lane.limit - lane.in_flight).min(*free);
             if lane.is_failing {
-                let left = left_to_failing.entry(lane.workspace).or_default();
-                share = share.min(*left);
-                *left -= share;
+                let failing_free = failing_free_by_workspace.entry(lane.workspace).or_default();
+                share = share.min(*failing_free);
+                *failing_free -= share;
             }
-            *left -= share;
+            *free -= share;
             if share > 0 {
                 shares.push((webhook, share));
             }
@@ -82,9 +82,9 @@ impl WebhookConcurrency {
         let workspace = webhook.workspace;
         let lane = self.lanes.entry(webhook.id).or_insert(WebhookLimit::new(webhook.workspace));
         lane.in_flight += 1;
-        self.slots.take(workspace);
+        self.slots.grant(workspace);
         if lane.is_failing {
-            self.failing.take(workspace);
+            self.failing.grant(workspace);
         }
     }
 
@@ -100,10 +100,10 @@ impl WebhookConcurrency {
         lane.is_failing = !is_delivered;
         lane.limit = if is_delivered { (lane.limit * 2).min(IN_FLIGHT_MAX) } else { 1 };
         if lane.is_failing {
-            (0..lane.in_flight).for_each(|_| self.failing.take(workspace));
+            (0..lane.in_flight).for_each(|_| self.failing.grant(workspace));
         }
         if lane.in_flight == 0 && is_delivered && lane.limit == IN_FLIGHT_MAX {
-            self.lanes.remove(&webhook); // nothing worth remembering: it widens again at once
+            self.lanes.remove(&webhook); // no failure to remember: a new limit doubles again
         }
     }
 }
@@ -114,7 +114,7 @@ fn share_among<'a>(
     lanes: impl Iterator<Item = &'a (DueWebhook, WebhookLimit)>,
 ) -> HashMap<WorkspaceId, usize> {
     let workspaces: BTreeSet<WorkspaceId> = lanes.map(|(_, lane)| lane.workspace).collect();
-    let due: Vec<_> = workspaces.into_iter().map(|claimant| Due { claimant, rank: 0 }).collect();
+    let due: Vec<_> = workspaces.into_iter().map(|claimant| DueClaimant { claimant, rank: 0 }).collect();
     slots.remove_idle(&due);
     slots.distribute(&due).into_iter().map(|share| (share.claimant, share.slots)).collect()
 }

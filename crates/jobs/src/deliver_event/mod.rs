@@ -1,7 +1,7 @@
 //! Delivers events to webhooks: at least once, signed, with retries, one lane per webhook.
 //!
-//! A lane has a bounded number of posts, so a receiver that never responds delays only its own events
-//! (`concurrency.rs`).
+//! A lane is the queue of one webhook, not a worker pool. It has a bounded number of posts, so a receiver
+//! that never responds delays only its own events (`concurrency.rs`).
 
 mod concurrency;
 mod payload;
@@ -82,7 +82,7 @@ async fn start_due(context: &Context, posts: &mut JoinSet<PostEnd>, lanes: &mut 
                 Ok(claimed) => {
                     has_begun |= !claimed.is_empty();
                     claims_left -= usize::from(!claimed.is_empty());
-                    start(context, posts, lanes, webhook, claimed).await;
+                    start_posts(context, posts, lanes, webhook, claimed).await;
                 }
                 Err(error) => {
                     tracing::warn!(webhook.id = %webhook.id, error = %error, "deliveries could not be claimed")
@@ -95,7 +95,7 @@ async fn start_due(context: &Context, posts: &mut JoinSet<PostEnd>, lanes: &mut 
     }
 }
 
-async fn start(
+async fn start_posts(
     context: &Context,
     posts: &mut JoinSet<PostEnd>,
     lanes: &mut WebhookConcurrency,

@@ -6,7 +6,7 @@ use kinora_domain::{
     judge, retry_delay_us, signature,
 };
 use kinora_fetch::{HeaderMap, HeaderName, HeaderValue, PostResponse};
-use kinora_store::{ClaimedDelivery, DeliveryNext};
+use kinora_store::{ClaimedDelivery, NextDeliveryState};
 
 use super::payload;
 use crate::Context;
@@ -14,12 +14,13 @@ use crate::error::JobError;
 use crate::lease::LEASE;
 use crate::outage_retry::{RetrySubject, retry_during_outage};
 
-/// Posts a delivery once, records the attempt, and returns whether it was delivered. May run twice:
+/// Posts a delivery once (C-182), records the attempt, and returns whether it was delivered. May run twice:
 /// receivers deduplicate by event id.
 pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
     let sent_at = context.clock.now();
-    let uploads = payload::UploadAddresses { store: &context.store, public_url: &context.public_url };
-    let body = payload::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url, &uploads);
+    let url_signer = payload::UploadUrlSigner { store: &context.store, public_url: &context.public_url };
+    let body =
+        payload::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url, &url_signer);
     let body = Bytes::from(body);
     let outcome = match kinora_fetch::parse_webhook_url(&webhook.url) {
         Ok(url) => {
@@ -48,12 +49,12 @@ fn headers(
     let event = delivery.event.id;
     let value =
         |text: String| HeaderValue::from_str(&text).expect("ids, digits and Base64 are header characters");
-    let service = value(webhook.secret.sign_body(body));
+    let service_signature = value(webhook.secret.sign_body(body));
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
-    headers.insert(HeaderName::from_static("service-signature"), service.clone());
+    headers.insert(HeaderName::from_static("service-signature"), service_signature.clone());
     for alias in context.signature_aliases.iter() {
-        headers.insert(alias.clone(), service.clone());
+        headers.insert(alias.clone(), service_signature.clone());
     }
     // Standard Webhooks 1.0.0, "Webhook headers".
     headers.insert("webhook-id", value(event.to_string()));
@@ -70,7 +71,7 @@ fn attempt_response(response: PostResponse) -> AttemptResponse {
     AttemptResponse {
         status: response.status,
         content_type: header("content-type"),
-        transfer: header("transfer-encoding"),
+        transfer_encoding: header("transfer-encoding"),
         server: header("server"),
         date: header("date"),
         cache_control: header("cache-control"),
@@ -87,14 +88,14 @@ fn next_state(
     attempt_count: u32,
     answered_at: Timestamp,
     random: u32,
-) -> DeliveryNext {
+) -> NextDeliveryState {
     match verdict {
-        DeliveryVerdict::Delivered => DeliveryNext::Delivered,
-        DeliveryVerdict::Abort => DeliveryNext::GivenUp,
-        DeliveryVerdict::Disable(_) => DeliveryNext::Pending,
+        DeliveryVerdict::Delivered => NextDeliveryState::Delivered,
+        DeliveryVerdict::Abort => NextDeliveryState::GivenUp,
+        DeliveryVerdict::Disable(_) => NextDeliveryState::Pending,
         DeliveryVerdict::Retry { after_us } => match retry_delay_us(attempt_count, after_us, random) {
-            Some(delay) => DeliveryNext::RetryAt(answered_at.plus_micros(delay)),
-            None => DeliveryNext::GivenUp,
+            Some(delay) => NextDeliveryState::RetryAt(answered_at.plus_micros(delay)),
+            None => NextDeliveryState::GivenUp,
         },
     }
 }
@@ -124,7 +125,8 @@ async fn record(
         _ => Some(context.commits.acquire(Some(webhook.workspace)).await),
     };
     // Retries only during the lease: afterwards another attempt counts.
-    let record = || finish(context, id, delivery.clone(), attempt.clone(), next, (verdict, answered_at));
+    let record =
+        || commit_attempt(context, id, delivery.clone(), attempt.clone(), next, (verdict, answered_at));
     let recorded = retry_during_outage(RetrySubject::Webhook(id), LEASE, record).await;
     if let Err(error) = recorded {
         // The lease expires and the event is posted again: at least once.
@@ -136,12 +138,12 @@ async fn record(
 }
 
 /// One commit: the attempt, the next state of the delivery, and the state of the webhook.
-async fn finish(
+async fn commit_attempt(
     context: &Context,
     webhook: WebhookId,
     delivery: ClaimedDelivery,
     attempt: Attempt,
-    next: DeliveryNext,
+    next: NextDeliveryState,
     (verdict, answered_at): (DeliveryVerdict, Timestamp),
 ) -> Result<(), JobError> {
     context
@@ -149,7 +151,7 @@ async fn finish(
         .write(async move |tx| {
             tx.finish_delivery(&delivery, &attempt, next).await?;
             let Some(before) = tx.webhook(webhook).await? else { return Ok(()) };
-            let after = before.clone().note_attempt(verdict, answered_at);
+            let after = before.clone().record_attempt(verdict, answered_at);
             if (after.state, after.failing_since) != (before.state, before.failing_since) {
                 tx.save_webhook(&after).await?;
             }
@@ -167,29 +169,30 @@ mod tests {
 
     #[test]
     fn each_verdict_has_one_outcome() {
-        let check = |verdict: DeliveryVerdict, attempt_count: u32, random: u32, expected: DeliveryNext| {
-            assert_eq!(
-                next_state(verdict, attempt_count, at(1000), random),
-                expected,
-                "{verdict:?} {attempt_count} {random}"
-            );
-        };
+        let check =
+            |verdict: DeliveryVerdict, attempt_count: u32, random: u32, expected: NextDeliveryState| {
+                assert_eq!(
+                    next_state(verdict, attempt_count, at(1000), random),
+                    expected,
+                    "{verdict:?} {attempt_count} {random}"
+                );
+            };
         let retry = DeliveryVerdict::Retry { after_us: None };
         let later = |after_s: i64| DeliveryVerdict::Retry { after_us: Some(after_s * Timestamp::SECOND) };
         let disable = DeliveryVerdict::Disable(DisabledReason::Gone);
-        check(DeliveryVerdict::Delivered, 1, 0, DeliveryNext::Delivered);
-        check(DeliveryVerdict::Delivered, ATTEMPTS_MAX, 0, DeliveryNext::Delivered);
-        check(DeliveryVerdict::Abort, 1, 0, DeliveryNext::GivenUp);
-        check(disable, 1, 0, DeliveryNext::Pending);
-        check(disable, ATTEMPTS_MAX, 0, DeliveryNext::Pending);
+        check(DeliveryVerdict::Delivered, 1, 0, NextDeliveryState::Delivered);
+        check(DeliveryVerdict::Delivered, ATTEMPTS_MAX, 0, NextDeliveryState::Delivered);
+        check(DeliveryVerdict::Abort, 1, 0, NextDeliveryState::GivenUp);
+        check(disable, 1, 0, NextDeliveryState::Pending);
+        check(disable, ATTEMPTS_MAX, 0, NextDeliveryState::Pending);
         // The jitter is a fifth of 5 s, 10 s, ... 4 h: less at 0, more at the maximum.
-        check(retry, 1, 0, DeliveryNext::RetryAt(at(1004)));
-        check(retry, 1, u32::MAX, DeliveryNext::RetryAt(at(1006)));
-        check(retry, 2, 0, DeliveryNext::RetryAt(at(1008)));
-        check(later(60), 1, 0, DeliveryNext::RetryAt(at(1060)));
-        check(later(1), 1, 0, DeliveryNext::RetryAt(at(1004))); // never sooner than the schedule
-        check(retry, ATTEMPTS_MAX - 1, 0, DeliveryNext::RetryAt(at(1000 + 11_520)));
-        check(retry, ATTEMPTS_MAX, 0, DeliveryNext::GivenUp);
-        check(later(60), ATTEMPTS_MAX, 0, DeliveryNext::GivenUp);
+        check(retry, 1, 0, NextDeliveryState::RetryAt(at(1004)));
+        check(retry, 1, u32::MAX, NextDeliveryState::RetryAt(at(1006)));
+        check(retry, 2, 0, NextDeliveryState::RetryAt(at(1008)));
+        check(later(60), 1, 0, NextDeliveryState::RetryAt(at(1060)));
+        check(later(1), 1, 0, NextDeliveryState::RetryAt(at(1004))); // never sooner than the schedule
+        check(retry, ATTEMPTS_MAX - 1, 0, NextDeliveryState::RetryAt(at(1000 + 11_520)));
+        check(retry, ATTEMPTS_MAX, 0, NextDeliveryState::GivenUp);
+        check(later(60), ATTEMPTS_MAX, 0, NextDeliveryState::GivenUp);
     }
 }

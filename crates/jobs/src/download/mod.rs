@@ -5,7 +5,7 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
 use kinora_fetch::Sink as _;
 use kinora_index::Index;
-use kinora_intake::{RequiredEncodes, of_index};
+use kinora_intake::{RequiredEncodes, facts_of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
@@ -40,8 +40,12 @@ pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Resul
     }
 }
 
-/// Fails a media whose attempts are used up by internal errors.
-pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+/// Fails a media whose attempts are exhausted by internal errors.
+pub(crate) async fn fail_exhausted(
+    context: &Context,
+    job: &ClaimedJob,
+    media: MediaId,
+) -> Result<(), JobError> {
     fail(context, job, media, internal_failure()).await
 }
 
@@ -57,7 +61,7 @@ async fn begin(
     context
         .store
         .write(async move |tx| {
-            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_settled()) else {
+            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_ready_or_failed()) else {
                 tx.complete_job(&job).await?;
                 return Ok(None);
             };
@@ -65,7 +69,7 @@ async fn begin(
             let media = media.start_download(source, now)?;
             tx.save_media(&media).await?;
             if let Some(source) = old_source {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
+                tx.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
             }
             Ok::<_, JobError>(Some(media))
         })
@@ -99,7 +103,7 @@ async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), J
     let mut bytes = reader.stream(0..reader.len())?;
     while let Some(bytes) = bytes.next().await {
         if let Err(error) = sink.write(bytes?).await {
-            return Err(sink.explain(error).await);
+            return Err(sink.job_error_of(error).await);
         }
     }
     Ok(())
@@ -115,14 +119,16 @@ async fn make_ready(
 ) -> Result<(), JobError> {
     let (source, max, now) = (fetched.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
-        let inspect =
-            |index: &Index| (of_index(index, max, now, &*context.random), RequiredEncodes::of(index, max));
+        let inspect = |index: &Index| {
+            (facts_of_index(index, max, now, &*context.random), RequiredEncodes::of(index, max))
+        };
         let (mut facts, missing) = match &media.settings.audio_edit {
             None => fetched.store(context, job, inspect).await?,
             Some(edit) => {
-                let edited =
-                    async |own| Box::pin(audio_edit::edit_audio(context, job, source, own, edit)).await;
-                fetched.store_with(context, job, edited, inspect).await?
+                let edit_index = async |source_index| {
+                    Box::pin(audio_edit::edit_audio(context, job, source, source_index, edit)).await
+                };
+                fetched.store_with(context, job, edit_index, inspect).await?
             }
         };
         facts.does_not_decode =
@@ -153,11 +159,11 @@ async fn commit_ready(
             tx.save_ready(&media, &event, now).await?;
             // Encoding already proved that it decodes.
             if !missing.video {
-                tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, job.workspace, now))
+                tx.enqueue(NewJob::due_now(JobKind::ProbeDecode { media: id, source }, job.workspace, now))
                     .await?;
             }
             if missing.has_encoded_audio {
-                tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, job.workspace, now))
+                tx.enqueue(NewJob::due_now(JobKind::EncodeAudio { media: id, source }, job.workspace, now))
                     .await?;
             }
             Ok::<_, JobError>(())
@@ -171,11 +177,11 @@ async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Fail
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?;
-            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_settled()) else {
+            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_ready_or_failed()) else {
                 return Ok(());
             };
             if let Some(source) = media.source() {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
+                tx.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
             }
             let (media, event) = media.fail(failure.clone(), now)?;
             tx.save_failed(&media, &event, now).await?;

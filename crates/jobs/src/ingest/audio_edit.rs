@@ -30,7 +30,8 @@ use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
 /// The API field with the URL of the replacing audio.
 const REPLACEMENT_FIELD: &str = "swapTrackUrl";
 
-/// A source with the requested audio. `own` is its index; its samples are in the store.
+/// Returns the index of a source with the requested audio. `source_index` is its index before the edit; its
+/// samples are in the store.
 ///
 /// May run twice for one source only if its earlier output was deleted. Errors: `Fatal` if a URL has no
 /// audio, with the name of its API field; those of a download.
@@ -38,44 +39,46 @@ pub(crate) async fn edit_audio(
     context: &Context,
     job: &Claim,
     source: SourceId,
-    own: SpilledIndex,
+    source_index: SpilledIndex,
     edit: &AudioEdit,
 ) -> Result<(Index, ScanPermit), JobError> {
-    let mut fetched = Fetched::default();
+    let mut downloads = TemporaryDownloads::default();
     let edited = async {
         // A download may be slow, and no index is in memory in the meantime.
-        let swapped = match &edit.swap_url {
-            Some(url) => Some(fetched.fetch(context, job, url, REPLACEMENT_FIELD).await?),
+        let replacement_source = match &edit.swap_url {
+            Some(url) => Some(downloads.fetch(context, job, url, REPLACEMENT_FIELD).await?),
             None => None,
         };
-        let mut fetched_overlays = Vec::new();
+        let mut overlay_sources = Vec::new();
         for (number, overlay) in edit.overlays.iter().enumerate() {
-            let name = format!("imposeTracks[{number}].url");
-            fetched_overlays.push((fetched.fetch(context, job, &overlay.url, &name).await?, overlay));
+            let field = format!("imposeTracks[{number}].url");
+            overlay_sources.push((downloads.fetch(context, job, &overlay.url, &field).await?, overlay));
         }
         let _permit = context.audio_edits.acquire(job.workspace).await;
-        let index = own.load().await?;
-        let swapped = match swapped {
-            Some(source) => Some(context.packager.packaged(PresentationId::of(source)).await?),
+        let index = source_index.load().await?;
+        let swapped = match replacement_source {
+            Some(downloaded_source) => {
+                Some(context.packager.packaged(PresentationId::of(downloaded_source)).await?)
+            }
             None => None,
         };
         let mut overlays = Vec::new();
-        for (source, wanted) in fetched_overlays {
+        for (source, wanted) in overlay_sources {
             let audio_source = context.packager.packaged(PresentationId::of(source)).await?;
             overlays.push(Overlay { audio_source, overlay: wanted.clone() });
         }
         match swapped {
             swapped if !overlays.is_empty() => {
-                check_samples(&index, "url")?;
+                reject_overlapping_samples(&index, "url")?;
                 let mix = || retry_once(|| mix(context, job, source, &index, swapped.as_deref(), &overlays));
                 match (retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, mix).await?, &swapped) {
-                    (Some(Mixed { audio_writer, audio, len }), _) => {
+                    (Some(Mixed { audio_writer, audio, duration }), _) => {
                         let object = audio_writer.finish().await?;
                         if let Some(workspace) = context.store.workspace_of_source(source).await? {
-                            let encoded_us = u64::try_from(len.as_micros()).unwrap_or(u64::MAX);
+                            let encoded_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
                             context.packager.count_encoded(workspace, encoded_us);
                         }
-                        index.with_audio(audio, object).map_err(failure_of)
+                        index.with_audio(audio, object).map_err(audio_job_error)
                     }
                     // The mix would have no audio within the duration of the media.
                     (None, Some(replacement)) => {
@@ -84,29 +87,29 @@ pub(crate) async fn edit_audio(
                     (None, None) => Ok(index),
                 }
             }
-            Some(sound) => replace_audio(context, job, source, index, &sound).await,
+            Some(replacement) => replace_audio(context, job, source, index, &replacement).await,
             None => Ok(index),
         }
     };
     let edited = edited.await;
     // The downloaded files are no longer needed, and no row refers to them.
-    for source in fetched.sources {
+    for source in downloads.sources {
         if let Err(error) = delete_objects::remove(context, source).await {
             // The sweep deletes it later. The result is valid all the same.
             tracing::warn!(source.id = %source, error = %error_chain(&error), "an unused audio file was not removed");
         }
     }
-    // The next step, writing the index, waits for the store alone.
+    // No permit: only the store can delay the next step, the write of the index.
     edited.map(|index| (index, ScanPermit::default()))
 }
 
 /// Rejects files that declare more data than they have, by samples that share bytes.
-fn check_samples(index: &Index, name: &str) -> Result<(), JobError> {
+fn reject_overlapping_samples(index: &Index, field: &str) -> Result<(), JobError> {
     let audio = index.audio_tracks().map(|(track, _)| track.samples_bytes()).max().unwrap_or(0);
     if audio <= index.samples_len() {
         return Ok(());
     }
-    let sentence = format!("{name}: the audio samples of the file take more bytes than it has");
+    let sentence = format!("{field}: the audio samples of the file take more bytes than it has");
     Err(JobError::Fatal(Failure::new(FailureCode::NotMedia, sentence)))
 }
 
@@ -135,12 +138,12 @@ impl<E: Into<JobError>> From<E> for MixError {
 
 impl MixError {
     fn of(error: Error) -> Self {
-        if error.is_run_failure() { Self::Engine(error) } else { Self::Other(explain(error)) }
+        if error.is_run_failure() { Self::Engine(error) } else { Self::Other(mix_job_error(error)) }
     }
 
     fn into_error(self) -> JobError {
         match self {
-            Self::Engine(error) => explain(error),
+            Self::Engine(error) => mix_job_error(error),
             Self::Other(error) => error,
         }
     }
@@ -148,47 +151,47 @@ impl MixError {
 
 /// Files that are downloaded temporarily.
 #[derive(Default)]
-struct Fetched {
+struct TemporaryDownloads {
     sources: Vec<SourceId>,
     /// Sources by URL: a file that is used twice is downloaded once.
     source_by_url: Vec<(String, SourceId)>,
 }
 
-impl Fetched {
-    /// Downloads a file that has audio. `name` is the API field of its URL.
+impl TemporaryDownloads {
+    /// Downloads a file that has audio. `field` is the API field of its URL.
     async fn fetch(
         &mut self,
         context: &Context,
         job: &Claim,
         url: &str,
-        name: &str,
+        field: &str,
     ) -> Result<SourceId, JobError> {
         if let Some((_, source)) = self.source_by_url.iter().find(|(fetched_url, _)| fetched_url == url) {
             return Ok(*source);
         }
         let source = SourceId::new(context.clock.now(), &*context.random);
-        let fetched = async {
-            let mut sink = SourceSink::begin(context, job, Owner::Nobody, source).await?;
+        let download = async {
+            let mut sink = SourceSink::begin(context, job, Owner::Unreferenced, source).await?;
             sink.download(url).await?;
-            let fetched_source = sink.finish().await?;
-            self.sources.push(fetched_source.source());
-            let source = fetched_source.source();
-            let plan_index = async |stored| index_along_media(context, job, stored, None).await;
-            fetched_source.store_with(context, job, plan_index, |_| ()).await?;
+            let downloaded = sink.finish().await?;
+            self.sources.push(downloaded.source());
+            let source = downloaded.source();
+            let plan_index = async |spilled_index| plan_audio_index(context, job, spilled_index, None).await;
+            downloaded.store_with(context, job, plan_index, |_| ()).await?;
             Ok::<_, JobError>(context.packager.packaged(PresentationId::of(source)).await?)
         };
-        let packaged = fetched.await.map_err(|error| with_field_name(error, name))?;
-        check_samples(packaged.index(), name)?;
+        let packaged = download.await.map_err(|error| with_field_name(error, field))?;
+        reject_overlapping_samples(packaged.index(), field)?;
         self.source_by_url.push((url.to_owned(), source));
         Ok(source)
     }
 }
 
 /// Prefixes the error with the API field of the file.
-fn with_field_name(error: JobError, name: &str) -> JobError {
+fn with_field_name(error: JobError, field: &str) -> JobError {
     match error {
         JobError::Fatal(failure) => {
-            JobError::Fatal(Failure::new(failure.code, format!("{name}: {}", failure.message)))
+            JobError::Fatal(Failure::new(failure.code, format!("{field}: {}", failure.message)))
         }
         other => other,
     }
@@ -202,8 +205,12 @@ async fn replace_audio(
     index: Index,
     replacement: &Packaged,
 ) -> Result<Index, JobError> {
-    let track =
-        replacement.index().tracks.first().cloned().ok_or_else(|| failure_of(ExternalAudioError::NoAudio))?;
+    let track = replacement
+        .index()
+        .tracks
+        .first()
+        .cloned()
+        .ok_or_else(|| audio_job_error(ExternalAudioError::NoAudio))?;
     let track = match index.video() {
         Some(_) => track.truncated_at(index.facts().duration_us),
         None => track,
@@ -217,35 +224,36 @@ async fn replace_audio(
     let audio_index = Index { tracks: vec![track.repacked().0], ..replacement.index().clone() };
     index
         .with_audio(audio_index, object)
-        .map_err(|error| with_field_name(failure_of(error), REPLACEMENT_FIELD))
+        .map_err(|error| with_field_name(audio_job_error(error), REPLACEMENT_FIELD))
 }
 
-/// A complete mix whose object has no name yet. Dropping it deletes the data.
+/// A complete mix whose object is not finished, so that no reader finds it. Dropping it deletes the data.
 struct Mixed<'a> {
     audio_writer: AudioWriter<'a>,
     audio: Index,
     /// Its duration.
-    len: Duration,
+    duration: Duration,
 }
 
-/// Encodes the audible audio once: `swapped` or else the source's own audio, mixed with `overlays`. `None` if
-/// there is none.
+/// Encodes the audible audio once: `replacement`, or else the audio of the source, mixed with `overlays`.
+/// `None` if there is none.
 async fn mix<'a>(
     context: &'a Context,
     job: &Claim,
     source: SourceId,
     index: &Index,
-    swapped: Option<&Packaged>,
+    replacement: Option<&Packaged>,
     overlays: &[Overlay],
 ) -> Result<Option<Mixed<'a>>, MixError> {
-    let own = context.packager.packaged_of_index(PresentationId::of(source), index)?;
-    let base = swapped.unwrap_or(&own).index();
+    let source_packaged = context.packager.packaged_of_index(PresentationId::of(source), index)?;
+    let base = replacement.unwrap_or(&source_packaged).index();
     // A media has the duration of its video and its original audio; without video, that of its audio.
     let measured = if index.video().is_some() { index } else { base };
-    let len = Duration::from_micros(measured.facts().duration_us);
-    let base_audio = base.audio_number().map(|number| (swapped.unwrap_or(&own), number));
-    let has_space = |bytes| check_scratch(context, bytes).map_err(|_| Error::Blob(kinora_blob::Error::Full));
-    let mix = context.packager.mix(len, base_audio, overlays, &context.scratch, has_space).await;
+    let duration = Duration::from_micros(measured.facts().duration_us);
+    let base_audio = base.audio_number().map(|number| (replacement.unwrap_or(&source_packaged), number));
+    let check_space =
+        |bytes| check_scratch(context, bytes).map_err(|_| Error::Blob(kinora_blob::Error::Full));
+    let mix = context.packager.mix(duration, base_audio, overlays, &context.scratch, check_space).await;
     let mix = mix.map_err(MixError::of)?;
     let Some(mut mix) = mix else { return Ok(None) };
     let (mut audio_writer, scan) =
@@ -253,7 +261,7 @@ async fn mix<'a>(
     while let Some(bytes) = mix.chunk().await {
         let bytes = bytes.map_err(MixError::of)?;
         if scan.push(bytes.clone()).await.is_err() {
-            break; // its end says why
+            break; // `finish` returns the error
         }
         audio_writer.write(bytes).await?;
     }
@@ -269,10 +277,10 @@ async fn mix<'a>(
         let language = language.clone().unwrap_or_else(|| track.language.clone());
         Track { language, ..shift_mix_start(track) }
     });
-    Ok(Some(Mixed { audio_writer, audio: Index { tracks: tracks.collect(), ..mixed }, len }))
+    Ok(Some(Mixed { audio_writer, audio: Index { tracks: tracks.collect(), ..mixed }, duration }))
 }
 
-/// Shifts a mix so that 0 is at its start, which its times encode.
+/// Removes the start offset of a mix: 0 is its first sample.
 fn shift_mix_start(track: Track) -> Track {
     let ticks = |samples: u64| {
         let ticks = u128::from(samples) * u128::from(track.timescale) / u128::from(ENCODED_AUDIO_RATE);
@@ -294,7 +302,7 @@ struct AudioWriter<'a> {
 
 impl<'a> AudioWriter<'a> {
     async fn begin(context: &'a Context, job: &Claim, source: SourceId) -> Result<Self, JobError> {
-        let writer = context.blob.of_workspace(job.workspace).writer(ObjectKey::Audio(source)).await?;
+        let writer = context.blob.for_workspace(job.workspace).writer(ObjectKey::Audio(source)).await?;
         Ok(Self { context, writer, sha256: Sha256::new(), space_checked_at: 0 })
     }
 
@@ -316,21 +324,22 @@ impl<'a> AudioWriter<'a> {
 
 /// The first audio track of a file, cut at the segments of a media or by itself. Runs on a blocking thread,
 /// because some files have millions of samples.
-pub(crate) async fn index_along_media(
+pub(crate) async fn plan_audio_index(
     context: &Context,
     job: &ClaimedJob,
-    stored: SpilledIndex,
+    spilled_index: SpilledIndex,
     media: Option<Arc<Packaged>>,
 ) -> Result<(Index, ScanPermit), JobError> {
-    let (index, permit) = stored.load_limited(&context.scan_limits, job.workspace).await?;
+    let (index, permit) = spilled_index.load_limited(&context.scan_limits, job.workspace).await?;
     let plan =
-        move || index.plan_external_audio(media.as_ref().map(|media| media.index())).map_err(failure_of);
-    let cut = tokio::task::spawn_blocking(plan).await.map_err(|panic| JobError::Retry(Box::new(panic)))?;
-    Ok((cut?, permit))
+        move || index.plan_external_audio(media.as_ref().map(|media| media.index())).map_err(audio_job_error);
+    let planned_index =
+        tokio::task::spawn_blocking(plan).await.map_err(|panic| JobError::Retry(Box::new(panic)))?;
+    Ok((planned_index?, permit))
 }
 
 /// The failure for an unusable audio file.
-fn failure_of(error: ExternalAudioError) -> JobError {
+fn audio_job_error(error: ExternalAudioError) -> JobError {
     let code = match error {
         ExternalAudioError::NoAudio => FailureCode::NoAudio,
         ExternalAudioError::Plan(_) => FailureCode::NotMedia,
@@ -338,7 +347,7 @@ fn failure_of(error: ExternalAudioError) -> JobError {
     JobError::Fatal(Failure::new(code, error.to_string()))
 }
 
-fn explain(error: Error) -> JobError {
+fn mix_job_error(error: Error) -> JobError {
     let sentence = match error.root() {
         // The media was deleted, which the lease reports, or the file was swept after a day.
         Error::Gone => return JobError::Retry(Box::new(error)),

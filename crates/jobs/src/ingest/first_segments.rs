@@ -36,7 +36,7 @@ pub(crate) async fn encode_with_retry(
     if missing.is_empty() {
         return Ok(Undecodable::default());
     }
-    let _permit = context.first_segment_jobs.acquire(job.workspace).await;
+    let _permit = context.ingest_engine_permits.acquire(job.workspace).await;
     retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, || {
         Box::pin(encode_missing(context, source, max, missing))
     })
@@ -57,11 +57,11 @@ async fn encode_missing(
         .packager
         .packaged(PresentationId::of(source))
         .await
-        .map_err(|error| explain(error, MediaPart::Video, None))?;
+        .map_err(|error| encode_job_error(error, MediaPart::Video, None))?;
     let index = packaged.index();
     let video_reason = index.video().and_then(|(_, video)| video.not_copied.as_ref());
     let audio_reason = index.audio().and_then(|(_, audio)| audio.not_copied.as_ref());
-    let pictures = async {
+    let video = async {
         if !missing.video {
             return Ok(());
         }
@@ -71,13 +71,13 @@ async fn encode_missing(
         let rung = start.or_else(lowest).ok_or(Error::NotListed)?;
         retry_once(|| context.packager.first_segment(&packaged, &rung)).await
     };
-    let sound = async {
+    let audio = async {
         let Some(number) = index.audio_number().filter(|_| missing.audio) else { return Ok(()) };
         retry_once(|| context.packager.first_audio_segment(&packaged, number)).await
     };
     // Concurrently; an error of the video takes precedence over one of the audio.
-    let (pictures, sound) = tokio::join!(pictures, sound);
-    match (pictures, sound) {
+    let (video, audio) = tokio::join!(video, audio);
+    match (video, audio) {
         (Ok(()), Ok(())) => Ok(Undecodable::default()),
         (Err(error), Ok(())) if error.is_source_fault() && index.audio().is_some() => {
             Ok(Undecodable { video: true })
@@ -85,12 +85,12 @@ async fn encode_missing(
         (Ok(()), Err(error)) if error.is_source_fault() && index.video().is_some() => {
             if let Some(number) = index.audio_number() {
                 let withdrawn = context.packager.withdraw_audio(&packaged, number).await;
-                withdrawn.map_err(|error| explain(error, MediaPart::Audio, None))?;
+                withdrawn.map_err(|error| encode_job_error(error, MediaPart::Audio, None))?;
             }
             Ok(Undecodable::default())
         }
-        (Err(error), _) => Err(explain(error, MediaPart::Video, video_reason)),
-        (_, Err(error)) => Err(explain(error, MediaPart::Audio, audio_reason)),
+        (Err(error), _) => Err(encode_job_error(error, MediaPart::Video, video_reason)),
+        (_, Err(error)) => Err(encode_job_error(error, MediaPart::Audio, audio_reason)),
     }
 }
 
@@ -113,7 +113,7 @@ enum MediaPart {
     Audio,
 }
 
-fn explain(error: Error, part: MediaPart, not_copied: Option<&NotCopied>) -> JobError {
+fn encode_job_error(error: Error, part: MediaPart, not_copied: Option<&NotCopied>) -> JobError {
     match error.root() {
         _ if error.is_disk_full() => JobError::DiskFull,
         // The media was deleted in the meantime.
@@ -144,14 +144,15 @@ mod tests {
     fn only_source_faults_fail_the_media() {
         let encode_failed = |error: EngineError| Error::EncodeFailed(Box::new(error));
         for error in [Error::Busy, Error::EngineUnavailable(EngineError::NotFound("ffmpeg".into()))] {
-            assert!(matches!(explain(error, MediaPart::Video, None), JobError::Unavailable(_)));
+            assert!(matches!(encode_job_error(error, MediaPart::Video, None), JobError::Unavailable(_)));
         }
         let killed = Error::EngineUnavailable(EngineError::Killed);
-        assert!(matches!(explain(killed, MediaPart::Video, None), JobError::Retry(_)));
-        assert!(matches!(explain(Error::Gone, MediaPart::Audio, None), JobError::LeaseLost));
+        assert!(matches!(encode_job_error(killed, MediaPart::Video, None), JobError::Retry(_)));
+        assert!(matches!(encode_job_error(Error::Gone, MediaPart::Audio, None), JobError::LeaseLost));
         let not_copied = NotCopied::new(NotCopiedReason::Codec, "ProRes");
         for error in [Error::NoFrame, encode_failed(EngineError::Failed { exit: None })] {
-            let JobError::Fatal(failure) = explain(error, MediaPart::Video, Some(&not_copied)) else {
+            let JobError::Fatal(failure) = encode_job_error(error, MediaPart::Video, Some(&not_copied))
+            else {
                 panic!("it is final")
             };
             assert_eq!(failure.code, FailureCode::CodecUnsupported);

@@ -35,7 +35,7 @@ pub(crate) async fn rescan(
     let scan = Scan::begin(&context.scan_limits, Some(workspace));
     while let Some(bytes) = bytes.next().await {
         if scan.push(bytes?).await.is_err() {
-            break; // its end says why
+            break; // `finish` returns the error
         }
     }
     Ok(scan.finish().await?)
@@ -49,7 +49,7 @@ pub(crate) async fn has_sample_bytes(
 ) -> Result<bool, JobError> {
     for object in &index.objects {
         let key = object_key(object, PresentationId::of(source));
-        // The bytes of the client are stored as long as the upload exists.
+        // The source object is stored as long as the upload exists.
         if key == ObjectKey::Source(source) {
             continue;
         }

@@ -49,11 +49,11 @@ const OUTPUT_BASE: u64 = 16 << 20;
 /// Output bytes per source byte. The overhead of small packets, as of speech in MP3, is twice their size in
 /// a fragment.
 const OUTPUT_RATIO_MAX: u64 = 3;
-/// The same for decoded audio: 32 bits per sample, from ADPCM with 4.
+/// Output bytes per source byte for decoded audio: 32 bits per sample, from ADPCM with 4.
 const PCM_RATIO_MAX: u64 = 9;
 
 /// A stored source in a container that cannot be read in place.
-pub(crate) struct Foreign {
+pub(crate) struct SourceToRemux {
     pub(crate) source: SourceId,
     /// The workspace it belongs to.
     pub(crate) workspace: Option<WorkspaceId>,
@@ -64,51 +64,53 @@ pub(crate) struct Foreign {
     /// Its SHA-256.
     pub(crate) sha256: [u8; 32],
     /// The error of our reader, if there is a reader for the container.
-    pub(crate) refusal: Option<String>,
+    pub(crate) rejection: Option<String>,
     /// Facts that the copy does not contain.
     pub(crate) facts: RemuxFacts,
 }
 
-/// Remuxes a foreign source and stores the copy. Returns its index, as [`RemuxedCopy::store`].
+/// Remuxes a source and stores the copy. Returns its index, as [`RemuxedCopy::store`].
 ///
-/// Must not run twice for one source, because the copy then has its name. Errors: as of [`remux_copy`].
-pub(crate) async fn normalise(
+/// Must not run twice for one source, because the object of the copy then exists. Errors: as of
+/// [`remux_copy`].
+pub(crate) async fn remux_and_store(
     context: &Context,
     job: &ClaimedJob,
-    foreign: &Foreign,
+    source_to_remux: &SourceToRemux,
 ) -> Result<SpilledIndex, JobError> {
-    remux_copy(context, job, foreign).await?.store().await
+    remux_copy(context, job, source_to_remux).await?.store().await
 }
 
-/// Remuxes a foreign source. Container, length and hash in its index are those of the source.
+/// Remuxes a source. Container, length and hash in the index of the copy are those of the source.
 ///
 /// May run twice. Errors: `Fatal` when nothing in the source can be read, `Unavailable` while the engine or
 /// a store is unavailable, `DiskFull`, `LeaseLost` when the media was deleted.
 pub(crate) async fn remux_copy(
     context: &Context,
     job: &ClaimedJob,
-    foreign: &Foreign,
+    source_to_remux: &SourceToRemux,
 ) -> Result<RemuxedCopy, JobError> {
-    let plan = CopyPlan { tracks: RemuxTracks::All, dropped_video: None };
+    let plan = CopyPlan { tracks: RemuxTracks::All, dropped_is_video: None };
     // The engine queue is in order of requests, so fairness among workspaces is enforced here.
-    let permit = context.first_segment_jobs.acquire(job.workspace).await;
-    let unpacked =
-        retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, || unpack_avi(context, foreign, plan))
-            .await?;
+    let permit = context.ingest_engine_permits.acquire(job.workspace).await;
+    let unpacked = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, || {
+        unpack_avi(context, source_to_remux, plan)
+    })
+    .await?;
     let unpacked = unpacked.as_ref().map(NamedTempFile::path);
     let copied = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, || {
-        copy(context, foreign, unpacked, plan)
+        copy_tracks(context, source_to_remux, unpacked, plan)
     })
     .await?;
     drop(permit);
     Ok(copied)
 }
 
-impl Foreign {
+impl SourceToRemux {
     /// The index of the source, from the index of its copy; `plan` is how the copy was made.
     fn index(&self, mut copy: Index, plan: CopyPlan) -> Index {
         let normalised = SampleObject::remuxed(copy.container, copy.source_len);
-        copy.left_out.extend(plan.dropped_video.map(|is_video| {
+        copy.left_out.extend(plan.dropped_is_video.map(|is_video| {
             let detail =
                 if is_video { "no video track can be read" } else { "an audio track cannot be read" };
             SkippedTrack::new(is_video, detail)
@@ -146,18 +148,19 @@ fn set_mpeg_audio_layer(container: Container, copy: &mut Index) {
 struct CopyPlan {
     tracks: RemuxTracks,
     /// Set if a track is left out because a copy with it fails: `true` for video, `false` for audio.
-    dropped_video: Option<bool>,
+    dropped_is_video: Option<bool>,
 }
 
 /// Bytes of an AVI file that contain the format of its video.
 const AVI_HEAD_LEN: u64 = 4096;
 
 /// Whether the source is MPEG-4 Visual in AVI. One packet of that may contain two frames.
-async fn is_mpeg4(context: &Context, foreign: &Foreign) -> Result<bool, JobError> {
-    if foreign.container != Container::Avi {
+async fn is_mpeg4(context: &Context, source_to_remux: &SourceToRemux) -> Result<bool, JobError> {
+    if source_to_remux.container != Container::Avi {
         return Ok(false);
     }
-    let reader = context.blob.reader(ObjectKey::Source(foreign.source)).await?.ok_or(JobError::LeaseLost)?;
+    let reader =
+        context.blob.reader(ObjectKey::Source(source_to_remux.source)).await?.ok_or(JobError::LeaseLost)?;
     let head = reader.read_at(0..reader.len().min(AVI_HEAD_LEN)).await?;
     Ok(is_mpeg4_avi(&head))
 }
@@ -166,36 +169,37 @@ async fn is_mpeg4(context: &Context, foreign: &Foreign) -> Result<bool, JobError
 /// source, and if the copy fails.
 async fn unpack_avi(
     context: &Context,
-    foreign: &Foreign,
+    source_to_remux: &SourceToRemux,
     plan: CopyPlan,
 ) -> Result<Option<NamedTempFile>, JobError> {
-    if !is_mpeg4(context, foreign).await? {
+    if !is_mpeg4(context, source_to_remux).await? {
         return Ok(None);
     }
-    check_scratch(context, foreign.len)?;
+    check_scratch(context, source_to_remux.len)?;
     let file = NamedTempFile::new_in(&context.scratch).map_err(scratch_error)?;
-    let mut to = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
-    let bytes = source_stream(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
-    let mut run = context.engine.remux(spec(context, foreign, RemuxOutput::UnpackedAvi, plan), bytes);
+    let mut writer = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
+    let bytes = source_stream(context, source_to_remux).await?.map(|bytes| bytes.map_err(io::Error::other));
+    let mut run = context.engine.remux(spec(context, source_to_remux, RemuxOutput::UnpackedAvi, plan), bytes);
     while let Some(bytes) = run.chunk().await {
         match bytes {
-            Ok(bytes) => to.write_all(&bytes).await.map_err(scratch_error)?,
-            Err(error) => return explain(error).map(|_| None),
+            Ok(bytes) => writer.write_all(&bytes).await.map_err(scratch_error)?,
+            Err(error) => return classify_failed_run(error).map(|_| None),
         }
     }
-    to.flush().await.map_err(scratch_error)?;
+    writer.flush().await.map_err(scratch_error)?;
     Ok(Some(file))
 }
 
-/// A complete, readable copy without a name yet. Dropping it deletes the data.
+/// A complete, readable copy whose object is not finished, so that no reader finds it. Dropping it deletes
+/// the data.
 pub(crate) struct RemuxedCopy {
     writer: ObjectWriter,
     index: SpilledIndex,
 }
 
 impl RemuxedCopy {
-    /// Gives the copy its name. Returns its index in a file, because several copies may wait for the store
-    /// at once.
+    /// Finishes the object of the copy. Returns its index in a file, because several copies may wait for the
+    /// store at once.
     pub(crate) async fn store(self) -> Result<SpilledIndex, JobError> {
         self.writer.finish().await?;
         Ok(self.index)
@@ -227,56 +231,57 @@ enum InputMode<'a> {
 
 /// Copies all tracks. If that fails, copies as many as can be read. One track without packets, or one that
 /// no container supports, makes a copy of all tracks fail.
-async fn copy(
+async fn copy_tracks(
     context: &Context,
-    foreign: &Foreign,
+    source_to_remux: &SourceToRemux,
     unpacked: Option<&Path>,
     plan: CopyPlan,
 ) -> Result<RemuxedCopy, JobError> {
-    let all = outputs(foreign.container);
-    let from = unpacked.map_or(InputMode::Stream, InputMode::File);
-    let mut last = match copy_of(context, foreign, from, all, plan).await? {
+    let all = outputs(source_to_remux.container);
+    let input_mode = unpacked.map_or(InputMode::Stream, InputMode::File);
+    let mut last = match try_outputs(context, source_to_remux, input_mode, all, plan).await? {
         RemuxOutcome::Copied(copied) => return Ok(*copied),
         RemuxOutcome::Failed(cause) => cause,
     };
-    let mut fetched = None;
-    if may_need_seek(foreign.container) {
-        let file = fetched.insert(fetch(context, foreign).await?);
-        match copy_of(context, foreign, InputMode::File(file.path()), all, plan).await? {
+    let mut source_file = None;
+    if may_need_seek(source_to_remux.container) {
+        let file = source_file.insert(fetch_to_file(context, source_to_remux).await?);
+        match try_outputs(context, source_to_remux, InputMode::File(file.path()), all, plan).await? {
             RemuxOutcome::Copied(copied) => return Ok(*copied),
             // An error of our reader is more specific than a failed run of the engine.
             RemuxOutcome::Failed(RemuxFailure::Engine) => {}
             RemuxOutcome::Failed(unread) => last = unread,
         }
     }
-    if has_several_tracks(foreign.container) {
+    if has_several_tracks(source_to_remux.container) {
         // Prefers the unpacked file over the fetched one.
-        let file = unpacked.or(fetched.as_ref().map(NamedTempFile::path));
+        let file = unpacked.or(source_file.as_ref().map(NamedTempFile::path));
         let from = file.map_or(InputMode::Stream, InputMode::File);
-        if let Some(copied) = copy_of_some(context, foreign, from).await? {
+        if let Some(copied) = copy_some_tracks(context, source_to_remux, from).await? {
             return Ok(copied);
         }
     }
-    tracing::info!(source.id = %foreign.source, container = foreign.container.name(), "a source could not be remuxed");
-    Err(JobError::Fatal(failure(foreign, last)))
+    tracing::info!(source.id = %source_to_remux.source, container = source_to_remux.container.name(), "a source could not be remuxed");
+    Err(JobError::Fatal(failure(source_to_remux, last)))
 }
 
 /// Copies the video and one audio track, the video alone, or one audio track alone. `None` if none of that
 /// can be read.
-async fn copy_of_some(
+async fn copy_some_tracks(
     context: &Context,
-    foreign: &Foreign,
-    from: InputMode<'_>,
+    source_to_remux: &SourceToRemux,
+    input_mode: InputMode<'_>,
 ) -> Result<Option<RemuxedCopy>, JobError> {
     // Matroska supports every track; for transport streams MP4 has the more exact times.
-    let outputs = if foreign.container == Container::MpegTs {
-        outputs(foreign.container)
+    let outputs = if source_to_remux.container == Container::MpegTs {
+        outputs(source_to_remux.container)
     } else {
         &[RemuxOutput::Matroska]
     };
-    let plan = |tracks, is_video| CopyPlan { tracks, dropped_video: Some(is_video) };
-    let video = copy_of(context, foreign, from, outputs, plan(RemuxTracks::Video, false)).await?;
-    let (is_picture, tracks): (bool, &[RemuxTracks]) = match video {
+    let plan = |tracks, is_video| CopyPlan { tracks, dropped_is_video: Some(is_video) };
+    let video =
+        try_outputs(context, source_to_remux, input_mode, outputs, plan(RemuxTracks::Video, false)).await?;
+    let (is_video_track, tracks): (bool, &[RemuxTracks]) = match video {
         // Drops this copy: one with audio needs the disk space.
         RemuxOutcome::Copied(_) => {
             (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video])
@@ -284,7 +289,8 @@ async fn copy_of_some(
         RemuxOutcome::Failed(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
     };
     for tracks in tracks {
-        let copied = copy_of(context, foreign, from, outputs, plan(*tracks, is_picture)).await?;
+        let copied =
+            try_outputs(context, source_to_remux, input_mode, outputs, plan(*tracks, is_video_track)).await?;
         if let RemuxOutcome::Copied(copied) = copied {
             return Ok(Some(*copied));
         }
@@ -293,26 +299,27 @@ async fn copy_of_some(
 }
 
 /// Tries the containers in order until our reader can read the copy.
-async fn copy_of(
+async fn try_outputs(
     context: &Context,
-    foreign: &Foreign,
-    from: InputMode<'_>,
+    source_to_remux: &SourceToRemux,
+    input_mode: InputMode<'_>,
     outputs: &[RemuxOutput],
     plan: CopyPlan,
 ) -> Result<RemuxOutcome, JobError> {
     let mut last = RemuxFailure::Engine;
     for output in outputs {
-        check_disk_spaces(context, foreign, *output).await?;
-        let spec = spec(context, foreign, *output, plan);
-        let run = match from {
+        check_output_space(context, source_to_remux, *output).await?;
+        let spec = spec(context, source_to_remux, *output, plan);
+        let run = match input_mode {
             InputMode::File(path) => context.engine.remux_file(spec, path),
             InputMode::Stream => {
-                let bytes =
-                    source_stream(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
+                let bytes = source_stream(context, source_to_remux)
+                    .await?
+                    .map(|bytes| bytes.map_err(io::Error::other));
                 context.engine.remux(spec, bytes)
             }
         };
-        match read(context, foreign, plan, run).await? {
+        match store_and_scan(context, source_to_remux, plan, run).await? {
             copied @ RemuxOutcome::Copied(_) => return Ok(copied),
             // An error of our reader is more specific than a failed run of the engine.
             RemuxOutcome::Failed(RemuxFailure::Engine) => {}
@@ -325,24 +332,28 @@ async fn copy_of(
 /// A stream of the source's bytes.
 async fn source_stream(
     context: &Context,
-    foreign: &Foreign,
+    source_to_remux: &SourceToRemux,
 ) -> Result<impl Stream<Item = kinora_blob::Result<Bytes>> + Send + Unpin + use<>, JobError> {
-    let reader = context.blob.reader(ObjectKey::Source(foreign.source)).await?.ok_or(JobError::LeaseLost)?;
+    let reader =
+        context.blob.reader(ObjectKey::Source(source_to_remux.source)).await?.ok_or(JobError::LeaseLost)?;
     Ok(reader.stream(0..reader.len())?)
 }
 
 /// The source as a temporary file, deleted with the returned value.
 ///
 /// Errors: `DiskFull` if it does not fit.
-async fn fetch(context: &Context, foreign: &Foreign) -> Result<NamedTempFile, JobError> {
-    check_scratch(context, foreign.len)?;
+async fn fetch_to_file(
+    context: &Context,
+    source_to_remux: &SourceToRemux,
+) -> Result<NamedTempFile, JobError> {
+    check_scratch(context, source_to_remux.len)?;
     let file = NamedTempFile::new_in(&context.scratch).map_err(scratch_error)?;
-    let mut to = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
-    let mut bytes = source_stream(context, foreign).await?;
+    let mut writer = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
+    let mut bytes = source_stream(context, source_to_remux).await?;
     while let Some(bytes) = bytes.next().await {
-        to.write_all(&bytes?).await.map_err(scratch_error)?;
+        writer.write_all(&bytes?).await.map_err(scratch_error)?;
     }
-    to.flush().await.map_err(scratch_error)?;
+    writer.flush().await.map_err(scratch_error)?;
     Ok(file)
 }
 
@@ -361,18 +372,22 @@ fn scratch_error(error: impl Into<io::Error>) -> JobError {
 /// Fails with `DiskFull` unless the output of a remux fits, in the store and in the scratch folder. With
 /// objects in a bucket only the scratch folder is on a local disk. Matroska is completed in a file before it
 /// is read.
-async fn check_disk_spaces(
+async fn check_output_space(
     context: &Context,
-    foreign: &Foreign,
+    source_to_remux: &SourceToRemux,
     output: RemuxOutput,
 ) -> Result<(), JobError> {
-    let (in_store, in_scratch) = match output {
+    let (store_factor, scratch_factor) = match output {
         RemuxOutput::Matroska => (2, 1),
         RemuxOutput::Pcm => (PCM_RATIO_MAX, PCM_RATIO_MAX),
         _ => (1, 0),
     };
-    check_disk_space(context, foreign.len.saturating_mul(in_store)).await?;
-    if in_scratch > 0 { check_scratch(context, foreign.len.saturating_mul(in_scratch)) } else { Ok(()) }
+    check_disk_space(context, source_to_remux.len.saturating_mul(store_factor)).await?;
+    if scratch_factor > 0 {
+        check_scratch(context, source_to_remux.len.saturating_mul(scratch_factor))
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether files of this container may need a seekable input: metadata may follow the samples, or the tracks
@@ -389,23 +404,26 @@ fn has_several_tracks(container: Container) -> bool {
 }
 
 /// Writes the output of a run, and scans it at the same time.
-async fn read(
+async fn store_and_scan(
     context: &Context,
-    foreign: &Foreign,
+    source_to_remux: &SourceToRemux,
     plan: CopyPlan,
     mut run: OutputStream,
 ) -> Result<RemuxOutcome, JobError> {
-    let mut writer =
-        context.blob.of_workspace(foreign.workspace).writer(ObjectKey::Normalised(foreign.source)).await?;
-    let scan = Scan::begin(&context.scan_limits, foreign.workspace);
+    let mut writer = context
+        .blob
+        .for_workspace(source_to_remux.workspace)
+        .writer(ObjectKey::Normalised(source_to_remux.source))
+        .await?;
+    let scan = Scan::begin(&context.scan_limits, source_to_remux.workspace);
     let mut space_checked_at = 0;
     while let Some(bytes) = run.chunk().await {
         let bytes = match bytes {
             Ok(bytes) => bytes,
-            Err(error) => return explain(error).map(RemuxOutcome::Failed),
+            Err(error) => return classify_failed_run(error).map(RemuxOutcome::Failed),
         };
         if scan.push(bytes.clone()).await.is_err() {
-            break; // its end says why
+            break; // `finish` returns the error
         }
         writer.write(bytes).await?;
         // Other jobs write too, and the final length is unknown.
@@ -420,12 +438,12 @@ async fn read(
     }
     match scan.finish().await {
         Ok(ScanResult { scanned: Scanned::Index(index), permit }) => {
-            let index = context.scan_limits.spill_index(foreign.index(index, plan)).await?;
+            let index = context.scan_limits.spill_index(source_to_remux.index(index, plan)).await?;
             drop(permit);
             Ok(RemuxOutcome::Copied(Box::new(RemuxedCopy { writer, index })))
         }
-        Ok(ScanResult { scanned: Scanned::NeedsRemux { refusal, .. }, .. }) => {
-            let cause = refusal
+        Ok(ScanResult { scanned: Scanned::NeedsRemux { rejection, .. }, .. }) => {
+            let cause = rejection
                 .map_or(RemuxFailure::Engine, |refusal| RemuxFailure::Reader(ReadError::NeedsRemux(refusal)));
             Ok(RemuxOutcome::Failed(cause))
         }
@@ -480,17 +498,17 @@ fn input(container: Container) -> RemuxInput {
     }
 }
 
-fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput, plan: CopyPlan) -> Remux {
+fn spec(context: &Context, source_to_remux: &SourceToRemux, output: RemuxOutput, plan: CopyPlan) -> Remux {
     let ratio = if output == RemuxOutput::Pcm { PCM_RATIO_MAX } else { OUTPUT_RATIO_MAX };
     let limits = EncodeLimits {
         deadline: STALL_TIMEOUT,
-        cpu: CPU_BASE + Duration::from_secs(foreign.len / COPY_BYTES_PER_SECOND),
+        cpu: CPU_BASE + Duration::from_secs(source_to_remux.len / COPY_BYTES_PER_SECOND),
         memory_bytes: MEMORY_BYTES,
-        output_max: foreign.len.saturating_mul(ratio).saturating_add(OUTPUT_BASE),
+        output_max: source_to_remux.len.saturating_mul(ratio).saturating_add(OUTPUT_BASE),
     };
     let scratch = context.scratch.to_path_buf();
     Remux {
-        input: input(foreign.container),
+        input: input(source_to_remux.container),
         output,
         tracks: plan.tracks,
         scratch,
@@ -500,7 +518,7 @@ fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput, plan: CopyPla
 }
 
 /// Whether a failed run is due to the source or to an internal error.
-fn explain(error: EngineError) -> Result<RemuxFailure, JobError> {
+fn classify_failed_run(error: EngineError) -> Result<RemuxFailure, JobError> {
     match error {
         EngineError::Busy => Err(JobError::Unavailable(Box::new(error))),
         EngineError::DiskFull => Err(JobError::DiskFull),
@@ -518,19 +536,19 @@ fn explain(error: EngineError) -> Result<RemuxFailure, JobError> {
 }
 
 /// The failure that a client receives for a source without a readable copy.
-fn failure(foreign: &Foreign, cause: RemuxFailure) -> Failure {
-    match (&foreign.refusal, cause) {
-        (Some(refusal), _) => Failure::new(FailureCode::CodecUnsupported, refusal.clone()),
+fn failure(source_to_remux: &SourceToRemux, cause: RemuxFailure) -> Failure {
+    match (&source_to_remux.rejection, cause) {
+        (Some(rejection), _) => Failure::new(FailureCode::CodecUnsupported, rejection.clone()),
         (None, RemuxFailure::Reader(error @ (ReadError::Unsupported(_) | ReadError::NeedsRemux(_)))) => {
             failure_of(&error)
         }
-        (None, RemuxFailure::Engine) if foreign.container == Container::Ape => {
+        (None, RemuxFailure::Engine) if source_to_remux.container == Container::Ape => {
             let sentence = "the audio codec is Monkey's Audio, which cannot be remuxed";
             Failure::new(FailureCode::CodecUnsupported, sentence)
         }
         // The client knows only the source, so the message omits damage of the copy.
         (None, RemuxFailure::Engine | RemuxFailure::Reader(_)) => {
-            let name = foreign.container.name();
+            let name = source_to_remux.container.name();
             let sentence =
                 format!("the source looks like a {name} file, but it has no track that can be played");
             Failure::new(FailureCode::NotMedia, sentence)
@@ -546,9 +564,12 @@ mod tests {
     fn full_disk_does_not_fail_the_media() {
         let full = || EngineError::Spawn(io::ErrorKind::StorageFull.into());
         for error in [EngineError::DiskFull, full()] {
-            assert!(matches!(explain(error), Err(JobError::DiskFull)));
+            assert!(matches!(classify_failed_run(error), Err(JobError::DiskFull)));
         }
-        assert!(matches!(explain(EngineError::Busy), Err(JobError::Unavailable(_))));
-        assert!(matches!(explain(EngineError::Failed { exit: Some(1) }), Ok(RemuxFailure::Engine)));
+        assert!(matches!(classify_failed_run(EngineError::Busy), Err(JobError::Unavailable(_))));
+        assert!(matches!(
+            classify_failed_run(EngineError::Failed { exit: Some(1) }),
+            Ok(RemuxFailure::Engine)
+        ));
     }
 }

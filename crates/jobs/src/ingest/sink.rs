@@ -1,7 +1,7 @@
 //! Receives the bytes of a source: writes them to the store and feeds them to the scanner.
 
 use bytes::Bytes;
-use kinora_blob::{ObjectKey, ObjectWriter, Parked};
+use kinora_blob::{IdlePermit, ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, MediaId, PresentationId, SourceId, Timestamp, TrackId};
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::Scanned;
@@ -12,7 +12,7 @@ use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 use crate::claim::Claim;
 use crate::error::JobError;
 use crate::ingest::check_disk_space;
-use crate::ingest::remux::{self, Foreign};
+use crate::ingest::remux::{self, SourceToRemux};
 use crate::reschedule;
 use crate::{Context, Permit};
 
@@ -24,7 +24,7 @@ pub(crate) enum Owner {
     /// A track that was added to a media.
     Track(MediaId, TrackId),
     /// No row: only one attempt uses the source, and the sweep deletes it after a crash.
-    Nobody,
+    Unreferenced,
 }
 
 impl Owner {
@@ -52,9 +52,9 @@ impl Owner {
                 }
                 tx.save_media(&media.start_download(source, now)?).await?;
             }
-            Self::Nobody => {}
+            Self::Unreferenced => {}
             Self::Track(_, track) => {
-                let media = media.track_attempt(track, before, source).ok_or(JobError::LeaseLost)?;
+                let media = media.begin_track_attempt(track, before, source).ok_or(JobError::LeaseLost)?;
                 tx.save_track_attempt(&media, track).await?;
             }
         }
@@ -74,7 +74,7 @@ pub(crate) struct SourceSink<'a> {
     /// The permit of a running transfer; released between attempts.
     transfer: Option<Permit>,
     /// The permit between attempts, with the memory of the writer.
-    paused: Option<(Permit, Option<Parked>)>,
+    paused: Option<(Permit, Option<IdlePermit>)>,
     /// Bytes written when disk space was last checked.
     space_checked_at: u64,
     /// The disk was full for an earlier attempt.
@@ -85,13 +85,14 @@ pub(crate) struct SourceSink<'a> {
 
 /// Why this side ended a download.
 pub(crate) enum SinkError {
-    /// The scanner failed; [`SourceSink::explain`] returns its error.
-    Rejected,
+    /// The scanner failed; [`SourceSink::job_error_of`] returns its error.
+    ScanFailed,
     /// An internal error.
     Job(JobError),
 }
 
-/// A complete, scanned source without a name yet. Dropping it deletes the data.
+/// A complete, scanned source whose object is not finished, so that no reader finds it. Dropping it deletes
+/// the data.
 pub(crate) struct FetchedSource {
     source: SourceId,
     writer: ObjectWriter,
@@ -107,7 +108,7 @@ impl<'a> SourceSink<'a> {
         owner: Owner,
         source: SourceId,
     ) -> Result<Self, JobError> {
-        let writer = context.blob.of_workspace(job.workspace).writer(ObjectKey::Source(source)).await?;
+        let writer = context.blob.for_workspace(job.workspace).writer(ObjectKey::Source(source)).await?;
         Ok(Self {
             context,
             job,
@@ -136,7 +137,7 @@ impl<'a> SourceSink<'a> {
         match context.fetcher.download(&address, self, &*context.random, budget).await {
             Ok(_) => Ok(()),
             Err(DownloadError::Fetch(error)) => Err(JobError::Fatal(error.failure())),
-            Err(DownloadError::Sink(error)) => Err(self.explain(error).await),
+            Err(DownloadError::Sink(error)) => Err(self.job_error_of(error).await),
         }
     }
 
@@ -147,10 +148,10 @@ impl<'a> SourceSink<'a> {
     }
 
     /// The error behind the end of a download.
-    pub(crate) async fn explain(&mut self, error: SinkError) -> JobError {
+    pub(crate) async fn job_error_of(&mut self, error: SinkError) -> JobError {
         match error {
             SinkError::Job(error) => error,
-            SinkError::Rejected => match self.scanned().await {
+            SinkError::ScanFailed => match self.scanned().await {
                 Err(error) => error,
                 Ok(_) => JobError::Retry("the scanner gave up without a reason".into()),
             },
@@ -178,12 +179,12 @@ impl<'a> SourceSink<'a> {
             .store
             .write(async move |tx| {
                 owner.replace_source(tx, old_source, source, now).await?;
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source: old_source }, workspace, now))
+                tx.enqueue(NewJob::due_now(JobKind::DeleteObjects { source: old_source }, workspace, now))
                     .await?;
                 Ok::<_, JobError>(())
             })
             .await?;
-        self.writer = self.context.blob.of_workspace(workspace).writer(ObjectKey::Source(source)).await?;
+        self.writer = self.context.blob.for_workspace(workspace).writer(ObjectKey::Source(source)).await?;
         self.scan = None;
         self.space_checked_at = 0;
         self.source = source;
@@ -211,7 +212,7 @@ impl Sink for SourceSink<'_> {
         }
         let begin = || Scan::begin(&self.context.scan_limits, self.job.workspace);
         let scan = self.scan.get_or_insert_with(begin);
-        scan.push(bytes.clone()).await.map_err(|_| SinkError::Rejected)?;
+        scan.push(bytes.clone()).await.map_err(|_| SinkError::ScanFailed)?;
         self.writer.write(bytes).await.map_err(|error| SinkError::Job(error.into()))
     }
 
@@ -220,17 +221,17 @@ impl Sink for SourceSink<'_> {
         self.writer.announce(total);
     }
 
-    /// Parks the download outside of the lane with its bytes. If its bytes are useless, or no parked permit
-    /// or memory is free, the download ends, and a later run of its job starts at the first byte. A download
-    /// of [`Owner::Nobody`] is a part of another job: it drops its bytes, and stays in the lane while no
-    /// parked permit is free.
+    /// Pauses the download without a permit of its worker pool; its bytes stay. If they are useless, or no
+    /// permit for a pause or no memory is free, the download ends, and a later run of its job starts at the
+    /// first byte. A download of [`Owner::Unreferenced`] is a part of another job: it drops its bytes, and
+    /// keeps the permit of its worker pool while no permit for a pause is free.
     async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, SinkError> {
         self.transfer = None;
         if self.owner.can_restart() {
-            self.job.note_progress(reschedule::progress(&pause));
+            self.job.record_progress(reschedule::progress(&pause));
         }
-        let parked = self.context.paused_downloads.try_acquire(self.job.workspace);
-        let memory = self.writer.try_idle().filter(|_| parked.is_some() && pause.is_resumable);
+        let pause_permit = self.context.paused_downloads.try_acquire(self.job.workspace);
+        let memory = self.writer.try_idle().filter(|_| pause_permit.is_some() && pause.is_resumable);
         let next = match (memory.is_some(), self.owner.can_restart()) {
             (true, _) => NextAttempt::Resume,
             (false, true) => return Err(SinkError::Job(JobError::SourceRetry(pause))),
@@ -241,10 +242,10 @@ impl Sink for SourceSink<'_> {
             (NextAttempt::FromStart, Some(_)) => self.restart_source().await.map_err(SinkError::Job)?,
             (_, None) => {}
         }
-        if parked.is_some() {
+        if pause_permit.is_some() {
             self.job.release_slot();
         }
-        self.paused = parked.map(|permit| (permit, memory));
+        self.paused = pause_permit.map(|permit| (permit, memory));
         Ok(next)
     }
 
@@ -260,7 +261,7 @@ impl FetchedSource {
         self.source
     }
 
-    /// Stores the source under its name, and its index. Both survive a power loss once this returns.
+    /// Stores the source object and its index. Both survive a power loss once this returns.
     ///
     /// Returns the result of `inspect` on the index: the index itself may be large and does not stay in
     /// memory.
@@ -275,8 +276,8 @@ impl FetchedSource {
             // Concurrently: no reader uses the bytes before both are stored.
             Scanned::Index(index) => {
                 let inspected = inspect(&index);
-                let put = put(context, source, index);
-                if permit.holds_slot() {
+                let put = put_index(context, source, index);
+                if permit.has_large_permit() {
                     // The rest of the writer may wait for memory, whose owners may wait for this permit.
                     put.await?;
                     drop(permit);
@@ -288,10 +289,10 @@ impl FetchedSource {
                 }
                 Ok(inspected)
             }
-            foreign @ Scanned::NeedsRemux { .. } => {
-                let fetched = Self { source, writer, scanned: foreign, permit };
-                let load = async |stored: SpilledIndex| {
-                    Ok(stored.load_limited(&context.scan_limits, job.workspace).await?)
+            needs_remux @ Scanned::NeedsRemux { .. } => {
+                let fetched = Self { source, writer, scanned: needs_remux, permit };
+                let load = async |spilled_index: SpilledIndex| {
+                    Ok(spilled_index.load_limited(&context.scan_limits, job.workspace).await?)
                 };
                 fetched.store_with(context, job, load, inspect).await
             }
@@ -309,7 +310,7 @@ impl FetchedSource {
         inspect: impl FnOnce(&Index) -> T,
     ) -> Result<T, JobError> {
         let Self { source, writer, scanned, permit } = self;
-        let stored = match scanned {
+        let spilled_index = match scanned {
             Scanned::Index(index) => {
                 // The end of the writer may take seconds. The index is in a file for that time.
                 let stored = context.scan_limits.spill_index(index).await?;
@@ -317,22 +318,23 @@ impl FetchedSource {
                 writer.finish().await?;
                 stored
             }
-            Scanned::NeedsRemux { container, len, sha256, refusal, facts } => {
+            Scanned::NeedsRemux { container, len, sha256, rejection, facts } => {
                 drop(permit);
                 writer.finish().await?;
                 let workspace = job.workspace;
-                let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
-                remux::normalise(context, job, &foreign).await?
+                let source_to_remux =
+                    SourceToRemux { source, workspace, container, len, sha256, rejection, facts };
+                remux::remux_and_store(context, job, &source_to_remux).await?
             }
         };
-        let (index, _permit) = build_index(stored).await?;
+        let (index, _permit) = build_index(spilled_index).await?;
         let inspected = inspect(&index);
-        put(context, source, index).await?;
+        put_index(context, source, index).await?;
         Ok(inspected)
     }
 }
 
-async fn put(context: &Context, source: SourceId, index: Index) -> Result<(), JobError> {
+async fn put_index(context: &Context, source: SourceId, index: Index) -> Result<(), JobError> {
     let bytes = Bytes::from(index.to_bytes());
     drop(index);
     context.blob.put_once(ObjectKey::Index(PresentationId::of(source)), bytes).await?;

@@ -9,10 +9,10 @@ fn frames(rows: &FrameTable, units: Units, default_duration_ns: Option<u64>) -> 
     let clock = FrameClock::of(rows, units, default_duration_ns);
     let mut times = Vec::new();
     let take = |row: RawSample| {
-        times.push((row.dts, row.dts + i64::from(row.composition)));
+        times.push((row.dts, row.dts + i64::from(row.composition_offset)));
         Ok(())
     };
-    clock.each(rows, units, take).unwrap();
+    clock.for_each_sample(rows, units, take).unwrap();
     (clock.timescale, times)
 }
 
@@ -23,7 +23,9 @@ fn shown(rows: &FrameTable, default_duration_ns: Option<u64>) -> (u32, Vec<i64>)
 
 /// Frames at this rate, their times rounded to milliseconds.
 fn steady(rate: (i64, i64), count: i64) -> FrameTable {
-    FrameTable::of((0..count).map(|n| (nearest((n * rate.1 * 1000).into(), rate.0.into()) as i64, false, 0)))
+    FrameTable::of(
+        (0..count).map(|n| (div_rounded((n * rate.1 * 1000).into(), rate.0.into()) as i64, false, 0)),
+    )
 }
 
 #[test]
@@ -91,13 +93,13 @@ fn packets(rows: &[(i64, bool, u32)], rate: u32, has_lengths: bool) -> Vec<(i64,
         packets.push((row.dts, row.delta));
         Ok(())
     };
-    clock.each(&rows, MS, take).unwrap();
+    clock.for_each_sample(&rows, MS, take).unwrap();
     packets
 }
 
 #[test]
 fn packets_follow_one_another_exactly() {
-    let rows: Vec<_> = (0..4000).map(|n| (nearest(n * 1_024_000, 44_100) as i64, false, 1024)).collect();
+    let rows: Vec<_> = (0..4000).map(|n| (div_rounded(n * 1_024_000, 44_100) as i64, false, 1024)).collect();
     let expected: Vec<_> = (0..4000).map(|n| (n * 1024, 1024)).collect();
     assert_eq!(packets(&rows, 44_100, true), expected);
     let truncated: Vec<_> = (0..4000).map(|n| (n * 1_024_000 / 44_100, false, 1024)).collect();
@@ -155,9 +157,9 @@ proptest! {
         let mut sorted = times.clone();
         sorted.sort_unstable();
         let rows = FrameTable::of(times.iter().map(|&time| (time, false, 0)));
-        let (timescale, pictures) = frames(&rows, MS, default_duration_ns);
-        prop_assert_eq!(pictures.len(), times.len());
-        for (&time, (_, pts)) in times.iter().zip(pictures) {
+        let (timescale, frame_times) = frames(&rows, MS, default_duration_ns);
+        prop_assert_eq!(frame_times.len(), times.len());
+        for (&time, (_, pts)) in times.iter().zip(frame_times) {
             let moved_ms = pts * 1000 / i64::from(timescale) - time;
             prop_assert!(moved_ms.abs() <= 2, "{} ms", moved_ms);
         }
@@ -172,10 +174,10 @@ proptest! {
     ) {
         let rows = FrameTable::of(rows);
         let units = Units { scale_ns, base: rows.times.0 };
-        let _ = FrameClock::of(&rows, units, default_duration_ns).each(&rows, units, |_| Ok(()));
+        let _ = FrameClock::of(&rows, units, default_duration_ns).for_each_sample(&rows, units, |_| Ok(()));
         for has_lengths in [true, false] {
             let clock = PacketClock { rate, has_lengths, default_duration_ns }.checked(&rows, units);
-            clock.each(&rows, units, |_| Ok(())).unwrap();
+            clock.for_each_sample(&rows, units, |_| Ok(())).unwrap();
         }
     }
 }

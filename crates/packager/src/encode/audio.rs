@@ -11,7 +11,7 @@ use kinora_formats::encode::{AudioFeed, AudioSegmenter, EncodedAudioSegment, Fee
 use kinora_index::ENCODED_AUDIO_RATE;
 
 use super::encode_spec;
-use super::run::{FeedInput, of_engine, read};
+use super::run::{FeedInput, feed_stream, from_engine_error};
 use crate::{BackfillProgress, Error, Packaged, Packager};
 
 /// Duration of an output fragment of a whole encode: about a segment.
@@ -21,8 +21,8 @@ const FRAGMENT: Duration = Duration::from_secs(4);
 pub(super) struct AudioEncodeRun {
     /// `None` if the range is silent.
     encoder: Option<(OutputStream, AudioSegmenter)>,
-    /// The frame that must come out; without it the encoder was cut short.
-    ends_at: u64,
+    /// The frame up to which audio must come out, else the encoder was cut short. 0 without this check.
+    audible_end: u64,
     ready: VecDeque<EncodedAudioSegment>,
 }
 
@@ -45,7 +45,7 @@ impl AudioEncodeRun {
                 Some(EncodedAudioSegment { number, bytes })
             };
             let ready = numbers.map(silent).collect::<Option<_>>().ok_or(Error::NotListed)?;
-            return Ok(Self { encoder: None, ends_at: 0, ready });
+            return Ok(Self { encoder: None, audible_end: 0, ready });
         }
         let span = AudioSpan::Piece(feed.positions());
         Self::encode(packager, packaged, audio, numbers, feed, span, priority, on_start)
@@ -67,8 +67,8 @@ impl AudioEncodeRun {
         let feed =
             AudioFeed::of_segments_from(packaged.index(), audio.into(), first).map_err(encode_failed)?;
         let numbers = feed.numbers();
-        // Two frames of lead, as a piece has. To the ear, the result is the same as an encode from 0.
-        let start = feed.positions().start - if first == 0 { 0 } else { LEAD_SAMPLES };
+        // Two frames of priming, as a piece has. To the ear, the result is the same as an encode from 0.
+        let start = feed.positions().start - if first == 0 { 0 } else { PRIMING_SAMPLES };
         let span = AudioSpan::Whole { start, fragment: FRAGMENT };
         Self::encode(packager, packaged, audio, numbers, feed, span, Priority::Background, Box::new(|| {}))
     }
@@ -84,10 +84,10 @@ impl AudioEncodeRun {
         priority: Priority,
         on_start: Box<dyn FnOnce() + Send>,
     ) -> Result<Self, Error> {
-        let collector =
+        let segmenter =
             AudioSegmenter::new(packaged.index(), audio.into(), numbers).ok_or(Error::NotListed)?;
         // The encoder of a piece pads its silent end.
-        let ends_at = if matches!(span, AudioSpan::Whole { .. }) { feed.audible_end() } else { 0 };
+        let audible_end = if matches!(span, AudioSpan::Whole { .. }) { feed.audible_end() } else { 0 };
         let positions = feed.positions();
         let seconds = (positions.end - positions.start).div_ceil(u64::from(ENCODED_AUDIO_RATE));
         let limits = encode_spec::audio_limits(seconds);
@@ -95,9 +95,9 @@ impl AudioEncodeRun {
         let downmix = encode_spec::downmix(packaged, audio);
         let spec = AudioEncode { container, span, downmix, priority, limits };
         let feed_input = FeedInput { header: Bytes::from(feed.header()), chunks: feed.chunks(), on_start };
-        let input = read(packager, packaged, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes));
-        let encoder = Some((packager.engine.encode_audio(spec, input), collector));
-        Ok(Self { encoder, ends_at, ready: VecDeque::new() })
+        let input = feed_stream(packager, packaged, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes));
+        let encoder = Some((packager.engine.encode_audio(spec, input), segmenter));
+        Ok(Self { encoder, audible_end, ready: VecDeque::new() })
     }
 
     /// Whether the source has no audio in the range, so that nothing is decoded.
@@ -111,14 +111,14 @@ impl AudioEncodeRun {
             if let Some(segment) = self.ready.pop_front() {
                 return Ok(Some(segment));
             }
-            let Some((encoding, collector)) = &mut self.encoder else { return Ok(None) };
+            let Some((encoding, segmenter)) = &mut self.encoder else { return Ok(None) };
             let segments = match encoding.chunk().await {
-                Some(Ok(chunk)) => collector.push(&chunk),
-                Some(Err(error)) => return Err(of_engine(error)),
+                Some(Ok(chunk)) => segmenter.push(&chunk),
+                Some(Err(error)) => return Err(from_engine_error(error)),
                 None => {
-                    let made = collector.finish(self.ends_at);
+                    let last_segments = segmenter.finish(self.audible_end);
                     self.encoder = None;
-                    made
+                    last_segments
                 }
             };
             self.ready.extend(segments.map_err(|error| Error::EncodeFailed(Box::new(error)))?);
@@ -126,8 +126,8 @@ impl AudioEncodeRun {
     }
 }
 
-/// Two frames.
-const LEAD_SAMPLES: u64 = 2 * kinora_index::ENCODED_AUDIO_FRAME as u64;
+/// Samples that a run encodes before those of its first segment: two frames.
+const PRIMING_SAMPLES: u64 = 2 * kinora_index::ENCODED_AUDIO_FRAME as u64;
 
 pub(super) fn encode_failed(error: FeedError) -> Error {
     Error::EncodeFailed(Box::new(error))
@@ -146,16 +146,16 @@ impl Packager {
         audio: u8,
         mut progress: impl FnMut(BackfillProgress),
     ) -> Result<(), Error> {
-        let count = packaged.encoded_audio_count(audio);
-        let line = self.active_audio(packaged, audio).await?;
-        line.begin(&self.store, self.clock.now()).await?;
-        let mut stored = self.stored_segments(line.id).await?;
+        let count = packaged.aac_segment_count(audio);
+        let active = self.active_audio(packaged, audio).await?;
+        active.ensure_row(&self.store, self.clock.now()).await?;
+        let mut stored = self.stored_segments(active.id).await?;
         let mut report = |done: usize| progress(BackfillProgress { done: done as u64, total: count.into() });
         report(stored.len());
-        let (mut is_alone, mut from) = (false, 0);
-        while let Some(first) = (from..count).find(|n| !stored.contains(n)) {
-            from = first;
-            let mut run = if is_alone {
+        let (mut is_single_segment, mut search_from) = (false, 0);
+        while let Some(first) = (search_from..count).find(|n| !stored.contains(n)) {
+            search_from = first;
+            let mut run = if is_single_segment {
                 let first_only = first..first + 1;
                 AudioEncodeRun::begin(
                     self,
@@ -168,15 +168,15 @@ impl Packager {
             } else {
                 AudioEncodeRun::begin_to_end(self, packaged, audio, first)?
             };
-            let ended = loop {
+            let result = loop {
                 let (number, bytes) = match run.next().await {
                     Ok(Some(EncodedAudioSegment { number, bytes })) => (number, bytes),
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(error),
                 };
                 if stored.insert(number) {
-                    self.store_segment(packaged, &line, number, bytes.into()).await?;
-                    line.state().note_stored(number);
+                    self.store_segment(packaged, &active, number, bytes.into()).await?;
+                    active.state().note_stored(number);
                     report(stored.len());
                 }
                 // Stops early once every later segment is stored, because requests of viewers encoded them
@@ -185,26 +185,28 @@ impl Packager {
                     break Ok(());
                 }
             };
-            let ended = match ended {
-                Err(error) if is_alone && error.is_undecodable() => {
-                    let silent = self.silence(packaged, &line, audio, first, Priority::Background).await;
+            let ended = match result {
+                Err(error) if is_single_segment && error.is_undecodable() => {
+                    let silent = self
+                        .placeholder_audio_segment(packaged, &active, audio, first, Priority::Background)
+                        .await;
                     let silent = silent.map_err(|why| match why {
                         Error::NoFrame => error,
                         other => other,
                     });
-                    self.store_segment(packaged, &line, first, silent?).await?;
-                    line.state().note_stored(first);
+                    self.store_segment(packaged, &active, first, silent?).await?;
+                    active.state().note_stored(first);
                     stored.insert(first);
                     report(stored.len());
                     Ok(())
                 }
                 ended => ended,
             };
-            is_alone = match ended {
+            is_single_segment = match ended {
                 // The run failed, or ended before its audio did. The segment where it stopped is encoded
                 // alone, and the next run starts after it.
-                Err(error) if error.is_run_failure() && !is_alone => {
-                    tracing::warn!(rendition.id = %line.id, error = %error, "an audio encode run ended early");
+                Err(error) if error.is_run_failure() && !is_single_segment => {
+                    tracing::warn!(rendition.id = %active.id, error = %error, "an audio encode run ended early");
                     true
                 }
                 ended => {

@@ -44,14 +44,14 @@ impl Packager {
         rungs: &[Rung],
         mut progress: impl FnMut(BackfillProgress),
     ) -> Result<(), Error> {
-        let count = packaged.encoded_count();
+        let count = packaged.rung_segment_count();
         let mut backfills = Vec::new();
         for rung in rungs.iter().take(ENCODE_RUNGS_MAX) {
             let rendition = self.active_rendition(packaged, rung).await?;
             if rendition.is_broken() {
                 continue;
             }
-            rendition.begin(&self.store, self.clock.now()).await?;
+            rendition.ensure_row(&self.store, self.clock.now()).await?;
             let stored = self.stored_segments(rendition.id).await?;
             backfills.push(BackfillRung {
                 rung: rung.clone(),
@@ -65,13 +65,13 @@ impl Packager {
             progress(BackfillProgress { done: total.saturating_sub(missing as u64), total });
         };
         report(&backfills);
-        while let Some((missing, of_run)) = next_missing(&backfills) {
+        while let Some((missing, rung_indexes)) = next_missing(&backfills) {
             // Segments after a jump of an edit list come in the next round.
             let numbers =
                 packaged.index().encoded_runs(missing.clone()).into_iter().next().unwrap_or(missing);
             let spec = EncodeSpec {
                 numbers: numbers.clone(),
-                rungs: of_run.iter().map(|rung_index| backfills[*rung_index].rung.clone()).collect(),
+                rungs: rung_indexes.iter().map(|rung_index| backfills[*rung_index].rung.clone()).collect(),
                 priority: Priority::Background,
                 tolerates_damage: false,
                 on_start: Box::new(|| {}),
@@ -90,7 +90,7 @@ impl Packager {
                 report(&backfills);
             }
             // A segment that did not come out will not come out later.
-            for place in of_run {
+            for place in rung_indexes {
                 backfills[place].missing.retain(|n| !numbers.contains(n));
             }
             report(&backfills);

@@ -44,7 +44,7 @@ const PIXEL_ENCODED_BYTES: u64 = 4;
 const AUDIO_MEMORY: u64 = 256 << 20;
 /// Memory of each input of a mix: its demuxer, its decoder and its filters.
 const MIX_PART_MEMORY: u64 = 12 << 20;
-/// Memory for each second of it: its demuxer stores the positions of some fifty packets.
+/// Memory for each second of such an input: its demuxer stores the positions of some fifty packets.
 const MIX_SECOND_MEMORY: u64 = 4096;
 /// Seconds of audio that are encoded in a second of processor time on a slow core. A sixth of the 60 that
 /// were measured. M-40.
@@ -83,7 +83,7 @@ pub(super) fn video_encode(
     let positive = |time: i64| u64::try_from(time).unwrap_or(0);
     VideoEncode {
         container: container(feed.format()),
-        rungs: rungs.iter().zip(colours).map(|(rung, colour)| rung_of(rung, *colour)).collect(),
+        rungs: rungs.iter().zip(colours).map(|(rung, colour)| engine_rung(rung, *colour)).collect(),
         deinterlace: first.is_some_and(|rung| rung.deinterlace),
         tone_map: first.and_then(|rung| rung.tone_map).map(|tone_map| match tone_map {
             ToneMap::Pq => engine::ToneMap::Pq,
@@ -112,7 +112,7 @@ pub(super) fn placeholder_encode(
     let rungs = std::slice::from_ref(rung);
     VideoEncode {
         container: FeedContainer::Mp4,
-        rungs: vec![rung_of(rung, Some(colour))],
+        rungs: vec![engine_rung(rung, Some(colour))],
         deinterlace: false,
         tone_map: None,
         frame_step: 1,
@@ -142,12 +142,12 @@ pub(crate) fn container(format: FeedFormat) -> FeedContainer {
 }
 
 /// Arguments for one black frame of a rung: the rung in the engine's terms, and its memory limit in bytes.
-pub(super) fn blank(rung: &Rung, colour: Colour) -> (VideoRung, u64) {
+pub(super) fn black_frame_spec(rung: &Rung, colour: Colour) -> (VideoRung, u64) {
     let size = (rung.width, rung.height);
-    (rung_of(rung, Some(colour)), limits(1, size, std::slice::from_ref(rung), 1).memory_bytes)
+    (engine_rung(rung, Some(colour)), limits(1, size, std::slice::from_ref(rung), 1).memory_bytes)
 }
 
-fn rung_of(rung: &Rung, colour: Option<Colour>) -> VideoRung {
+fn engine_rung(rung: &Rung, colour: Option<Colour>) -> VideoRung {
     VideoRung {
         width: rung.width,
         height: rung.height,
@@ -156,16 +156,17 @@ fn rung_of(rung: &Rung, colour: Option<Colour>) -> VideoRung {
         bufsize_bits: rung.bufsize.into(),
         level: level(&rung.level),
         bframes: rung.bframes,
-        colour: colour.map(colour_of),
+        colour: colour.map(engine_colour),
     }
 }
 
-/// Leaves colours open that the engine cannot encode. An init segment of an older Kinora may state any.
-fn colour_of(colour: Colour) -> engine::Colour {
+/// The colours in the engine's type. Values that the engine cannot encode become unspecified: an init
+/// segment of an older Kinora may state any.
+fn engine_colour(colour: Colour) -> engine::Colour {
     let Colour { primaries, transfer, matrix, .. } = colour;
     let narrow = |point: u16| u8::try_from(point).unwrap_or(u8::MAX);
     engine::Colour { primaries: narrow(primaries), transfer: narrow(transfer), matrix: narrow(matrix) }
-        .known()
+        .without_unsupported()
 }
 
 /// The H.264 levels that a rung may have. ISO/IEC 14496-10, table A-1.
@@ -192,34 +193,35 @@ pub(super) fn audio_limits(seconds: u64) -> EncodeLimits {
 
 /// Limits of a mix of `seconds`, with inputs of the given lengths in seconds.
 pub(super) fn mix_limits(seconds: u64, parts: impl Iterator<Item = u64>) -> EncodeLimits {
-    let one = audio_limits(seconds);
+    let base = audio_limits(seconds);
     // Each input is decoded.
     let add = |limits: EncodeLimits, part: u64| EncodeLimits {
         cpu: limits.cpu + Duration::from_secs(part / AUDIO_SECONDS_PER_CPU_SECOND),
         memory_bytes: limits.memory_bytes + MIX_PART_MEMORY + part * MIX_SECOND_MEMORY,
         ..limits
     };
-    parts.fold(one, add)
+    parts.fold(base, add)
 }
 
 /// Limits of a run of this many frames of this size, over this many seconds.
 fn limits(frames: u64, (width, height): (u32, u32), rungs: &[Rung], seconds: u64) -> EncodeLimits {
     // A source may state any size; larger frames are not decoded.
-    let source = (u64::from(width) * u64::from(height)).clamp(DECODED_PIXELS_MIN, FRAME_PIXELS_MAX.into());
+    let source_pixels =
+        (u64::from(width) * u64::from(height)).clamp(DECODED_PIXELS_MIN, FRAME_PIXELS_MAX.into());
     let pixels = |rung: &Rung| u64::from(rung.width) * u64::from(rung.height);
-    let encoded: u64 = rungs.iter().map(pixels).sum();
-    let rate: u64 = rungs.iter().map(|rung| u64::from(rung.maxrate)).sum();
-    let cpu_s = frames.saturating_mul(source) / DECODE_PIXELS_PER_SECOND
-        + frames.saturating_mul(encoded) / ENCODE_PIXELS_PER_SECOND;
+    let encoded_pixels: u64 = rungs.iter().map(pixels).sum();
+    let rate_bps: u64 = rungs.iter().map(|rung| u64::from(rung.maxrate)).sum();
+    let cpu_s = frames.saturating_mul(source_pixels) / DECODE_PIXELS_PER_SECOND
+        + frames.saturating_mul(encoded_pixels) / ENCODE_PIXELS_PER_SECOND;
     EncodeLimits {
         deadline: STALL_TIMEOUT,
         cpu: CPU_BASE + Duration::from_secs(cpu_s),
         memory_bytes: MEMORY_BASE
-            + source.saturating_mul(DECODER_FRAMES * PIXEL_DECODED_BYTES)
-            + encoded.saturating_mul(ENCODER_FRAMES * PIXEL_ENCODED_BYTES),
+            + source_pixels.saturating_mul(DECODER_FRAMES * PIXEL_DECODED_BYTES)
+            + encoded_pixels.saturating_mul(ENCODER_FRAMES * PIXEL_ENCODED_BYTES),
         // Twice the rates, and a box for each frame.
         output_max: OUTPUT_BASE
-            + rate.saturating_mul(seconds.saturating_add(1)) / 4
+            + rate_bps.saturating_mul(seconds.saturating_add(1)) / 4
             + frames.saturating_mul(1024),
     }
 }

@@ -12,8 +12,8 @@ use super::rendition_state::PendingSegment;
 use super::segment_request::RequestGuard;
 use crate::{Error, Packaged, Packager};
 
-/// Timeout of the job that prepares a segment, because jobs of its lane must be short. A first segment of
-/// 1080p takes about a second on an idle core.
+/// Timeout of the job that prepares a segment, because jobs of its worker pool must be short. A first
+/// segment of 1080p takes about a second on an idle core.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Packager {
@@ -22,9 +22,9 @@ impl Packager {
     /// Errors: as for a segment requested by a viewer.
     pub async fn first_segment(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<(), Error> {
         let rendition = self.active_rendition(packaged, rung).await?;
-        let mark = rendition.lookup_mark();
+        let stored_version = rendition.stored_version();
         if self.blob.reader(rendition.key(0)).await?.is_none() {
-            let _: Bytes = self.make(packaged, &rendition, 0, mark, None).await?;
+            let _: Bytes = self.encode_or_join(packaged, &rendition, 0, stored_version, None).await?;
         }
         Ok(())
     }
@@ -42,7 +42,7 @@ impl Packager {
         let Some(PendingSegment { receiver, start }) = rendition.state().prepare(0) else { return Ok(()) };
         let _guard = RequestGuard { rendition: &rendition, n: 0 };
         if let Some(start) = start {
-            self.start(packaged, &rendition, start, None);
+            self.start_run(packaged, &rendition, start, None);
         }
         // An error is not needed here: the request of a player gets its own.
         let _ = timeout(PREPARE_TIMEOUT, receiver).await;
@@ -55,7 +55,7 @@ impl Packager {
     /// Errors: those of the store; [`Error::Gone`] when its media was deleted.
     pub async fn withdraw_audio(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
         let rendition = self.active_audio(packaged, audio).await?;
-        self.mark_broken_now(&rendition).await
+        self.try_mark_broken(&rendition).await
     }
 
     /// Encodes the first segment of the encoded rendition of an audio track, counted from 0, unless it is
@@ -63,13 +63,13 @@ impl Packager {
     ///
     /// Errors: as for a segment requested by a viewer; [`Error::NotListed`] for audio that is not encoded.
     pub async fn first_audio_segment(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
-        if packaged.encoded_audio_count(audio) == 0 {
+        if packaged.aac_segment_count(audio) == 0 {
             return Err(Error::NotListed);
         }
         let rendition = self.active_audio(packaged, audio).await?;
-        let mark = rendition.lookup_mark();
+        let stored_version = rendition.stored_version();
         if self.blob.reader(rendition.key(0)).await?.is_none() {
-            let _: Bytes = self.make(packaged, &rendition, 0, mark, None).await?;
+            let _: Bytes = self.encode_or_join(packaged, &rendition, 0, stored_version, None).await?;
         }
         Ok(())
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_engine::Priority;
-use kinora_formats::encode::{RungInit, colour_of_frames, init_of_rung};
+use kinora_formats::encode::{RungInit, init_of_rung, rung_colour_from_decoder};
 use kinora_index::{Rung, RungName, codec::colour::Colour};
 
 use super::encode_spec::{self, EncodeSpec};
-use super::placeholder::UNDECODED_MAX;
-use super::run::{EncodeRun, of_engine};
+use super::placeholder::UNDECODED_SEGMENTS_MAX;
+use super::run::{EncodeRun, from_engine_error};
 use super::segment_request::with_request_timeout;
 use super::{ActiveRendition, EncodeTarget};
 use crate::derived_object::DerivedPut;
@@ -53,13 +53,13 @@ impl Packager {
         if let Some(init) = self.encoders.inits.get(&rendition.id).await {
             return Ok(init.bytes);
         }
-        let (packager, packaged, line) = (self.clone(), Arc::clone(packaged), Arc::clone(rendition));
-        let flight = self.spawn_run(async move {
-            let init = packager.unless_stopped(packager.init(&packaged, &line)).await??;
+        let (packager, packaged, active) = (self.clone(), Arc::clone(packaged), Arc::clone(rendition));
+        let task = self.spawn_run(async move {
+            let init = packager.unless_stopped(packager.init(&packaged, &active)).await??;
             Ok(init.bytes)
         });
         // A panic is a bug, and was already reported.
-        with_request_timeout(async { flight.await.unwrap_or(Err(Error::Busy)) }).await
+        with_request_timeout(async { task.await.unwrap_or(Err(Error::Busy)) }).await
     }
 
     /// The init segment with its parsed content. Concurrent calls share one run.
@@ -83,7 +83,7 @@ impl Packager {
         }
         let colour = match rung.colour {
             Some(colour) => colour,
-            None => self.colour_of(packaged, rung).await?,
+            None => self.colour_from_decoder(packaged, rung).await?,
         };
         let avcc = self.configuration(rung, colour).await?;
         let bytes = init_of_rung(packaged.index(), rung, &avcc).map(Bytes::from).map_err(encode_failed)?;
@@ -92,24 +92,24 @@ impl Packager {
 
     /// The `avcC` body that the encoder uses for every frame of this rung.
     async fn configuration(&self, rung: &Rung, colour: Colour) -> Result<Arc<[u8]>, Error> {
-        let shape = ConfigurationKey {
+        let key = ConfigurationKey {
             size: (rung.width, rung.height),
             level: rung.level.clone(),
             bframes: rung.bframes,
             colour: (colour.primaries, colour.transfer, colour.matrix),
         };
         let make = Box::pin(async {
-            let (rung, memory) = encode_spec::blank(rung, colour);
-            let output = self.engine.encode_blank(&rung, memory).await.map_err(of_engine)?;
+            let (rung, memory) = encode_spec::black_frame_spec(rung, colour);
+            let output = self.engine.encode_black_frame(&rung, memory).await.map_err(from_engine_error)?;
             RungInit::parse(&output).map(|init| Arc::from(init.avcc)).map_err(encode_failed)
         });
-        let result = self.encoders.configurations.try_get_with(shape, make).await;
+        let result = self.encoders.configurations.try_get_with(key, make).await;
         result.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
     /// The colours of the rungs of this source if only a decoder knows them: those of a rung that was begun
     /// earlier, else those of the first frame that decodes.
-    async fn colour_of(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Colour, Error> {
+    async fn colour_from_decoder(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Colour, Error> {
         let find = Box::pin(async {
             for name in RungName::ALL {
                 let Some(id) = Rendition::Rung(name).id(packaged.presentation) else { continue };
@@ -119,7 +119,7 @@ impl Packager {
             }
             let probed = self.probe_colour(packaged, rung).await?.unwrap_or(Colour::UNSPECIFIED);
             let (_, video) = packaged.index().video().ok_or(Error::NotListed)?;
-            Ok(colour_of_frames(video, probed))
+            Ok(rung_colour_from_decoder(video, probed))
         });
         let found = self.encoders.colours.try_get_with(packaged.presentation, find).await;
         found.map_err(|error: Arc<Error>| Error::Shared(error))
@@ -128,8 +128,8 @@ impl Packager {
     /// Colours of the first frames that decode: of the first segment, of one in the middle, or of another
     /// one near the beginning. `None` if no frame decodes.
     async fn probe_colour(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Option<Colour>, Error> {
-        let (count, middle) = (packaged.encoded_count(), packaged.encoded_count() / 2);
-        let near_beginning = (1..count.min(UNDECODED_MAX)).filter(|number| *number != middle);
+        let (count, middle) = (packaged.rung_segment_count(), packaged.rung_segment_count() / 2);
+        let near_beginning = (1..count.min(UNDECODED_SEGMENTS_MAX)).filter(|number| *number != middle);
         for number in [0, middle].into_iter().chain(near_beginning) {
             let spec = EncodeSpec {
                 numbers: number..number + 1,
@@ -152,11 +152,11 @@ impl Packager {
         Ok(None)
     }
 
-    /// Stores the init segment if the disk has space. If another writer was faster, its bytes count.
+    /// Stores the init segment if the disk has space. If another writer stored one first, returns that one.
     async fn store_init(&self, rendition: &ActiveRendition, bytes: Bytes) -> Result<Init, Error> {
         let key = ObjectKey::Init(rendition.id);
         let write = async {
-            rendition.begin(&self.store, self.clock.now()).await?;
+            rendition.ensure_row(&self.store, self.clock.now()).await?;
             match self.put_derived(rendition.presentation, key, bytes.clone()).await? {
                 DerivedPut::Written => Ok(bytes.clone()),
                 DerivedPut::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),

@@ -8,7 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_domain::{AudioOverlay, PresentationId};
-use kinora_engine::{EngineError, MIX_PARTS_MAX, MIX_START, Mix, MixPart, OutputStream, Priority};
+use kinora_engine::{
+    EngineError, MIX_PARTS_MAX, MIX_START_OFFSET_SAMPLES, Mix, MixPart, OutputStream, Priority,
+};
 use kinora_formats::encode::{AudioFeed, FeedChunks, encoded_audio_times};
 use kinora_index::{ENCODED_AUDIO_RATE, Index, Track};
 use tempfile::NamedTempFile;
@@ -16,7 +18,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::audio::encode_failed;
 use super::encode_spec;
-use super::run::{FeedInput, of_engine, read};
+use super::run::{FeedInput, feed_stream, from_engine_error};
 use crate::{Error, Packaged, Packager};
 
 /// A source whose first audio track is laid over a media.
@@ -38,12 +40,12 @@ pub struct AudioMix {
 impl AudioMix {
     /// Start of the mix in its output, in samples at 48 kHz. The samples before it are the encoder's
     /// priming.
-    pub const START: u64 = MIX_START;
+    pub const START: u64 = MIX_START_OFFSET_SAMPLES;
 
     /// The next bytes of a fragmented MP4, as [`Engine::mix`](kinora_engine::Engine::mix) describes it.
     /// `None` after the last ones.
     pub async fn chunk(&mut self) -> Option<Result<Bytes, Error>> {
-        self.encoding.chunk().await.map(|chunk| chunk.map_err(of_engine))
+        self.encoding.chunk().await.map(|chunk| chunk.map_err(from_engine_error))
     }
 }
 
@@ -106,7 +108,7 @@ impl Packager {
         has_room(planned.iter().map(bytes).fold(0, u64::saturating_add))?;
         let (mut files, mut parts) = (Vec::new(), Vec::new());
         for part in planned {
-            parts.push(self.part(part, scratch, &mut files).await?);
+            parts.push(self.write_part(part, scratch, &mut files).await?);
         }
         let seconds = |samples: u64| samples.div_ceil(ENCODED_AUDIO_RATE.into());
         let limits = encode_spec::mix_limits(seconds(len), parts.iter().map(|part| seconds(part.len)));
@@ -116,7 +118,7 @@ impl Packager {
     }
 
     /// One part of a mix, with its feed written to a file.
-    async fn part(
+    async fn write_part(
         &self,
         planned: PlannedPart<'_>,
         scratch: &Path,
@@ -126,22 +128,23 @@ impl Packager {
         let (container, start) = (encode_spec::container(feed.format()), feed.positions().start);
         let file = NamedTempFile::new_in(scratch).map_err(scratch_error)?;
         let path = file.path().to_owned();
-        let mut to = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
+        let mut writer = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
         files.push(file);
         let feed_input = FeedInput {
             header: Bytes::from(feed.header()),
             chunks: feed.chunks(),
             on_start: Box::new(|| {}),
         };
-        let mut bytes =
-            Box::pin(read(self, audio_source, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes)));
+        let mut bytes = Box::pin(feed_stream(self, audio_source, feed_input, move |chunk, bytes| {
+            feed.wrap(chunk, bytes)
+        }));
         while let Some(bytes) = bytes.next().await {
-            let bytes = bytes.map_err(|error| of_engine(EngineError::Input(error)))?;
-            to.write_all(&bytes).await.map_err(scratch_error)?;
+            let bytes = bytes.map_err(|error| from_engine_error(EngineError::Input(error)))?;
+            writer.write_all(&bytes).await.map_err(scratch_error)?;
         }
-        to.flush().await.map_err(scratch_error)?;
+        writer.flush().await.map_err(scratch_error)?;
         let downmix = encode_spec::downmix(audio_source, audio);
-        Ok(MixPart { file: path, container, downmix, start, len, at, fade_in, fade_out })
+        Ok(MixPart { file: path, container, downmix, start, len, start_in_mix: at, fade_in, fade_out })
     }
 }
 
@@ -174,10 +177,10 @@ fn plan<'a>(
     // Reads no segment past the audible part of a long file.
     let audible = times.iter().take_while(|segment| segment.start.unsigned_abs() < len_max).count();
     let count = u32::try_from(audible).unwrap_or(u32::MAX);
-    let (mut first, of_this) = (0, planned.len());
+    let (mut first, first_part_index) = (0, planned.len());
     while first < count {
-        let of = |numbers| AudioFeed::of_segments(index, audio.into(), numbers).map_err(encode_failed);
-        if of(first..first + 1)?.is_silent() {
+        let feed_of = |numbers| AudioFeed::of_segments(index, audio.into(), numbers).map_err(encode_failed);
+        if feed_of(first..first + 1)?.is_silent() {
             first += 1;
             continue;
         }
@@ -186,27 +189,27 @@ fn plan<'a>(
         }
         let rest = AudioFeed::of_segments_from(index, audio.into(), first).map_err(encode_failed)?.numbers();
         let end = rest.end.max(first + 1).min(count);
-        let feed = of(first..end)?;
+        let feed = feed_of(first..end)?;
         let span = feed.positions();
-        let after = span.start.saturating_sub(MIX_START);
-        let len = (span.end - span.start).min(len_max.saturating_sub(after));
+        let offset = span.start.saturating_sub(MIX_START_OFFSET_SAMPLES);
+        let len = (span.end - span.start).min(len_max.saturating_sub(offset));
         if 0 < len {
             planned.push(PlannedPart {
                 audio_source,
                 audio,
                 feed,
                 len,
-                at: begin + after,
+                at: begin + offset,
                 fade_in: 0,
                 fade_out: 0,
             });
         }
         first = end;
     }
-    if let Some([first, ..]) = planned.get_mut(of_this..) {
+    if let Some([first, ..]) = planned.get_mut(first_part_index..) {
         first.fade_in = samples(overlay.fade_in);
     }
-    if let Some([.., last]) = planned.get_mut(of_this..) {
+    if let Some([.., last]) = planned.get_mut(first_part_index..) {
         last.fade_out = samples(overlay.fade_out);
     }
     Ok(())
@@ -223,6 +226,6 @@ fn scratch_error(error: impl Into<io::Error>) -> Error {
     let error = error.into();
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Blob(kinora_blob::Error::Full),
-        _ => of_engine(EngineError::Spawn(error)),
+        _ => from_engine_error(EngineError::Spawn(error)),
     }
 }

@@ -11,7 +11,7 @@
 //! | `placeholder.rs` | replacements for parts of the source that do not decode |
 //! | `encode_spec.rs` | arguments and limits of the engine |
 //! | `init.rs` | init segments of rungs |
-//! | `on_demand_limit.rs` | limits on concurrent encodes for one viewer or one playback ID |
+//! | `client_encode_limit.rs` | limits on concurrent encodes for one viewer or one playback ID |
 //! | `usage_buffer.rs` | usage of renditions, written in batches |
 //! | `first_segment.rs`, `backfill.rs` | encodes ahead of any request |
 //!
@@ -19,11 +19,11 @@
 
 mod audio;
 mod backfill;
+mod client_encode_limit;
 mod encode_spec;
 mod first_segment;
 mod init;
 mod mix;
-mod on_demand_limit;
 mod placeholder;
 mod rendition_state;
 mod run;
@@ -50,11 +50,11 @@ use crate::{Error, Packaged, Packager, Rendition};
 use rendition_state::RenditionState;
 
 pub use backfill::BackfillProgress;
+pub(crate) use client_encode_limit::ClientEncodePermit;
+pub use client_encode_limit::PlaybackClient;
 pub(crate) use encode_spec::container;
 pub use mix::{AudioMix, Overlay};
-pub use on_demand_limit::OnDemandClient;
-pub(crate) use on_demand_limit::OnDemandPermit;
-pub(crate) use run::{FeedInput, of_engine, read};
+pub(crate) use run::{FeedInput, feed_stream, from_engine_error};
 
 /// Renditions whose state is cached in memory, some KiB each.
 const RENDITIONS_MAX: u64 = 10_000;
@@ -79,7 +79,7 @@ pub(crate) struct Encoders {
     colours: Cache<PresentationId, Colour>,
     /// The broken encoded renditions of a presentation.
     broken: Cache<PresentationId, Arc<HashSet<Rendition>>>,
-    on_demand_limit: on_demand_limit::OnDemandLimit,
+    client_encode_limit: client_encode_limit::ClientEncodeLimit,
     usage: usage_buffer::UsageBuffer,
     /// The tasks of runs.
     running: TaskTracker,
@@ -94,7 +94,7 @@ pub(crate) struct ActiveRendition {
     target: EncodeTarget,
     state: Mutex<RenditionState>,
     /// Its workspace, once its row was read or written; `None` inside if its media was deleted meanwhile.
-    owner: OnceCell<Option<WorkspaceId>>,
+    workspace: OnceCell<Option<WorkspaceId>>,
     /// Whether too much of it failed, so that no more is tried.
     is_broken: AtomicBool,
     /// Whether its row already states that parts of it could not be encoded.
@@ -120,23 +120,23 @@ impl EncodeTarget {
 
     /// For each segment, the number of segments between it and the keyframe at which its decoder begins.
     /// Audio decodes from any segment.
-    fn leads(&self, packaged: &Packaged) -> Vec<u32> {
+    fn prerolls(&self, packaged: &Packaged) -> Vec<u32> {
         let Self::Rung(_) = self else { return Vec::new() };
-        let (mut lead, mut begins) = (0_u32, None);
+        let (mut preroll, mut decode_start) = (0_u32, None);
         let segments = packaged.index().plan.encoded_video.iter();
-        let leads = segments.map(|segment| {
-            lead = if begins == Some(segment.samples.start) { lead.saturating_add(1) } else { 0 };
-            begins = Some(segment.samples.start);
-            lead
+        let prerolls = segments.map(|segment| {
+            preroll = if decode_start == Some(segment.samples.start) { preroll.saturating_add(1) } else { 0 };
+            decode_start = Some(segment.samples.start);
+            preroll
         });
-        leads.collect()
+        prerolls.collect()
     }
 
     /// How many segments there are.
-    fn count(&self, packaged: &Packaged) -> u32 {
+    fn segment_count(&self, packaged: &Packaged) -> u32 {
         match self {
-            Self::Rung(_) => packaged.encoded_count(),
-            Self::Aac(audio) => packaged.encoded_audio_count(*audio),
+            Self::Rung(_) => packaged.rung_segment_count(),
+            Self::Aac(audio) => packaged.aac_segment_count(*audio),
         }
     }
 }
@@ -152,7 +152,7 @@ impl Encoders {
             configurations: Cache::builder().max_capacity(CONFIGURATIONS_MAX).build(),
             colours: Cache::builder().max_capacity(INITS_MAX).build(),
             broken: Cache::builder().max_capacity(RENDITIONS_MAX).time_to_live(BROKEN_CACHE_TTL).build(),
-            on_demand_limit: on_demand_limit::OnDemandLimit::default(),
+            client_encode_limit: client_encode_limit::ClientEncodeLimit::default(),
             usage: usage_buffer::UsageBuffer::default(),
             running: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -167,7 +167,7 @@ impl ActiveRendition {
 
     /// Ensures that the rendition has a row before its first object, and returns its workspace.
     /// [`Error::Gone`] when no media names the presentation any more.
-    async fn begin(&self, store: &Store, now: Timestamp) -> Result<Option<WorkspaceId>, Error> {
+    async fn ensure_row(&self, store: &Store, now: Timestamp) -> Result<Option<WorkspaceId>, Error> {
         let begin = async || {
             let (id, presentation, name) = (self.id, self.presentation, self.target.rendition().to_string());
             let begin = async move |tx: &mut Tx| {
@@ -180,7 +180,7 @@ impl ActiveRendition {
                 .map_err(|error: kinora_store::Error| Error::from(error))?
                 .ok_or(Error::Gone)
         };
-        self.owner.get_or_try_init(begin).await.copied()
+        self.workspace.get_or_try_init(begin).await.copied()
     }
 
     fn is_broken(&self) -> bool {
@@ -219,23 +219,23 @@ impl Packager {
         let look_up = Box::pin(async {
             let row = self.store.rendition(id).await?;
             let is_broken = row.as_ref().is_some_and(|row| row.broken_at.is_some());
-            let owner = match row {
+            let workspace = match row {
                 Some(_) => Some(self.store.workspace_of_presentation(packaged.presentation).await?),
                 None => None,
             };
-            let stored = if owner.is_some() { self.stored_segments(id).await? } else { BTreeSet::new() };
+            let stored = if workspace.is_some() { self.stored_segments(id).await? } else { BTreeSet::new() };
             Ok(Arc::new(ActiveRendition {
                 id,
                 presentation: packaged.presentation,
-                state: Mutex::new(RenditionState::new(stored).with_leads(target.leads(packaged))),
+                state: Mutex::new(RenditionState::new(stored).with_prerolls(target.prerolls(packaged))),
                 target,
-                owner: OnceCell::new_with(owner),
+                workspace: OnceCell::new_with(workspace),
                 is_broken: AtomicBool::new(is_broken),
                 is_partial: AtomicBool::new(false),
             }))
         });
-        let line = self.encoders.renditions.try_get_with(id, look_up).await;
-        line.map_err(|error: Arc<Error>| Error::Shared(error))
+        let active = self.encoders.renditions.try_get_with(id, look_up).await;
+        active.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
     /// The encoded renditions of a presentation that are known to be broken.
@@ -266,8 +266,8 @@ impl Packager {
     }
 
     /// A permit for one encode of this requester: [`Error::Busy`] if there are too many at once.
-    pub(crate) fn on_demand_permit(&self, client: OnDemandClient) -> Result<OnDemandPermit, Error> {
-        self.encoders.on_demand_limit.try_acquire(client).ok_or(Error::Busy)
+    pub(crate) fn client_encode_permit(&self, client: PlaybackClient) -> Result<ClientEncodePermit, Error> {
+        self.encoders.client_encode_limit.try_acquire(client).ok_or(Error::Busy)
     }
 
     /// Spawns a task that continues when the requester disconnects. [`stop`](Self::stop) waits for its end.
@@ -288,8 +288,8 @@ impl Packager {
     pub(crate) fn stop_encodes(&self, presentation: PresentationId) {
         let renditions =
             self.encoders.renditions.iter().filter(|(_, rendition)| rendition.presentation == presentation);
-        for (id, line) in renditions.collect::<Vec<_>>() {
-            line.state().stop();
+        for (id, active) in renditions.collect::<Vec<_>>() {
+            active.state().stop();
             let cache = self.encoders.renditions.clone();
             // The cache is only memory, so a late invalidation does no harm.
             tokio::spawn(async move { cache.invalidate(&*id).await });
@@ -309,12 +309,12 @@ impl Packager {
     /// Writes the usage since the last call. May run at any time; usage that could not be written is written
     /// the next time.
     pub async fn write_rendition_uses(&self) -> Result<(), kinora_store::Error> {
-        let uses = self.encoders.usage.take();
+        let uses = self.encoders.usage.drain();
         if uses.is_empty() {
             return Ok(());
         }
-        let noted = uses.clone();
-        let written = self.store.write(async move |tx| tx.add_rendition_usage(&noted).await).await;
+        let batch = uses.clone();
+        let written = self.store.write(async move |tx| tx.add_rendition_usage(&batch).await).await;
         if written.is_err() {
             // A commit with an unknown outcome is counted twice at worst: the sweep counts again.
             self.encoders.usage.restore(uses);

@@ -16,11 +16,11 @@ use kinora_index::Rung;
 use super::ActiveRendition;
 use super::audio::AudioEncodeRun;
 use super::encode_spec::{EncodeSpec, placeholder_encode};
-use super::run::{EncodeRun, EncodedSegment, of_engine};
+use super::run::{EncodeRun, EncodedSegment, from_engine_error};
 use crate::{Error, Packaged, Packager};
 
 /// A source counts as broken if none of this many first segments decodes: about a minute.
-pub(super) const UNDECODED_MAX: u32 = 16;
+pub(super) const UNDECODED_SEGMENTS_MAX: u32 = 16;
 /// Number of segments before a broken one that are searched for the last frame, the nearest first: half a
 /// minute. Without a seek the one just before it is already stored.
 const LOOK_BACK_MAX: u32 = 8;
@@ -39,43 +39,44 @@ impl Error {
 impl Packager {
     /// Segment `n` of a rung if no frame of it decodes: the last frame before it, else black.
     ///
-    /// Errors: [`Error::NoFrame`] if nothing decodes near it nor in the [beginning](UNDECODED_MAX) of the
-    /// source, and those of every run.
+    /// Errors: [`Error::NoFrame`] if nothing decodes near it nor in the first [`UNDECODED_SEGMENTS_MAX`]
+    /// segments of the source, and those of every run.
     pub(super) async fn placeholder_segment(
         &self,
         packaged: &Arc<Packaged>,
-        line: &ActiveRendition,
+        active: &ActiveRendition,
         rung: &Rung,
         n: u32,
         priority: Priority,
     ) -> Result<Bytes, Error> {
-        let still = match self.frame_before(packaged, line, rung, n, priority).await? {
+        let still = match self.segment_before(packaged, active, rung, n, priority).await? {
             Some(last) => {
-                match LastFrame::of(&self.init(packaged, line).await?.bytes, &last)
+                match LastFrame::of(&self.init(packaged, active).await?.bytes, &last)
                     .map_err(segmenter_error)?
                 {
                     LastFrame::Keyframe(still) => still,
                     LastFrame::NeedsDecoding(feed) => {
-                        self.keyframe(packaged, line, rung, feed, false, priority).await?
+                        self.encode_keyframe(packaged, active, rung, feed, false, priority).await?
                     }
                 }
             }
             None => {
-                let first_segment = self.first_that_decodes(packaged, line, rung, priority).await?;
-                let feed = FreezeFrameFeed::of_first(&self.init(packaged, line).await?.bytes, &first_segment)
-                    .map_err(segmenter_error)?;
-                self.keyframe(packaged, line, rung, feed, true, priority).await?
+                let first_segment = self.first_decodable_segment(packaged, active, rung, priority).await?;
+                let feed =
+                    FreezeFrameFeed::of_first(&self.init(packaged, active).await?.bytes, &first_segment)
+                        .map_err(segmenter_error)?;
+                self.encode_keyframe(packaged, active, rung, feed, true, priority).await?
             }
         };
         let segment =
             still.segment(packaged.index(), n).map_err(|error| Error::EncodeFailed(Box::new(error)))?;
-        tracing::warn!(rendition.id = %line.id, segment = n, "a still frame replaces a segment that does not decode");
-        self.mark_partial(line).await?;
+        tracing::warn!(rendition.id = %active.id, segment = n, "a still frame replaces a segment that does not decode");
+        self.mark_partial(active).await?;
         Ok(Bytes::from(segment))
     }
 
     /// The nearest segment before `n` that is stored or decodes.
-    async fn frame_before(
+    async fn segment_before(
         &self,
         packaged: &Arc<Packaged>,
         rendition: &ActiveRendition,
@@ -95,14 +96,14 @@ impl Packager {
 
     /// The first segment in the beginning of the source that is stored or decodes. [`Error::NoFrame`]
     /// without one.
-    async fn first_that_decodes(
+    async fn first_decodable_segment(
         &self,
         packaged: &Arc<Packaged>,
         rendition: &ActiveRendition,
         rung: &Rung,
         priority: Priority,
     ) -> Result<Bytes, Error> {
-        let beginning = 0..packaged.encoded_count().min(UNDECODED_MAX);
+        let beginning = 0..packaged.rung_segment_count().min(UNDECODED_SEGMENTS_MAX);
         for numbers in packaged.index().encoded_runs(beginning) {
             if let Some(found) = self.stored_or_decoded(packaged, rendition, rung, numbers, priority).await? {
                 return Ok(found);
@@ -145,7 +146,7 @@ impl Packager {
     }
 
     /// Encodes a keyframe from one frame of a rung.
-    async fn keyframe(
+    async fn encode_keyframe(
         &self,
         packaged: &Arc<Packaged>,
         rendition: &ActiveRendition,
@@ -159,28 +160,30 @@ impl Packager {
         let mut encoding = self.engine.encode_video(spec, stream::iter([Ok(Bytes::from(feed.bytes))]));
         let mut output = Vec::new();
         while let Some(chunk) = encoding.chunk().await {
-            output.extend_from_slice(&chunk.map_err(of_engine)?);
+            output.extend_from_slice(&chunk.map_err(from_engine_error)?);
         }
         FreezeFrame::of_output(&init.bytes, &output).map_err(segmenter_error)
     }
 
     /// Silence for segment `n` of an audio track that does not decode.
     ///
-    /// Errors: [`Error::NoFrame`] if no audio decodes in the [beginning](UNDECODED_MAX) of the source
-    /// either, and those of every run.
-    pub(super) async fn silence(
+    /// Errors: [`Error::NoFrame`] if no audio decodes in the first [`UNDECODED_SEGMENTS_MAX`] segments of the
+    /// source either, and those of every run.
+    pub(super) async fn placeholder_audio_segment(
         &self,
         packaged: &Arc<Packaged>,
-        line: &ActiveRendition,
+        active: &ActiveRendition,
         audio: u8,
         n: u32,
         priority: Priority,
     ) -> Result<Bytes, Error> {
         let silent = || silent_segment(packaged.index(), audio.into(), n).ok_or(Error::NotListed);
-        for other in (0..packaged.encoded_audio_count(audio).min(UNDECODED_MAX)).filter(|other| *other != n) {
-            if self.has_audio(packaged, line, audio, other, priority).await? {
-                tracing::warn!(rendition.id = %line.id, segment = n, "silence replaces a segment that does not decode");
-                self.mark_partial(line).await?;
+        for other in
+            (0..packaged.aac_segment_count(audio).min(UNDECODED_SEGMENTS_MAX)).filter(|other| *other != n)
+        {
+            if self.audio_segment_decodes(packaged, active, audio, other, priority).await? {
+                tracing::warn!(rendition.id = %active.id, segment = n, "silence replaces a segment that does not decode");
+                self.mark_partial(active).await?;
                 return silent().map(Bytes::from);
             }
         }
@@ -188,7 +191,7 @@ impl Packager {
     }
 
     /// Whether an audio segment is stored, or decodes and is then stored.
-    async fn has_audio(
+    async fn audio_segment_decodes(
         &self,
         packaged: &Arc<Packaged>,
         rendition: &ActiveRendition,

@@ -26,29 +26,31 @@ const PREFETCH_SEGMENTS: u32 = 2;
 /// does not wait for the player to come nearer. The next run begins when less than [`PREFETCH_SEGMENTS`] is
 /// left.
 pub(super) const RUN_LEN: u32 = 4;
-/// Divisor of the decoded lead: a run makes half as many segments as are decoded before its first one. Far
-/// after a keyframe the lead is thus decoded a few times in all, and not once for each [`RUN_LEN`].
-const RUN_LEAD_DIVISOR: u32 = 2;
+/// Divisor of the preroll, the segments that are decoded before the first one of a run: a run makes half as
+/// many. Far after a keyframe the preroll is thus decoded a few times in all, and not once for each
+/// [`RUN_LEN`].
+const RUN_PREROLL_DIVISOR: u32 = 2;
 /// Segments of the longest run: some two minutes that may never be watched.
 const RUN_LEN_MAX: u32 = 32;
-/// A request joins a run that is at most `lead / 4` segments away, because decoding the lead is that much
-/// faster than encoding.
-const WAIT_LEAD_DIVISOR: u32 = 4;
+/// A request joins a run that is at most `preroll / 4` segments away, because decoding the preroll is that
+/// much faster than encoding.
+const JOIN_PREROLL_DIVISOR: u32 = 4;
 /// Failed runs for one segment alone before it is given up.
 const TRIES_MAX: u32 = 2;
 /// Segments given up in a row before the rendition counts as broken.
 const GIVEN_UP_MAX: usize = 3;
 
 /// The result of a request for a segment.
-pub(super) type Made = Result<Bytes, Arc<Error>>;
+pub(super) type SegmentResult = Result<Bytes, Arc<Error>>;
 
 /// Id of a run of this rendition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RunId(u64);
 
-/// An instant before a lookup in the store.
+/// Version of the set of stored segments, read before a lookup in the store: a segment with a later report
+/// was stored after it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LookupMark(u64);
+pub(crate) struct StoredVersion(u64);
 
 /// Why a run makes its segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub(super) enum Cause {
     /// A player waits for the first one.
     Request,
     /// A player will request them next.
-    Ahead,
+    Prefetch,
     /// A player may begin with it.
     Prepare,
 }
@@ -74,7 +76,7 @@ pub(super) struct RunStart {
 /// The state of a request.
 #[derive(Debug)]
 pub(super) struct PendingSegment {
-    pub(super) receiver: oneshot::Receiver<Made>,
+    pub(super) receiver: oneshot::Receiver<SegmentResult>,
     /// A run that must be started for it.
     pub(super) start: Option<RunStart>,
 }
@@ -96,17 +98,17 @@ pub(super) struct RenditionState {
     /// Segments known to be stored, each with the number of its report; more may be stored.
     stored: BTreeMap<u32, u64>,
     /// Count of reports of stored segments.
-    stored_marks: u64,
+    stored_version: u64,
     /// For each segment, the number of segments between it and the keyframe at which a decoder begins; 0 if
     /// not given.
-    leads: Vec<u32>,
-    waiting: BTreeMap<u32, Vec<oneshot::Sender<Made>>>,
+    prerolls: Vec<u32>,
+    waiters: BTreeMap<u32, Vec<oneshot::Sender<SegmentResult>>>,
     runs: Vec<ActiveRun>,
-    started: u64,
+    last_run_id: u64,
     /// Failed runs for one segment alone.
     failures: BTreeMap<u32, u32>,
     /// Segments that were given up since the last success.
-    failed_segments: BTreeSet<u32>,
+    given_up_in_a_row: BTreeSet<u32>,
 }
 
 impl RenditionState {
@@ -116,19 +118,19 @@ impl RenditionState {
     }
 
     /// Sets the distance of each segment to the keyframe at which a decoder begins.
-    pub(super) fn with_leads(self, leads: Vec<u32>) -> Self {
-        Self { leads, ..self }
+    pub(super) fn with_prerolls(self, prerolls: Vec<u32>) -> Self {
+        Self { prerolls, ..self }
     }
 
-    /// An instant before a lookup in the store; see [`request`](Self::request).
-    pub(super) fn lookup_mark(&self) -> LookupMark {
-        LookupMark(self.stored_marks)
+    /// The version to read before a lookup in the store; see [`request`](Self::request).
+    pub(super) fn stored_version(&self) -> StoredVersion {
+        StoredVersion(self.stored_version)
     }
 
-    /// Requests segment `n`, which a lookup after `mark` did not find in the store. `None` if it was stored
-    /// since `mark`.
-    pub(super) fn request(&mut self, n: u32, mark: LookupMark) -> Option<PendingSegment> {
-        if self.stored.get(&n).is_some_and(|stored_at| mark.0 < *stored_at) {
+    /// Requests segment `n`, which a lookup in the store did not find. `None` if it was stored after
+    /// `stored_version`, which was read before that lookup.
+    pub(super) fn request(&mut self, n: u32, stored_version: StoredVersion) -> Option<PendingSegment> {
+        if self.stored.get(&n).is_some_and(|stored_at| stored_version.0 < *stored_at) {
             return None;
         }
         self.stored.remove(&n);
@@ -138,31 +140,35 @@ impl RenditionState {
         if let Some(run_index) = self.run_of(n) {
             self.cut(run_index, n);
         }
-        let receiver = self.wait(n);
-        Some(PendingSegment { receiver, start: Some(self.start(n..n + 1, Cause::Request)) })
+        let receiver = self.add_waiter(n);
+        Some(PendingSegment { receiver, start: Some(self.add_run(n..n + 1, Cause::Request)) })
     }
 
     /// Joins a run that reaches `n` soon, and starts or changes none. `None` without such a run.
     pub(super) fn join(&mut self, n: u32) -> Option<PendingSegment> {
-        let within = JOIN_DISTANCE_MAX.max(self.lead(n) / WAIT_LEAD_DIVISOR);
+        let join_distance = JOIN_DISTANCE_MAX.max(self.preroll(n) / JOIN_PREROLL_DIVISOR);
         let run = &self.runs[self.run_of(n)?];
-        let is_near = run.is_running && n - run.rest.start <= within;
+        let is_near = run.is_running && n - run.rest.start <= join_distance;
         let is_next = run.cause == Cause::Request && n == run.rest.start;
-        if is_near || is_next { Some(PendingSegment { receiver: self.wait(n), start: None }) } else { None }
+        if is_near || is_next {
+            Some(PendingSegment { receiver: self.add_waiter(n), start: None })
+        } else {
+            None
+        }
     }
 
     /// The run to start ahead of the player after a request for segment `n`. `count` is the number of
     /// segments.
     pub(super) fn prefetch(&mut self, n: u32, count: u32) -> Option<RunStart> {
-        let is_open = |state: &Self, m: u32| {
+        let is_missing = |state: &Self, m: u32| {
             !state.stored.contains_key(&m) && !state.is_given_up(m) && state.run_of(m).is_none()
         };
         let first = (n.saturating_add(1)..count.min(n.saturating_add(1 + PREFETCH_SEGMENTS)))
-            .find(|m| is_open(self, *m))?;
-        let len = (self.lead(first) / RUN_LEAD_DIVISOR).clamp(RUN_LEN, RUN_LEN_MAX);
-        let most = count.min(first.saturating_add(len));
-        let end = (first..most).find(|m| !is_open(self, *m)).unwrap_or(most);
-        Some(self.start(first..end, Cause::Ahead))
+            .find(|m| is_missing(self, *m))?;
+        let len = (self.preroll(first) / RUN_PREROLL_DIVISOR).clamp(RUN_LEN, RUN_LEN_MAX);
+        let end_max = count.min(first.saturating_add(len));
+        let end = (first..end_max).find(|m| !is_missing(self, *m)).unwrap_or(end_max);
+        Some(self.add_run(first..end, Cause::Prefetch))
     }
 
     /// Prepares segment `n`: joins the run that makes it, or starts one for it alone, at a lower priority
@@ -171,9 +177,9 @@ impl RenditionState {
         if self.stored.contains_key(&n) || self.is_given_up(n) {
             return None;
         }
-        let is_open = self.run_of(n).is_none();
-        let start = is_open.then(|| self.start(n..n.saturating_add(1), Cause::Prepare));
-        Some(PendingSegment { receiver: self.wait(n), start })
+        let needs_run = self.run_of(n).is_none();
+        let start = needs_run.then(|| self.add_run(n..n.saturating_add(1), Cause::Prepare));
+        Some(PendingSegment { receiver: self.add_waiter(n), start })
     }
 
     /// Notes that the process of a run has begun.
@@ -185,9 +191,9 @@ impl RenditionState {
 
     /// A run delivered segment `n`, which is stored now or cannot be encoded. Responds to the waiting
     /// requests, and returns whether the run continues.
-    pub(super) fn segment_done(&mut self, id: RunId, n: u32, result: &Made) -> bool {
+    pub(super) fn segment_done(&mut self, id: RunId, n: u32, result: &SegmentResult) -> bool {
         if result.is_ok() {
-            self.failed_segments.clear();
+            self.given_up_in_a_row.clear();
             self.note_stored(n);
         }
         self.deliver(id, n, result)
@@ -199,17 +205,17 @@ impl RenditionState {
     pub(super) fn segment_done_unstored(&mut self, id: RunId, n: u32, bytes: Bytes) -> bool {
         let goes_on = self.deliver(id, n, &Ok(bytes));
         let Some(run_index) = self.runs.iter().position(|run| run.id == id) else { return false };
-        let is_wanted = self.waiting.range(self.runs[run_index].rest.clone()).next().is_some();
+        let is_wanted = self.waiters.range(self.runs[run_index].rest.clone()).next().is_some();
         if !(goes_on && is_wanted) {
             self.runs.swap_remove(run_index);
         }
         goes_on && is_wanted
     }
 
-    fn deliver(&mut self, id: RunId, n: u32, result: &Made) -> bool {
-        for waiting in self.waiting.remove(&n).unwrap_or_default() {
+    fn deliver(&mut self, id: RunId, n: u32, result: &SegmentResult) -> bool {
+        for sender in self.waiters.remove(&n).unwrap_or_default() {
             // A request that was dropped needs no response.
-            let _ = waiting.send(result.clone());
+            let _ = sender.send(result.clone());
         }
         let Some(run) = self.runs.iter_mut().find(|run| run.id == id) else { return false };
         run.rest.start = run.rest.start.max(n.saturating_add(1));
@@ -218,8 +224,8 @@ impl RenditionState {
 
     /// Segment `n` is stored: another run or process encoded it.
     pub(super) fn note_stored(&mut self, n: u32) {
-        self.stored_marks += 1;
-        self.stored.insert(n, self.stored_marks);
+        self.stored_version += 1;
+        self.stored.insert(n, self.stored_version);
     }
 
     /// A run has ended. Requests for the segments that it did not deliver get the error.
@@ -227,8 +233,8 @@ impl RenditionState {
         let Some(run_index) = self.runs.iter().position(|run| run.id == id) else { return };
         let run = self.runs.swap_remove(run_index);
         for n in run.rest {
-            for waiting in self.waiting.remove(&n).unwrap_or_default() {
-                let _ = waiting.send(Err(Arc::clone(error)));
+            for sender in self.waiters.remove(&n).unwrap_or_default() {
+                let _ = sender.send(Err(Arc::clone(error)));
             }
         }
     }
@@ -236,10 +242,10 @@ impl RenditionState {
     /// A request for `n` has ended. Its run continues, also one that still waits for a permit, because
     /// players that time out request the segment again.
     pub(super) fn request_ended(&mut self, n: u32) {
-        if let Some(waiting) = self.waiting.get_mut(&n) {
-            waiting.retain(|sender| !sender.is_closed());
-            if waiting.is_empty() {
-                self.waiting.remove(&n);
+        if let Some(senders) = self.waiters.get_mut(&n) {
+            senders.retain(|sender| !sender.is_closed());
+            if senders.is_empty() {
+                self.waiters.remove(&n);
             }
         }
     }
@@ -250,9 +256,9 @@ impl RenditionState {
         let failures = self.failures.entry(n).or_default();
         *failures = if is_final { TRIES_MAX } else { failures.saturating_add(1) };
         if *failures >= TRIES_MAX {
-            self.failed_segments.insert(n);
+            self.given_up_in_a_row.insert(n);
         }
-        self.failed_segments.len() >= GIVEN_UP_MAX.min(count as usize)
+        self.given_up_in_a_row.len() >= GIVEN_UP_MAX.min(count as usize)
     }
 
     /// Whether segment `n` has been given up.
@@ -263,16 +269,16 @@ impl RenditionState {
     /// Ends all runs: the source is gone.
     pub(super) fn stop(&mut self) {
         self.runs.drain(..).for_each(|run| run.stop.cancel());
-        self.waiting.clear();
+        self.waiters.clear();
     }
 
-    fn lead(&self, n: u32) -> u32 {
-        self.leads.get(n as usize).copied().unwrap_or(0)
+    fn preroll(&self, n: u32) -> u32 {
+        self.prerolls.get(n as usize).copied().unwrap_or(0)
     }
 
-    fn wait(&mut self, n: u32) -> oneshot::Receiver<Made> {
+    fn add_waiter(&mut self, n: u32) -> oneshot::Receiver<SegmentResult> {
         let (sender, receiver) = oneshot::channel();
-        self.waiting.entry(n).or_default().push(sender);
+        self.waiters.entry(n).or_default().push(sender);
         receiver
     }
 
@@ -288,9 +294,9 @@ impl RenditionState {
         }
     }
 
-    fn start(&mut self, numbers: Range<u32>, cause: Cause) -> RunStart {
-        self.started += 1;
-        let (id, stop) = (RunId(self.started), CancellationToken::new());
+    fn add_run(&mut self, numbers: Range<u32>, cause: Cause) -> RunStart {
+        self.last_run_id += 1;
+        let (id, stop) = (RunId(self.last_run_id), CancellationToken::new());
         let rest = numbers.clone();
         self.runs.push(ActiveRun { id, rest, cause, is_running: false, stop: stop.clone() });
         RunStart { id, numbers, cause, stop }

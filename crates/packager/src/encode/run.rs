@@ -28,7 +28,7 @@ pub(super) struct EncodeRun {
     presentation: PresentationId,
     rungs: Vec<Rung>,
     encoding: OutputStream,
-    collector: Segmenter,
+    segmenter: Segmenter,
     ready: VecDeque<EncodedSegment>,
     are_inits_checked: bool,
     is_over: bool,
@@ -48,7 +48,7 @@ impl EncodeRun {
             let rendition = packager.active_rendition(packaged, rung).await?;
             inits.push((rung.name, packager.init(packaged, &rendition).await?.parsed));
         }
-        Self::with(packager, packaged, spec, &inits, |feed| feed.window_us())
+        Self::begin_with_inits(packager, packaged, spec, &inits, |feed| feed.window_us())
     }
 
     /// A run of a part of the feed's window that leaves the colours of the source unchanged.
@@ -58,10 +58,10 @@ impl EncodeRun {
         spec: EncodeSpec,
         keep_us: impl FnOnce(&Feed) -> Range<i64>,
     ) -> Result<Self, Error> {
-        Self::with(packager, packaged, spec, &[], keep_us)
+        Self::begin_with_inits(packager, packaged, spec, &[], keep_us)
     }
 
-    fn with(
+    fn begin_with_inits(
         packager: &Packager,
         packaged: &Arc<Packaged>,
         run_spec: EncodeSpec,
@@ -70,34 +70,35 @@ impl EncodeRun {
     ) -> Result<Self, Error> {
         let index = packaged.index();
         let (track, _) = index.video().ok_or(Error::NotListed)?;
-        let feed = Feed::begin(index, run_spec.numbers.clone())
+        let feed = Feed::of_segments(index, run_spec.numbers.clone())
             .map_err(|error| Error::EncodeFailed(Box::new(error)))?;
-        let of_plan =
+        let planned_segments =
             index.plan.encoded_video.get(run_spec.numbers.start as usize..run_spec.numbers.end as usize);
-        let ticks: u64 = of_plan.unwrap_or(&[]).iter().map(kinora_index::Segment::duration).sum();
+        let ticks: u64 = planned_segments.unwrap_or(&[]).iter().map(kinora_index::Segment::duration).sum();
         let seconds = ticks.div_ceil(u64::from(track.timescale.max(1)));
         let keep_us = keep_us(&feed);
-        let of = |rung: &Rung| inits.iter().find(|(name, _)| *name == rung.name).map(|(_, init)| init);
-        let colours: Vec<_> = run_spec.rungs.iter().map(|rung| of(rung).map(|init| init.colour)).collect();
+        let init_of = |rung: &Rung| inits.iter().find(|(name, _)| *name == rung.name).map(|(_, init)| init);
+        let colours: Vec<_> =
+            run_spec.rungs.iter().map(|rung| init_of(rung).map(|init| init.colour)).collect();
         let TrackMedia::Video(video) = track.media_at(feed.samples().start) else {
             return Err(Error::NotListed);
         };
         let spec = encode_spec::video_encode(&feed, video, &run_spec, &colours, keep_us, seconds);
-        let collector = Segmenter::new(&feed, &run_spec.rungs);
+        let segmenter = Segmenter::new(&feed, &run_spec.rungs);
         let collector = inits
             .iter()
-            .fold(collector, |collector, (name, init)| collector.with_stored_avcc(*name, &init.avcc));
+            .fold(segmenter, |collector, (name, init)| collector.with_stored_avcc(*name, &init.avcc));
         let feed_input = FeedInput {
             header: Bytes::from(feed.header()),
             chunks: feed.chunks(),
             on_start: run_spec.on_start,
         };
-        let input = read(packager, packaged, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes));
+        let input = feed_stream(packager, packaged, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes));
         Ok(Self {
             presentation: packaged.presentation,
             rungs: run_spec.rungs,
             encoding: packager.engine.encode_video(spec, input),
-            collector,
+            segmenter: collector,
             ready: VecDeque::new(),
             are_inits_checked: false,
             is_over: false,
@@ -114,31 +115,31 @@ impl EncodeRun {
             if self.is_over {
                 return Ok(None);
             }
-            self.take_chunk().await?;
+            self.read_chunk().await?;
         }
     }
 
     /// How the decoder describes the colours of the first frame. `None` if there is no output at all.
     pub(super) async fn colour(&mut self, rung: RungName) -> Result<Option<Colour>, Error> {
         loop {
-            if let Some(colour) = self.collector.colour(rung) {
+            if let Some(colour) = self.segmenter.colour(rung) {
                 return Ok(Some(colour));
             }
             if self.is_over {
                 return Ok(None);
             }
-            self.take_chunk().await?;
+            self.read_chunk().await?;
         }
     }
 
-    async fn take_chunk(&mut self) -> Result<(), Error> {
+    async fn read_chunk(&mut self) -> Result<(), Error> {
         let encode_error = |error| Error::EncodeFailed(Box::new(error));
         let segments = match self.encoding.chunk().await {
-            Some(Ok(chunk)) => self.collector.push(&chunk).map_err(encode_error)?,
-            Some(Err(error)) => return Err(of_engine(error)),
+            Some(Ok(chunk)) => self.segmenter.push(&chunk).map_err(encode_error)?,
+            Some(Err(error)) => return Err(from_engine_error(error)),
             None => {
                 self.is_over = true;
-                self.collector.finish().map_err(encode_error)?
+                self.segmenter.finish().map_err(encode_error)?
             }
         };
         self.ready.extend(segments.into_iter().map(|segment| EncodedSegment {
@@ -154,7 +155,7 @@ impl EncodeRun {
         if std::mem::replace(&mut self.are_inits_checked, true) {
             return;
         }
-        for rung in self.rungs.iter().filter(|rung| self.collector.differs_from_stored_avcc(rung.name)) {
+        for rung in self.rungs.iter().filter(|rung| self.segmenter.differs_from_stored_avcc(rung.name)) {
             tracing::warn!(
                 presentation.id = %self.presentation,
                 rung = %rung.name,
@@ -174,7 +175,7 @@ pub(crate) struct FeedInput {
 
 /// The bytes of a feed, each read from its object when the engine can take it. `wrap` converts the bytes of
 /// a chunk.
-pub(crate) fn read(
+pub(crate) fn feed_stream(
     packager: &Packager,
     packaged: &Packaged,
     input: FeedInput,
@@ -196,7 +197,7 @@ pub(crate) fn read(
     stream::once(begin).flatten()
 }
 
-pub(crate) fn of_engine(error: EngineError) -> Error {
+pub(crate) fn from_engine_error(error: EngineError) -> Error {
     match error {
         EngineError::Busy => Error::Busy,
         // The samples could not be read: the cause is the error of their store.
@@ -204,7 +205,7 @@ pub(crate) fn of_engine(error: EngineError) -> Error {
             Ok(error) => error,
             Err(error) => Error::EncodeFailed(Box::new(error)),
         },
-        away if away.is_machine_fault() => Error::EngineUnavailable(away),
+        unavailable if unavailable.is_machine_fault() => Error::EngineUnavailable(unavailable),
         other => Error::EncodeFailed(Box::new(other)),
     }
 }

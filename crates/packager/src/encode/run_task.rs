@@ -12,8 +12,8 @@ use kinora_formats::encode::{EncodedAudioSegment, SegmentError};
 use kinora_store::UsageCounts;
 
 use super::audio::AudioEncodeRun;
+use super::client_encode_limit::ClientEncodePermit;
 use super::encode_spec::EncodeSpec;
-use super::on_demand_limit::OnDemandPermit;
 use super::rendition_state::{Cause, RunId, RunStart};
 use super::run::{EncodeRun, EncodedSegment};
 use super::{ActiveRendition, EncodeTarget};
@@ -22,26 +22,26 @@ use crate::{Error, Packaged, Packager};
 
 impl Packager {
     /// Starts a run, which owns `permit` until it ends.
-    pub(super) fn start(
+    pub(super) fn start_run(
         &self,
         packaged: &Arc<Packaged>,
         rendition: &Arc<ActiveRendition>,
         start: RunStart,
-        permit: Option<OnDemandPermit>,
+        permit: Option<ClientEncodePermit>,
     ) {
-        let (packager, packaged, line) = (self.clone(), Arc::clone(packaged), Arc::clone(rendition));
+        let (packager, packaged, active) = (self.clone(), Arc::clone(packaged), Arc::clone(rendition));
         self.encoders.running.spawn(async move {
             let _permit = permit;
-            let guard = RunGuard { rendition: &line, id: start.id };
-            let task = Box::pin(packager.run_task(&packaged, &line, &start));
+            let guard = RunGuard { rendition: &active, id: start.id };
+            let task = Box::pin(packager.run_task(&packaged, &active, &start));
             let until_stopped = start.stop.run_until_cancelled(task);
-            let Some(Some(end)) = packager.encoders.stop.run_until_cancelled(until_stopped).await else {
+            let Some(Some(result)) = packager.encoders.stop.run_until_cancelled(until_stopped).await else {
                 return;
             };
             // A run that ends well has delivered all its segments.
-            let error = end.err().unwrap_or(Error::Busy);
+            let error = result.err().unwrap_or(Error::Busy);
             if start.cause == Cause::Request && error.is_run_failure() {
-                packager.note_failed(&packaged, &line, start.numbers.start, false).await;
+                packager.note_failed(&packaged, &active, start.numbers.start, false).await;
             }
             guard.end_with(error);
         });
@@ -53,14 +53,14 @@ impl Packager {
         rendition: &Arc<ActiveRendition>,
         start: &RunStart,
     ) -> Result<(), Error> {
-        match rendition.begin(&self.store, self.clock.now()).await {
+        match rendition.ensure_row(&self.store, self.clock.now()).await {
             // Waiting requests get the segments; without a row nothing is stored.
             Err(error) if error.is_disk_full() => {}
             result => drop(result?),
         }
         let priority = match start.cause {
             Cause::Request => Priority::Viewer,
-            Cause::Ahead => Priority::Prefetch,
+            Cause::Prefetch => Priority::Prefetch,
             Cause::Prepare => Priority::Prepare,
         };
         let started_callback = || {
@@ -88,7 +88,7 @@ impl Packager {
 
     /// Encodes these segments of an audio track. A segment that does not decode alone either becomes
     /// silence.
-    #[expect(clippy::too_many_arguments, reason = "what is known of a run")]
+    #[expect(clippy::too_many_arguments, reason = "the parameters of a run")]
     async fn run_audio(
         &self,
         packaged: &Arc<Packaged>,
@@ -99,20 +99,21 @@ impl Packager {
         priority: Priority,
         mut on_start: Box<dyn FnOnce() + Send>,
     ) -> Result<(), Error> {
-        let mut is_alone = false;
+        let mut is_single_segment = false;
         while !numbers.is_empty() {
             let first = numbers.start;
-            let of_run = if is_alone { first..first + 1 } else { numbers.clone() };
-            is_alone = of_run.len() == 1;
-            let mut run = AudioEncodeRun::begin(self, packaged, audio, of_run, priority, on_start)?;
+            let run_numbers = if is_single_segment { first..first + 1 } else { numbers.clone() };
+            is_single_segment = run_numbers.len() == 1;
+            let mut run = AudioEncodeRun::begin(self, packaged, audio, run_numbers, priority, on_start)?;
             on_start = Box::new(|| {});
             let (is_damaged, is_wanted) = loop {
                 let (number, bytes) = match run.next().await {
                     Ok(Some(EncodedAudioSegment { number, bytes })) => (number, Ok(bytes.into())),
                     Ok(None) => break (false, true),
-                    Err(error) if error.is_undecodable() && is_alone => {
-                        (first, self.silence(packaged, rendition, audio, first, priority).await)
-                    }
+                    Err(error) if error.is_undecodable() && is_single_segment => (
+                        first,
+                        self.placeholder_audio_segment(packaged, rendition, audio, first, priority).await,
+                    ),
                     Err(error) if error.is_undecodable() => break (true, true),
                     Err(error) => return Err(error),
                 };
@@ -124,7 +125,7 @@ impl Packager {
             if !is_wanted {
                 return Ok(());
             }
-            is_alone = is_damaged;
+            is_single_segment = is_damaged;
         }
         Ok(())
     }
@@ -144,10 +145,16 @@ impl Packager {
         let EncodeSpec { mut numbers, rungs, priority, .. } = spec;
         let (mut on_start, mut tolerates_damage) = (spec.on_start, false);
         while !numbers.is_empty() {
-            let of_run = if tolerates_damage { numbers.start..numbers.start + 1 } else { numbers.clone() };
-            let end = of_run.end;
-            let run_spec =
-                EncodeSpec { numbers: of_run, rungs: rungs.clone(), priority, tolerates_damage, on_start };
+            let run_numbers =
+                if tolerates_damage { numbers.start..numbers.start + 1 } else { numbers.clone() };
+            let end = run_numbers.end;
+            let run_spec = EncodeSpec {
+                numbers: run_numbers,
+                rungs: rungs.clone(),
+                priority,
+                tolerates_damage,
+                on_start,
+            };
             on_start = Box::new(|| {});
             let mut run = EncodeRun::begin(self, packaged, run_spec).await?;
             let is_damaged = loop {
@@ -189,37 +196,37 @@ impl Packager {
     async fn store_and_deliver(
         &self,
         packaged: &Arc<Packaged>,
-        line: &Arc<ActiveRendition>,
+        active: &Arc<ActiveRendition>,
         run: RunId,
         number: u32,
         result: Result<Bytes, Error>,
     ) -> Result<bool, Error> {
-        let made = match result {
-            Ok(bytes) => match self.store_segment(packaged, line, number, bytes.clone()).await {
+        let outcome = match result {
+            Ok(bytes) => match self.store_segment(packaged, active, number, bytes.clone()).await {
                 Err(error) if error.is_disk_full() => {
-                    tracing::warn!(rendition.id = %line.id, segment = number, "the disk is full: a segment is not stored");
-                    self.cache_segment(line.key(number), &bytes).await;
-                    return Ok(line.state().segment_done_unstored(run, number, bytes));
+                    tracing::warn!(rendition.id = %active.id, segment = number, "the disk is full: a segment is not stored");
+                    self.cache_segment(active.key(number), &bytes).await;
+                    return Ok(active.state().segment_done_unstored(run, number, bytes));
                 }
                 stored => Ok(stored?),
             },
             // No frame of the source decodes.
             Err(Error::NoFrame) => {
-                self.mark_broken(line).await;
+                self.mark_broken(active).await;
                 Err(Error::NoFrame)
             }
             // A retry would fail in the same way.
             Err(error) if error.is_run_failure() => {
-                tracing::warn!(rendition.id = %line.id, segment = number, error = %error, "a segment could not be created");
-                self.note_failed(packaged, line, number, true).await;
+                tracing::warn!(rendition.id = %active.id, segment = number, error = %error, "a segment could not be created");
+                self.note_failed(packaged, active, number, true).await;
                 Err(Error::NoFrame)
             }
             Err(error) => return Err(error),
         };
-        Ok(line.state().segment_done(run, number, &made.map_err(Arc::new)))
+        Ok(active.state().segment_done(run, number, &outcome.map_err(Arc::new)))
     }
 
-    /// Stores a new segment. If another writer was faster, returns the bytes of that one for all.
+    /// Stores a new segment. If another writer stored it first, returns the bytes of that writer.
     ///
     /// Errors: those of the stores; one that [is full](Error::is_disk_full) without disk space;
     /// [`Error::Gone`] when its media was deleted meanwhile.
@@ -230,12 +237,12 @@ impl Packager {
         n: u32,
         bytes: Bytes,
     ) -> Result<Bytes, Error> {
-        let owner = rendition.begin(&self.store, self.clock.now()).await?;
+        let workspace = rendition.ensure_row(&self.store, self.clock.now()).await?;
         let key = ObjectKey::Segment(rendition.id, n);
         match self.put_derived(rendition.presentation, key, bytes.clone()).await? {
             DerivedPut::Written => {
-                self.encoders.usage.segment_stored(rendition.id, bytes.len() as u64);
-                if let Some(owner) = owner {
+                self.encoders.usage.record_stored(rendition.id, bytes.len() as u64);
+                if let Some(owner) = workspace {
                     let encoded_us = packaged.segment_duration_us(rendition.target.rendition(), n);
                     self.count_encoded(owner, encoded_us);
                 }
@@ -256,15 +263,15 @@ impl Packager {
     }
 
     async fn note_failed(&self, packaged: &Packaged, rendition: &ActiveRendition, n: u32, is_final: bool) {
-        let is_broken = rendition.state().note_failed(n, rendition.target.count(packaged), is_final);
+        let is_broken = rendition.state().note_failed(n, rendition.target.segment_count(packaged), is_final);
         if is_broken {
             self.mark_broken(rendition).await;
         }
     }
 
     /// As [`mark_broken`](Self::mark_broken), but returns the error of the store.
-    pub(super) async fn mark_broken_now(&self, rendition: &ActiveRendition) -> Result<(), Error> {
-        rendition.begin(&self.store, self.clock.now()).await?;
+    pub(super) async fn try_mark_broken(&self, rendition: &ActiveRendition) -> Result<(), Error> {
+        rendition.ensure_row(&self.store, self.clock.now()).await?;
         let (id, now) = (rendition.id, self.clock.now());
         self.store.write(async move |tx| tx.set_rendition_broken(id, now).await).await?;
         rendition.is_broken.store(true, Ordering::Release);
@@ -273,13 +280,13 @@ impl Packager {
     }
 
     /// Marks the rendition as broken: it is not tried again, and new manifests do not list it.
-    async fn mark_broken(&self, line: &ActiveRendition) {
-        if line.is_broken.swap(true, Ordering::AcqRel) {
+    async fn mark_broken(&self, active: &ActiveRendition) {
+        if active.is_broken.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.encoders.broken.invalidate(&line.presentation).await;
-        let (id, now) = (line.id, self.clock.now());
-        tracing::warn!(rendition.id = %id, presentation.id = %line.presentation, "a rendition cannot be encoded");
+        self.encoders.broken.invalidate(&active.presentation).await;
+        let (id, now) = (active.id, self.clock.now());
+        tracing::warn!(rendition.id = %id, presentation.id = %active.presentation, "a rendition cannot be encoded");
         if let Err(error) = self.store.write(async move |tx| tx.set_rendition_broken(id, now).await).await {
             tracing::warn!(error = %error, "a broken rendition could not be recorded");
         }

@@ -6,66 +6,68 @@ use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use tokio::sync::oneshot;
 
-use super::on_demand_limit::OnDemandPermit;
-use super::rendition_state::{self, LookupMark, Made, RunStart};
-use super::{ActiveRendition, OnDemandClient};
+use super::client_encode_limit::ClientEncodePermit;
+use super::rendition_state::{self, RunStart, SegmentResult, StoredVersion};
+use super::{ActiveRendition, PlaybackClient};
 use crate::{Error, Packaged, Packager, REQUEST_TIMEOUT};
 
 /// Tries of one request: the joined run, a run of its own, and one retry of that.
 const TRIES_MAX: u32 = 3;
 
 impl Packager {
-    /// Encodes segment `n` of a rung, which was not stored at `mark`, or waits for the run that encodes it.
+    /// Encodes segment `n` of a rung, or waits for the run that encodes it. The segment was not stored at
+    /// `stored_version`.
     ///
     /// Errors: [`Error::Busy`] for too many requests at once or after the timeout,
     /// [`Error::NoFrame`] and [`Error::EncodeFailed`] if the encode gives no segment.
-    pub(crate) async fn make(
+    pub(crate) async fn encode_or_join(
         &self,
         packaged: &Arc<Packaged>,
         rendition: &Arc<ActiveRendition>,
         n: u32,
-        mark: LookupMark,
-        client: Option<OnDemandClient>,
+        stored_version: StoredVersion,
+        client: Option<PlaybackClient>,
     ) -> Result<Bytes, Error> {
-        with_request_timeout(self.make_with_retries(packaged, rendition, n, mark, client)).await
+        with_request_timeout(self.encode_or_join_with_retries(packaged, rendition, n, stored_version, client))
+            .await
     }
 
-    async fn make_with_retries(
+    async fn encode_or_join_with_retries(
         &self,
         packaged: &Arc<Packaged>,
         rendition: &Arc<ActiveRendition>,
         n: u32,
-        mut mark: LookupMark,
-        client: Option<OnDemandClient>,
+        mut stored_version: StoredVersion,
+        client: Option<PlaybackClient>,
     ) -> Result<Bytes, Error> {
-        let mut last = Error::Busy;
+        let mut last_error = Error::Busy;
         for _ in 0..TRIES_MAX {
             if rendition.is_broken() || rendition.state().is_given_up(n) {
                 return Err(Error::NoFrame);
             }
-            if let Some(pending) = self.join_or_start(rendition, n, mark, client).await? {
+            if let Some(pending) = self.join_or_start(rendition, n, stored_version, client).await? {
                 let PendingRequest { receiver, start, permit } = pending;
                 let guard = RequestGuard { rendition, n };
                 if let Some(start) = start {
-                    self.start(packaged, rendition, start, permit);
+                    self.start_run(packaged, rendition, start, permit);
                 }
                 let result = receiver.await;
                 drop(guard);
                 match result {
                     Ok(Ok(bytes)) => return Ok(bytes),
                     Ok(Err(error)) if !error.root().is_run_failure() => return Err(Error::Shared(error)),
-                    Ok(Err(error)) => last = Error::Shared(error),
+                    Ok(Err(error)) => last_error = Error::Shared(error),
                     // The run was cut short in favour of another one.
-                    Err(_) => last = Error::Busy,
+                    Err(_) => last_error = Error::Busy,
                 }
             }
             // Another process may have stored it meanwhile.
-            mark = rendition.lookup_mark();
+            stored_version = rendition.stored_version();
             if let Some(bytes) = self.blob.get(rendition.key(n)).await? {
                 return Ok(bytes);
             }
         }
-        Err(last)
+        Err(last_error)
     }
 
     /// Joins a run, or returns the run that must be started. Without a permit it changes no current run.
@@ -73,17 +75,17 @@ impl Packager {
         &self,
         rendition: &ActiveRendition,
         n: u32,
-        mark: LookupMark,
-        client: Option<OnDemandClient>,
+        stored_version: StoredVersion,
+        client: Option<PlaybackClient>,
     ) -> Result<Option<PendingRequest>, Error> {
         if let Some(rendition_state::PendingSegment { receiver, .. }) = rendition.state().join(n) {
             return Ok(Some(PendingRequest { receiver, start: None, permit: None }));
         }
         let permit = match client {
-            Some(asker) => Some(self.encoders.on_demand_limit.acquire(asker).await),
+            Some(client_address) => Some(self.encoders.client_encode_limit.acquire(client_address).await),
             None => None,
         };
-        let pending = rendition.state().request(n, mark);
+        let pending = rendition.state().request(n, stored_version);
         // A request that joined a run meanwhile needs no permit.
         Ok(pending.map(|rendition_state::PendingSegment { receiver: made, start }| PendingRequest {
             receiver: made,
@@ -93,27 +95,27 @@ impl Packager {
     }
 
     /// Starts the encode of the segments after `n` that a player requests next, unless they are there.
-    pub(crate) fn make_ahead(&self, packaged: &Arc<Packaged>, rendition: &Arc<ActiveRendition>, n: u32) {
+    pub(crate) fn start_prefetch(&self, packaged: &Arc<Packaged>, rendition: &Arc<ActiveRendition>, n: u32) {
         // Requests of viewers who wait without a segment come first.
         if rendition.is_broken() || self.engine.load().waiting > 0 {
             return;
         }
-        let start = rendition.state().prefetch(n, rendition.target.count(packaged));
+        let start = rendition.state().prefetch(n, rendition.target.segment_count(packaged));
         if let Some(start) = start {
-            self.start(packaged, rendition, start, None);
+            self.start_run(packaged, rendition, start, None);
         }
     }
 
-    pub(crate) fn note_watched(&self, rendition: &ActiveRendition) {
-        self.encoders.usage.watched(rendition.id, self.clock.now());
+    pub(crate) fn record_watched(&self, rendition: &ActiveRendition) {
+        self.encoders.usage.record_watched(rendition.id, self.clock.now());
     }
 }
 
 /// The outcome of a request, and the permit that it owns.
 struct PendingRequest {
-    receiver: oneshot::Receiver<Made>,
+    receiver: oneshot::Receiver<SegmentResult>,
     start: Option<RunStart>,
-    permit: Option<OnDemandPermit>,
+    permit: Option<ClientEncodePermit>,
 }
 
 /// Limits the total wait of a request to [`REQUEST_TIMEOUT`]; [`Error::Busy`] after that.
@@ -124,9 +126,9 @@ pub(super) async fn with_request_timeout<T>(
 }
 
 impl ActiveRendition {
-    /// An instant to take before a lookup of a segment in the store.
-    pub(crate) fn lookup_mark(&self) -> LookupMark {
-        self.state().lookup_mark()
+    /// The version of the set of stored segments, to read before a lookup in the store.
+    pub(crate) fn stored_version(&self) -> StoredVersion {
+        self.state().stored_version()
     }
 
     /// The key of segment `n` in the store.

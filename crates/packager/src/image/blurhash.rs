@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use kinora_engine::{Priority, RgbFrame};
 
-use super::is_limit;
+use super::is_limit_error;
 use super::target_frame::TargetFrame;
 use crate::{Error, Packaged, Packager};
 
-/// Longest side of the analyzed image: a hash has at most four waves, so a larger one adds nothing.
-const SIDE: u32 = 64;
-/// Waves along the longer side and along the shorter one, as its authors recommend.
-const WAVES: (u32, u32) = (4, 3);
+/// Longest side of the analyzed image: a hash has at most four components, so a larger image adds nothing.
+const ANALYZED_SIDE_MAX: u32 = 64;
+/// Components along the longer side and along the shorter one, as the authors of BlurHash recommend.
+const COMPONENTS: (u32, u32) = (4, 3);
 
-/// It takes a tenth of a second, and clients that list new media need it soon.
+/// Priority of a BlurHash: it takes a tenth of a second, and clients that list new media need it soon.
 const PRIORITY: Priority = Priority::Prefetch;
 
 impl Packager {
@@ -28,33 +28,33 @@ impl Packager {
         let target = TargetFrame::of(track, video, time_ms).ok_or(Error::NoImage)?;
         let frame = match self.rgb_frame(packaged, &target).await {
             // The thumbnail falls back to its keyframe in this case too.
-            Err(Error::Engine(error)) if is_limit(&error) => {
+            Err(Error::Engine(error)) if is_limit_error(&error) => {
                 self.rgb_frame(packaged, &target.keyframe()).await?
             }
-            picture => picture?,
+            result => result?,
         };
         hash(&frame).ok_or(Error::NoImage)
     }
 
     async fn rgb_frame(&self, packaged: &Arc<Packaged>, target: &TargetFrame) -> Result<RgbFrame, Error> {
         let (track, _) = packaged.index().video().ok_or(Error::NoImage)?;
-        if !target.is_affordable(track) {
+        if !target.is_within_byte_limit(track) {
             return Err(Error::NoImage);
         }
-        let _memory = self.images.reserve_memory(target.len(track)).await?;
-        let input = self.input(packaged, track, target).await?;
-        Ok(self.engine.rgb_frame(input, target.in_gop, SIDE, PRIORITY).await?)
+        let _memory = self.images.reserve_memory(target.input_len(track)).await?;
+        let input = self.thumbnail_input(packaged, track, target).await?;
+        Ok(self.engine.rgb_frame(input, target.time_in_gop, ANALYZED_SIDE_MAX, PRIORITY).await?)
     }
 }
 
-/// Computes the hash, with more waves along the longer side.
+/// Computes the hash, with more components along the longer side.
 fn hash(frame: &RgbFrame) -> Option<String> {
     let RgbFrame { width, height, rgb } = frame;
-    let (along, down) = if width < height { (WAVES.1, WAVES.0) } else { WAVES };
+    let (components_x, components_y) = if width < height { (COMPONENTS.1, COMPONENTS.0) } else { COMPONENTS };
     let rgba: Vec<u8> =
         rgb.chunks_exact(3).flat_map(|pixel| [pixel[0], pixel[1], pixel[2], u8::MAX]).collect();
     let [width, height] = [*width, *height].map(u32::try_from);
-    blurhash::encode(along, down, width.ok()?, height.ok()?, &rgba).ok()
+    blurhash::encode(components_x, components_y, width.ok()?, height.ok()?, &rgba).ok()
 }
 
 #[cfg(test)]

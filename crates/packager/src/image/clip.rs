@@ -10,9 +10,9 @@ use kinora_index::{Index, Sample, Track, VideoTrack};
 
 use super::gop::{REORDERED_MAX, gop_at};
 use super::target_frame::hash_of;
-use super::{Image, ImageCost, ImageTask, is_limit, run_error};
+use super::{Image, ImageCost, ImageTask, is_limit_error, run_error};
 use crate::encode::container;
-use crate::{Error, OnDemandClient, Packaged, Packager};
+use crate::{Error, Packaged, Packager, PlaybackClient};
 
 /// Pixels that are decoded for a clip: 10 s of 4K at 30 frames a second, and the group before it.
 const PIXELS_MAX: u64 = 4_000_000_000;
@@ -48,11 +48,11 @@ impl Packager {
         &self,
         packaged: &Arc<Packaged>,
         request: ClipRequest,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Image, Error> {
         let end_ms = packaged.video_end_ms().unwrap_or(0).min(request.end_ms);
         let length_ms = end_ms.checked_sub(request.start_ms).filter(|ms| 0 < *ms).ok_or(Error::NoImage)?;
-        let (video_width, _) = packaged.frame_size().ok_or(Error::NoImage)?;
+        let (video_width, _) = packaged.default_image_size().ok_or(Error::NoImage)?;
         let ClipRequest { start_ms, width, fps, format, .. } = request;
         let width = width.min(video_width);
         let text = format!("clip {start_ms} {end_ms} {width} {fps} {format:?}");
@@ -60,26 +60,28 @@ impl Packager {
             let (packager, packaged) = (self.clone(), Arc::clone(packaged));
             async move {
                 let (track, video) = packaged.index().video().ok_or(Error::NoImage)?;
-                let ClipSamples { samples, lasts_max } =
-                    shown(track, video, start_ms..end_ms).ok_or(Error::NoImage)?;
-                check(track, video, &samples)?;
+                let ClipSamples { samples, duration_max } =
+                    clip_samples(track, video, start_ms..end_ms).ok_or(Error::NoImage)?;
+                check_limits(track, video, &samples)?;
                 let frames = samples.len() as u64;
                 let feed = feed(packaged.index(), track, samples, start_ms, fps)?;
                 let spec = ClipSpec {
                     container: container(feed.format()),
                     start: Duration::from_micros(Feed::SINGLE_FRAMES_LEAD_US),
-                    duration: Duration::from_millis(length_ms).min(lasts_max),
+                    duration: Duration::from_millis(length_ms).min(duration_max),
                     width,
                     fps,
                     format,
                     limits: super::limits(frames, video),
                 };
                 let result = packager.engine.clip(spec, packager.sample_stream(&packaged, feed)).await;
-                result.map_err(|error| if is_limit(&error) { Error::LimitExceeded } else { run_error(error) })
+                result.map_err(
+                    |error| if is_limit_error(&error) { Error::LimitExceeded } else { run_error(error) },
+                )
             }
         };
-        let task = ImageTask { kind: ImageCost::Long, hash: hash_of(&text), is_quota_exempt: false };
-        self.stored_or_made(packaged, task, client, Box::pin(make)).await
+        let task = ImageTask { cost: ImageCost::Long, hash: hash_of(&text), is_quota_exempt: false };
+        self.get_or_make(packaged, task, client, Box::pin(make)).await
     }
 }
 
@@ -88,25 +90,27 @@ struct ClipSamples {
     /// The samples that are decoded for it, from a keyframe on.
     samples: Range<u32>,
     /// Time until an edit list jumps.
-    lasts_max: Duration,
+    duration_max: Duration,
 }
 
-/// The samples of a time range; at most slightly more than the limit, so that [`check`] detects the excess.
-fn shown(track: &Track, video: &VideoTrack, times_ms: Range<u64>) -> Option<ClipSamples> {
+/// The samples of a time range: at most slightly more than the limit, which [`check_limits`] then detects.
+fn clip_samples(track: &Track, video: &VideoTrack, times_ms: Range<u64>) -> Option<ClipSamples> {
     let at = |ms| ticks(track, ms);
     let gop = gop_at(track, at(times_ms.start))?;
-    let lasts_us = (i128::from(gop.edit_span.shown.end) - i128::from(gop.pts)) * 1_000_000;
-    let lasts_us = lasts_us / i128::from(track.timescale.max(1));
-    let lasts_max = Duration::from_micros(lasts_us.clamp(0, u64::MAX.into()).try_into().unwrap_or(0));
+    let duration_us = (i128::from(gop.edit_span.shown.end) - i128::from(gop.pts)) * 1_000_000;
+    let lasts_us = duration_us / i128::from(track.timescale.max(1));
+    let duration_max = Duration::from_micros(lasts_us.clamp(0, u64::MAX.into()).try_into().unwrap_or(0));
     let end = at(times_ms.end).saturating_sub(track.shift).min(gop.edit_span.shown.end);
-    let in_gop = gop.sync..gop.edit_span.samples.end;
+    let gop_samples = gop.sync..gop.edit_span.samples.end;
     let frames_max = usize::try_from(PIXELS_MAX / frame_pixels(video).max(1)).unwrap_or(usize::MAX);
-    let read =
-        in_gop.clone().zip(track.samples.range(in_gop)).take(frames_max.saturating_add(REORDERED_MAX + 2));
+    let read = gop_samples
+        .clone()
+        .zip(track.samples.range(gop_samples))
+        .take(frames_max.saturating_add(REORDERED_MAX + 2));
     // A sample decoded after the end is shown after it.
     let decoded = read.take_while(|(_, sample)| sample.dts < end);
     let last = decoded.filter(|(_, sample)| sample.pts < end).last().map_or(gop.sync, |(number, _)| number);
-    Some(ClipSamples { samples: gop.sync..last + 1, lasts_max })
+    Some(ClipSamples { samples: gop.sync..last + 1, duration_max })
 }
 
 /// A time in ticks of a track.
@@ -119,10 +123,11 @@ fn frame_pixels(video: &VideoTrack) -> u64 {
     u64::from(video.width) * u64::from(video.height)
 }
 
-fn check(track: &Track, video: &VideoTrack, samples: &Range<u32>) -> Result<(), Error> {
+fn check_limits(track: &Track, video: &VideoTrack, samples: &Range<u32>) -> Result<(), Error> {
     let len: u64 = track.samples.range(samples.clone()).map(|sample| u64::from(sample.size)).sum();
-    let is_much = PIXELS_MAX < frame_pixels(video).saturating_mul(samples.len() as u64) || LEN_MAX < len;
-    if is_much { Err(Error::LimitExceeded) } else { Ok(()) }
+    let exceeds_limit =
+        PIXELS_MAX < frame_pixels(video).saturating_mul(samples.len() as u64) || LEN_MAX < len;
+    if exceeds_limit { Err(Error::LimitExceeded) } else { Ok(()) }
 }
 
 /// The feed of the clip, which begins after the lead that all feeds have.
@@ -151,12 +156,12 @@ fn frame_times(times: &[i64], fps: u32) -> Vec<i64> {
     let first = times.iter().copied().filter(|time| *time <= 0).max();
     let last = times.iter().copied().max();
     let fps = i64::from(fps.max(1));
-    let laid_out = |time: i64| match time {
+    let output_time = |time: i64| match time {
         _ if Some(time) == first => 0,
         // Frames before the clip keep their order; their distances are not visible.
         _ if time < 0 && earliest < -LEAD_US => {
-            let pressed = i128::from(time) * i128::from(LEAD_US) / -i128::from(earliest);
-            i64::try_from(pressed).unwrap_or(-LEAD_US).min(-1)
+            let scaled = i128::from(time) * i128::from(LEAD_US) / -i128::from(earliest);
+            i64::try_from(scaled).unwrap_or(-LEAD_US).min(-1)
         }
         _ if 0 < time && Some(time) == last => {
             let frame = time.saturating_mul(fps).saturating_add(999_999) / 1_000_000;
@@ -164,7 +169,7 @@ fn frame_times(times: &[i64], fps: u32) -> Vec<i64> {
         }
         _ => time,
     };
-    times.iter().copied().map(laid_out).collect()
+    times.iter().copied().map(output_time).collect()
 }
 
 #[cfg(test)]

@@ -3,24 +3,24 @@
 use kinora_engine::{CropWindow, ImageSize, RgbFrame};
 
 /// Longest side of the analyzed image, in pixels: enough to tell a face from a wall.
-pub(super) const SIDE: u32 = 96;
-/// Thousandths of the best window's edges from which another window counts as equal. The equal window
+pub(super) const ANALYZED_SIDE_MAX: u32 = 96;
+/// Part of the highest edge sum, in thousandths, from which another window counts as equal. The equal window
 /// nearest to the middle wins, so a uniform image is cut in its middle.
 const NEAR_BEST_PERMILLE: u64 = 990;
 
-/// Position of the crop window of this size, where brightness changes most. It does so in focused parts,
-/// faces and letters, and not in skies, walls and blurred backgrounds.
-pub(super) fn window(frame: &RgbFrame, size: ImageSize) -> CropWindow {
+/// Position of the largest window with the ratio of `size` that has the highest edge sum: brightness changes
+/// most in focused parts, faces and letters, and not in skies, walls and blurred backgrounds.
+pub(super) fn find_crop_window(frame: &RgbFrame, size: ImageSize) -> CropWindow {
     let (width, height) = (frame.width as u64, frame.height as u64);
     let (target_width, target_height) = (u64::from(size.width.max(1)), u64::from(size.height.max(1)));
     let edges = edges(frame);
     // One of the two sides keeps its full length.
-    let left_columns = (height * target_width / target_height).clamp(1, width);
-    let left_rows = (width * target_height / target_width).clamp(1, height);
+    let window_columns = (height * target_width / target_height).clamp(1, width);
+    let window_rows = (width * target_height / target_width).clamp(1, height);
     let columns: Vec<u64> =
         (0..frame.width).map(|x| edges.iter().skip(x).step_by(frame.width).sum()).collect();
     let rows: Vec<u64> = edges.chunks(frame.width).map(|row| row.iter().sum()).collect();
-    CropWindow { left: best_offset(&columns, left_columns), top: best_offset(&rows, left_rows) }
+    CropWindow { left: best_offset(&columns, window_columns), top: best_offset(&rows, window_rows) }
 }
 
 /// How much the brightness changes at each pixel, to its right and below.
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn smartcrop_window_covers_detail() {
         let check = |what: &str, image: &RgbFrame, (width, height): (u32, u32), expected: (u16, u16)| {
-            let CropWindow { left, top } = window(image, ImageSize { width, height });
+            let CropWindow { left, top } = find_crop_window(image, ImageSize { width, height });
             assert_eq!((left, top), expected, "{what}");
         };
         let (left, top) = (frame(96, 54, |x, _| x < 20), frame(54, 96, |_, y| y < 20));
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn smartcrop_prefers_the_middle() {
         let two = frame(96, 54, |x, _| (30..50).contains(&x));
-        let CropWindow { left, .. } = window(&two, ImageSize { width: 54, height: 54 });
+        let CropWindow { left, .. } = find_crop_window(&two, ImageSize { width: 54, height: 54 });
         assert!((300..=500).contains(&left), "{left}");
     }
 }

@@ -22,11 +22,11 @@ pub(super) struct Gop<'a> {
 
 /// The group of pictures at a time of the common timeline, in ticks of the track. `None` without a keyframe.
 pub(super) fn gop_at(track: &Track, at: i64) -> Option<Gop<'_>> {
-    gop_by(track, at, |number| track.samples.sync_at_or_before(number))
+    gop_with_lookup(track, at, |number| track.samples.sync_at_or_before(number))
 }
 
 /// As [`gop_at`], with a lookup for the last keyframe at or before a sample.
-pub(super) fn gop_by(
+pub(super) fn gop_with_lookup(
     track: &Track,
     at: i64,
     sync_at_or_before: impl Fn(u32) -> Option<u32>,
@@ -62,9 +62,10 @@ pub(super) fn samples_from(track: &Track, sync: u32, span_end: u32) -> impl Iter
         let (number, sample) = rest.next()?;
         match next {
             None if sample.is_sync && number != sync => {
-                let leads = |(_, behind): &(u32, Sample)| !behind.is_sync && behind.pts < sample.pts;
+                let is_leading =
+                    |(_, following): &(u32, Sample)| !following.is_sync && following.pts < sample.pts;
                 next = Some(sample.pts);
-                rest.peek().is_some_and(leads).then_some((number, sample))
+                rest.peek().is_some_and(is_leading).then_some((number, sample))
             }
             Some(next) if sample.is_sync || next <= sample.pts => None,
             _ => Some((number, sample)),
@@ -80,25 +81,25 @@ pub(super) struct GopReader<I> {
     /// The latest begun sample in display order: its time and its number.
     shown: Option<(i64, u32)>,
     /// Samples that were read and begin later.
-    ahead: Vec<(i64, u32)>,
+    read_ahead: Vec<(i64, u32)>,
 }
 
 impl<I: Iterator<Item = (u32, Sample)>> GopReader<I> {
     pub(super) fn of(samples: I) -> Self {
-        Self { samples, shown: None, ahead: Vec::new() }
+        Self { samples, shown: None, read_ahead: Vec::new() }
     }
 
     /// The sample shown at a time of the source, which must not be before earlier ones. `None` before the
     /// first sample.
     pub(super) fn shown_at(&mut self, pts: i64) -> Option<u32> {
-        let due = self.ahead.extract_if(.., |(begins, _)| *begins <= pts);
+        let due = self.read_ahead.extract_if(.., |(begins, _)| *begins <= pts);
         self.shown = due.chain(self.shown).max();
-        while self.ahead.len() <= REORDERED_MAX {
+        while self.read_ahead.len() <= REORDERED_MAX {
             let Some((number, sample)) = self.samples.next() else { break };
             if sample.pts <= pts {
                 self.shown = self.shown.max(Some((sample.pts, number)));
             } else {
-                self.ahead.push((sample.pts, number));
+                self.read_ahead.push((sample.pts, number));
             }
         }
         self.shown.map(|(_, number)| number)

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::in_flight::InFlight;
 use super::queue::ImageQueues;
-use super::single_flight::{CachedFailure, ImageContent, ImageId};
+use super::single_flight::{CachedFailure, ImageContent, ImageKey};
 use super::sprite_sheet::{SpriteSheet, Storyboard};
 use super::weak_map::WeakMap;
 use crate::{Error, REQUEST_TIMEOUT};
@@ -29,13 +29,13 @@ const MEMORY_KIB: u32 = 192 << 10;
 
 /// Requested images in progress and recent results.
 pub(crate) struct ImageCache {
-    pub(super) contents: Cache<ImageId, ImageContent>,
+    pub(super) contents: Cache<ImageKey, ImageContent>,
     /// Images that could not be made recently.
-    pub(super) failures: Cache<ImageId, CachedFailure>,
+    pub(super) failures: Cache<ImageKey, CachedFailure>,
     /// `None` for a media without a storyboard.
     pub(super) storyboards: Cache<(IndexId, SpriteSheet), Option<Arc<Storyboard>>>,
     /// Requested images that are not in memory.
-    pub(super) in_flight: WeakMap<ImageId, InFlight>,
+    pub(super) in_flight: WeakMap<ImageKey, InFlight>,
     pub(super) queues: ImageQueues,
     memory: Semaphore,
 }

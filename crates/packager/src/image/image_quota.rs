@@ -22,7 +22,7 @@ pub(super) fn is_within_quota(stored: &[Entry], len: u64) -> bool {
 /// Otherwise one client could fill the capacity with images that no other client requests, and all others
 /// would be made again on each request. Earlier images mostly stay; images that are still requested are
 /// stored again.
-pub fn over_quota(mut stored: Vec<Entry>) -> Vec<ObjectKey> {
+pub fn images_over_quota(mut stored: Vec<Entry>) -> Vec<ObjectKey> {
     let mut bytes = bytes_of(&stored);
     if stored.len() < IMAGES_PER_SOURCE_MAX && bytes < BYTES_MAX / 16 * 15 {
         return Vec::new();
@@ -68,9 +68,9 @@ mod tests {
     fn evicted_numbers(lens: &[u64]) -> Vec<u128> {
         let number = |key| match key {
             ObjectKey::Image(_, ImageHash(hash)) => u128::from_be_bytes(hash),
-            other => panic!("{other:?} is no picture"),
+            other => panic!("{other:?} is no image"),
         };
-        let mut evicted: Vec<_> = over_quota(stored(lens)).into_iter().map(number).collect();
+        let mut evicted: Vec<_> = images_over_quota(stored(lens)).into_iter().map(number).collect();
         evicted.sort_unstable();
         evicted
     }

@@ -26,9 +26,9 @@ impl InFlight {
     /// The result of `look`, or of the lookup that another request just made.
     pub(super) async fn find_once(
         &self,
-        look: impl Future<Output = Result<Option<ImageContent>, Error>>,
+        lookup: impl Future<Output = Result<Option<ImageContent>, Error>>,
     ) -> Result<Option<ImageContent>, Error> {
-        let found = self.found.get_or_init(async || look.await.map_err(Arc::new)).await;
+        let found = self.found.get_or_init(async || lookup.await.map_err(Arc::new)).await;
         found.clone().map_err(Error::Shared)
     }
 

@@ -16,14 +16,14 @@ const DURATION_MIN_US: u64 = 1000;
 impl Packager {
     /// A small file with only the needed samples: an MP4, or a Matroska if only the Matroska source states
     /// their format.
-    pub(super) async fn input(
+    pub(super) async fn thumbnail_input(
         &self,
         packaged: &Packaged,
         track: &Track,
         target: &TargetFrame,
     ) -> Result<Bytes, Error> {
         if let SampleEntry::Matroska(entry) = track.media_at(target.samples.start).sample_entry() {
-            return self.matroska(packaged, track, entry, target).await;
+            return self.matroska_input(packaged, track, entry, target).await;
         }
         let index = excerpt(packaged.index(), track, target);
         let [track] = index.tracks.as_slice() else { return Err(Error::NoImage) };
@@ -37,7 +37,7 @@ impl Packager {
         Ok(Bytes::from(input))
     }
 
-    async fn matroska(
+    async fn matroska_input(
         &self,
         packaged: &Packaged,
         track: &Track,

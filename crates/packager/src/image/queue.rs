@@ -12,7 +12,7 @@ use kinora_domain::PresentationId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::weak_map::WeakMap;
-use crate::{Error, OnDemandClient, REQUEST_TIMEOUT};
+use crate::{Error, PlaybackClient, REQUEST_TIMEOUT};
 
 /// Images of one source and one kind that are made at once; the engine's queue has capacity for others.
 const PER_SOURCE_MAX: usize = 4;
@@ -70,18 +70,18 @@ impl ImageQueues {
     /// [`Error::Busy`] at once if too many wait already, else after the timeout.
     pub(super) async fn acquire(
         &self,
-        requester: OnDemandClient,
+        requester: PlaybackClient,
         presentation: PresentationId,
-        kind: ImageCost,
+        cost: ImageCost,
     ) -> Result<ImagePermit, Error> {
-        let of_source = (presentation, kind);
-        let (whose, at_once) = match requester.client() {
-            Some(client) => (ClientKey::Client(client), PER_CLIENT_MAX),
-            None => (ClientKey::Unknown(of_source), PER_SOURCE_MAX),
+        let source_key = (presentation, cost);
+        let (client_key, permits_max) = match requester.address_block() {
+            Some(address_block) => (ClientKey::Client(address_block), PER_CLIENT_MAX),
+            None => (ClientKey::Unknown(source_key), PER_SOURCE_MAX),
         };
         let both = async {
-            let of_client = self.by_client.acquire(whose, at_once).await?;
-            let of_source = self.by_source.acquire(of_source, PER_SOURCE_MAX).await?;
+            let of_client = self.by_client.acquire(client_key, permits_max).await?;
+            let of_source = self.by_source.acquire(source_key, PER_SOURCE_MAX).await?;
             Ok(ImagePermit { _of_client: of_client, _of_source: of_source })
         };
         tokio::time::timeout(REQUEST_TIMEOUT, both).await.unwrap_or(Err(Error::Busy))
@@ -114,10 +114,12 @@ impl<K: Eq + Hash> KeyedQueues<K> {
         Self { queues: WeakMap::new(), waiting: Semaphore::new(WAITING_TOTAL_MAX) }
     }
 
-    /// Waits for one of `at_once` permits, first in, first out.
-    async fn acquire(&self, key: K, at_once: usize) -> Result<QueuePermit, Error> {
-        let new =
-            || KeyQueue { slots: Arc::new(Semaphore::new(at_once)), waiting: Semaphore::new(WAITING_MAX) };
+    /// Waits for one of `permits_max` permits, first in, first out.
+    async fn acquire(&self, key: K, permits_max: usize) -> Result<QueuePermit, Error> {
+        let new = || KeyQueue {
+            slots: Arc::new(Semaphore::new(permits_max)),
+            waiting: Semaphore::new(WAITING_MAX),
+        };
         let queue = self.queues.get(key, new);
         let free = Arc::clone(&queue.slots).try_acquire_owned();
         let slot = match free {

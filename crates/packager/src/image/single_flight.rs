@@ -14,18 +14,18 @@ use super::in_flight::{InFlight, MakeFuture};
 use super::queue::ImageCost;
 use crate::derived_object::DerivedPut;
 use crate::segment::{CACHED_BYTES_MAX, Segment};
-use crate::{Error, OnDemandClient, Packaged, Packager};
+use crate::{Error, Packaged, Packager, PlaybackClient};
 
 /// Key of an image.
-pub(super) type ImageId = (PresentationId, ImageHash);
+pub(super) type ImageKey = (PresentationId, ImageHash);
 
 /// A requested image.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ImageTask {
-    pub(super) kind: ImageCost,
+    pub(super) cost: ImageCost,
     pub(super) hash: ImageHash,
-    /// Whether it is one of the few images that every page of the media shows. Requests for many others must
-    /// not cause it to be made again each time.
+    /// Whether it is stored even above the limit of images: every page of the media shows it, so requests for
+    /// many other images must not cause it to be made again each time.
     pub(super) is_quota_exempt: bool,
 }
 
@@ -91,16 +91,16 @@ impl From<ImageContent> for Image {
 /// Why an image could not be made recently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CachedFailure {
-    NoPicture,
-    TooMuch,
+    NoImage,
+    LimitExceeded,
 }
 
 impl CachedFailure {
     /// `None` if a retry may succeed.
     fn of(error: &Error) -> Option<Self> {
         match error.root() {
-            Error::NoImage => Some(Self::NoPicture),
-            Error::LimitExceeded => Some(Self::TooMuch),
+            Error::NoImage => Some(Self::NoImage),
+            Error::LimitExceeded => Some(Self::LimitExceeded),
             _ => None,
         }
     }
@@ -109,8 +109,8 @@ impl CachedFailure {
 impl From<CachedFailure> for Error {
     fn from(failure: CachedFailure) -> Self {
         match failure {
-            CachedFailure::NoPicture => Self::NoImage,
-            CachedFailure::TooMuch => Self::LimitExceeded,
+            CachedFailure::NoImage => Self::NoImage,
+            CachedFailure::LimitExceeded => Self::LimitExceeded,
         }
     }
 }
@@ -122,32 +122,32 @@ impl Packager {
     ///
     /// Errors: those of `make`, which are cached [for a while](super::image_cache) if the image is the cause;
     /// [`Error::Busy`] when too many [wait](super::queue), after the timeout, and when the packager stops.
-    pub(super) async fn stored_or_made(
+    pub(super) async fn get_or_make(
         &self,
         packaged: &Packaged,
         task: ImageTask,
-        client: OnDemandClient,
+        client: PlaybackClient,
         make: BoxFuture<'static, Result<Bytes, Error>>,
     ) -> Result<Image, Error> {
-        let name = (packaged.presentation, task.hash);
-        if let Some(ready) = self.images.contents.get(&name).await {
-            return Ok(ready.into());
+        let key = (packaged.presentation, task.hash);
+        if let Some(content) = self.images.contents.get(&key).await {
+            return Ok(content.into());
         }
-        let flight = self.images.in_flight.get(name, InFlight::new);
-        if let Some(ready) = flight.find_once(Box::pin(self.find(name))).await? {
+        let in_flight = self.images.in_flight.get(key, InFlight::new);
+        if let Some(ready) = in_flight.find_once(Box::pin(self.find(key))).await? {
             return Ok(ready.into());
         }
         let own_run = async {
-            let permit = self.images.queues.acquire(client, name.0, task.kind).await?;
-            let permits = (permit, self.on_demand_permit(client)?);
-            let guards = (Arc::clone(&flight), permits);
-            Ok::<_, Error>(flight.start_once(|| self.begin_run(name, task, make, guards)))
+            let permit = self.images.queues.acquire(client, key.0, task.cost).await?;
+            let permits = (permit, self.client_encode_permit(client)?);
+            let guards = (Arc::clone(&in_flight), permits);
+            Ok::<_, Error>(in_flight.start_once(|| self.begin_run(key, task, make, guards)))
         };
         let run = Box::pin(async {
             tokio::select! {
                 biased;
                 // A request that joins a run needs no permit.
-                run = flight.wait_until_started() => Ok(run),
+                run = in_flight.wait_until_started() => Ok(run),
                 run = own_run => run,
             }
         });
@@ -157,20 +157,20 @@ impl Packager {
 
     /// The stored image, which is cached in memory from now on. `None` if it must be made; the cached error
     /// if it cannot.
-    async fn find(&self, name: ImageId) -> Result<Option<ImageContent>, Error> {
-        match self.stored_image(name).await {
-            Ok(Some(ready)) => {
-                self.cache_image(name, &ready).await;
-                return Ok(Some(ready));
+    async fn find(&self, key: ImageKey) -> Result<Option<ImageContent>, Error> {
+        match self.stored_image(key).await {
+            Ok(Some(content)) => {
+                self.cache_image(key, &content).await;
+                return Ok(Some(content));
             }
             Ok(None) => {}
             Err(error @ Error::Unavailable(_)) => return Err(error),
             // An error of this object is not fatal: the image can be made again.
             Err(error) => {
-                tracing::warn!(presentation.id = %name.0, error = %error, "a stored image could not be read");
+                tracing::warn!(presentation.id = %key.0, error = %error, "a stored image could not be read");
             }
         }
-        match self.images.failures.get(&name).await {
+        match self.images.failures.get(&key).await {
             Some(failure) => Err(failure.into()),
             None => Ok(None),
         }
@@ -179,7 +179,7 @@ impl Packager {
     /// Starts a task that makes and stores an image. `guards` are dropped at its end.
     fn begin_run(
         &self,
-        name: ImageId,
+        key: ImageKey,
         task: ImageTask,
         make: BoxFuture<'static, Result<Bytes, Error>>,
         guards: impl Send + 'static,
@@ -187,9 +187,9 @@ impl Packager {
         let packager = self.clone();
         let run = self.spawn_run(async move {
             let _guards = guards;
-            let ready = packager.unless_stopped(packager.make_and_store(name, task, make)).await??;
-            packager.cache_image(name, &ready).await;
-            Ok(ready)
+            let content = packager.unless_stopped(packager.make_and_store(key, task, make)).await??;
+            packager.cache_image(key, &content).await;
+            Ok(content)
         });
         // A panic is a bug, and was already reported.
         run.map(|result| result.unwrap_or(Err(Error::Busy)).map_err(Arc::new)).boxed().shared()
@@ -197,7 +197,7 @@ impl Packager {
 
     async fn make_and_store(
         &self,
-        name: ImageId,
+        key: ImageKey,
         task: ImageTask,
         make: BoxFuture<'static, Result<Bytes, Error>>,
     ) -> Result<ImageContent, Error> {
@@ -205,31 +205,31 @@ impl Packager {
             Ok(bytes) => bytes,
             Err(error) => {
                 if let Some(failure) = CachedFailure::of(&error) {
-                    self.images.failures.insert(name, failure).await;
+                    self.images.failures.insert(key, failure).await;
                 }
                 return Err(error);
             }
         };
-        match self.store_image(name, task, &bytes).await {
+        match self.store_image(key, task, &bytes).await {
             Ok(Some(stored)) => Ok(stored),
             Ok(None) => Ok(ImageContent::Whole(bytes)),
             // The requester gets the image although it could not be stored.
             Err(error) => {
-                tracing::warn!(presentation.id = %name.0, error = %error, "an image could not be stored");
+                tracing::warn!(presentation.id = %key.0, error = %error, "an image could not be stored");
                 Ok(ImageContent::Whole(bytes))
             }
         }
     }
 
     /// Caches an image in memory for the next requests. It keeps no file open.
-    async fn cache_image(&self, name: ImageId, ready: &ImageContent) {
-        if let ImageContent::Whole(_) = ready {
-            self.images.contents.insert(name, ready.clone()).await;
+    async fn cache_image(&self, key: ImageKey, content: &ImageContent) {
+        if let ImageContent::Whole(_) = content {
+            self.images.contents.insert(key, content.clone()).await;
         }
     }
 
     /// The image in the store.
-    async fn stored_image(&self, (presentation, hash): ImageId) -> Result<Option<ImageContent>, Error> {
+    async fn stored_image(&self, (presentation, hash): ImageKey) -> Result<Option<ImageContent>, Error> {
         let Some(reader) = self.blob.reader(ObjectKey::Image(presentation, hash)).await? else {
             return Ok(None);
         };
@@ -243,11 +243,11 @@ impl Packager {
     /// two nodes may race, and both serve the one of the first writer.
     async fn store_image(
         &self,
-        name: ImageId,
+        key: ImageKey,
         task: ImageTask,
         bytes: &Bytes,
     ) -> Result<Option<ImageContent>, Error> {
-        let (presentation, hash) = name;
+        let (presentation, hash) = key;
         if !task.is_quota_exempt {
             let stored = self.blob.list(Prefix::ImagesOf(presentation), None, IMAGES_PER_SOURCE_MAX).await?;
             if !is_within_quota(&stored, bytes.len() as u64) {
@@ -259,7 +259,7 @@ impl Packager {
             DerivedPut::Written if bytes.len() as u64 <= CACHED_BYTES_MAX => {
                 Ok(Some(ImageContent::Whole(bytes.clone())))
             }
-            DerivedPut::Written | DerivedPut::AlreadyThere => self.stored_image(name).await,
+            DerivedPut::Written | DerivedPut::AlreadyThere => self.stored_image(key).await,
         }
     }
 }

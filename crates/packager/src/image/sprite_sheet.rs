@@ -9,7 +9,7 @@ use kinora_formats::encode::Feed;
 use super::target_frame::hash_of;
 use super::{Image, ImageCost, ImageTask, run_error};
 use crate::encode::container;
-use crate::{Error, OnDemandClient, Packaged, Packager};
+use crate::{Error, Packaged, Packager, PlaybackClient};
 use frames::Keyframes;
 use tile_frames::{FrameKinds, STEP_US, TileFrames};
 
@@ -57,15 +57,15 @@ pub struct Storyboard {
     pub duration_ms: u64,
     /// Whether it is the overview, which every player requests.
     is_overview: bool,
-    choice: TileFrames,
+    tile_frames: TileFrames,
 }
 
 impl Storyboard {
     /// The layout; `None` for audio only. Reads every sample of the video.
     pub fn of(packaged: &Packaged, sheet: SpriteSheet) -> Option<Self> {
         let (track, video) = packaged.index().video()?;
-        let (width, height) = packaged.frame_size()?;
-        let tile = tile_of(width, height);
+        let (width, height) = packaged.default_image_size()?;
+        let tile = tile_size(width, height);
         let timescale = u64::from(track.timescale.max(1));
         let end = u64::try_from(track.end).unwrap_or(0);
         let duration_ms = packaged.video_end_ms()?;
@@ -73,13 +73,13 @@ impl Storyboard {
         let side = |tile: u32| IMAGE_SIDE_MAX / tile;
         let tiles_max =
             (side(tile.width) * side(tile.height)).min(TILES_MAX).min(tile_frames::frames_max(video)).max(1);
-        let (interval_min_s, most) = match sheet {
+        let (interval_min_s, count_max) = match sheet {
             SpriteSheet::Overview => (OVERVIEW_INTERVAL_MIN_S, tiles_max.min(OVERVIEW_TILES_MAX)),
             SpriteSheet::Every(seconds) => (seconds.max(1), tiles_max),
         };
-        let mut interval_s = interval_min_s.max(seconds.div_ceil(most));
+        let mut interval_s = interval_min_s.max(seconds.div_ceil(count_max));
         let keyframes = Keyframes::of(track);
-        let choice = loop {
+        let tile_frames = loop {
             let count = seconds.div_ceil(interval_s);
             if let Some(choice) = TileFrames::of(track, video, &keyframes, interval_s, count, sheet) {
                 break choice;
@@ -101,13 +101,13 @@ impl Storyboard {
             tile_height,
             duration_ms,
             is_overview,
-            choice,
+            tile_frames,
         })
     }
 
     /// Bytes of memory.
     pub(super) fn weight(&self) -> u32 {
-        u32::try_from(size_of::<Self>() + self.choice.weight()).unwrap_or(u32::MAX)
+        u32::try_from(size_of::<Self>() + self.tile_frames.weight()).unwrap_or(u32::MAX)
     }
 
     /// The start of each tile in seconds, and the position of its upper left corner in the sheet, in pixels.
@@ -121,7 +121,7 @@ impl Storyboard {
 
 /// The largest tile of this ratio that is not larger than the video. Both sides are even, because chroma is
 /// subsampled.
-fn tile_of(width: u32, height: u32) -> ImageSize {
+fn tile_size(width: u32, height: u32) -> ImageSize {
     let longest = u64::from(width.max(height).max(1));
     let bound = u64::from(TILE_SIDE_MAX).min(longest);
     let side = |side: u32| u32::try_from((u64::from(side) * bound / longest / 2 * 2).max(2)).unwrap_or(2);
@@ -136,10 +136,10 @@ impl Packager {
         &self,
         packaged: &Arc<Packaged>,
         sheet: SpriteSheet,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Arc<Storyboard>, Error> {
         let work_out = async {
-            let permit = self.on_demand_permit(client)?;
+            let permit = self.client_encode_permit(client)?;
             let packaged = Arc::clone(packaged);
             let work_out = move || {
                 // The permit stays in use when the requester disconnects.
@@ -161,11 +161,11 @@ impl Packager {
         &self,
         packaged: &Arc<Packaged>,
         storyboard: &Arc<Storyboard>,
-        client: OnDemandClient,
+        client: PlaybackClient,
     ) -> Result<Image, Error> {
-        let Storyboard { interval_s, count, columns, rows, tile_width, tile_height, choice, .. } =
+        let Storyboard { interval_s, count, columns, rows, tile_width, tile_height, tile_frames, .. } =
             &**storyboard;
-        let mix = match choice.mix {
+        let mix = match tile_frames.kinds {
             // The first two names are older than the third: whether only keyframes are shown.
             FrameKinds::Keyframes => "true",
             FrameKinds::Any => "false",
@@ -178,21 +178,21 @@ impl Packager {
             async move { packager.make_sheet(&packaged, &storyboard).await }
         };
         let task = ImageTask {
-            kind: ImageCost::Long,
+            cost: ImageCost::Long,
             hash: hash_of(&text),
             is_quota_exempt: storyboard.is_overview,
         };
-        self.stored_or_made(packaged, task, client, Box::pin(make)).await
+        self.get_or_make(packaged, task, client, Box::pin(make)).await
     }
 
     async fn make_sheet(&self, packaged: &Packaged, storyboard: &Storyboard) -> Result<Bytes, Error> {
-        let Storyboard { count, columns, rows, tile_width, tile_height, choice, .. } = storyboard;
+        let Storyboard { count, columns, rows, tile_width, tile_height, tile_frames, .. } = storyboard;
         let (track, video) = packaged.index().video().ok_or(Error::NoImage)?;
         // One decoder configuration must serve all tiles.
         if !track.configurations.is_empty() {
             return Err(Error::NoImage);
         }
-        let feed = choice.feed(packaged.index(), track)?;
+        let feed = tile_frames.feed(packaged.index(), track)?;
         let spec = SpriteSheetSpec {
             container: container(feed.format()),
             tile: ImageSize { width: *tile_width, height: *tile_height },
@@ -201,7 +201,7 @@ impl Packager {
             count: *count,
             start_s: u32::try_from(Feed::SINGLE_FRAMES_LEAD_US / STEP_US).unwrap_or(0),
             priority: super::SHEET_PRIORITY,
-            limits: super::limits(choice.frames, video),
+            limits: super::limits(tile_frames.frames, video),
         };
         let input = self.sample_stream(packaged, feed);
         self.engine.sprite_sheet(spec, input).await.map_err(run_error)
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn tile_has_the_video_ratio_and_even_sides() {
         let check = |(width, height), expected| {
-            let ImageSize { width, height } = tile_of(width, height);
+            let ImageSize { width, height } = tile_size(width, height);
             assert_eq!((width, height), expected);
         };
         check((1920, 1080), (160, 90));

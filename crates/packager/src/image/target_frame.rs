@@ -38,7 +38,7 @@ const PROBE_BUDGET: DecodeBudget = DecodeBudget { bytes: 16 << 20, pixels: 400_0
 pub(super) struct TargetFrame {
     pub(super) samples: Range<u32>,
     /// Time since the first frame of the samples; `None`: the first frame.
-    pub(super) in_gop: Option<Duration>,
+    pub(super) time_in_gop: Option<Duration>,
 }
 
 impl TargetFrame {
@@ -55,7 +55,7 @@ impl TargetFrame {
         let Gop { sync, edit_span, .. } = &gop;
         let (sync, starts_at) =
             (*sync, |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample)));
-        let keyframe = Self { samples: sync..sync + 1, in_gop: None };
+        let keyframe = Self { samples: sync..sync + 1, time_in_gop: None };
         // Any keyframe near the middle is suitable, except one that an edit list hides.
         let is_shown = |sync| {
             let sample = track.samples.get(sync)?;
@@ -71,34 +71,34 @@ impl TargetFrame {
         // Times are relative to the keyframe: its leading pictures do not decode without the group before.
         let ticks = at.saturating_sub(starts_at(sync)?).max(0);
         let micros = u64::try_from(i128::from(ticks) * 1_000_000 / timescale).ok()?;
-        Some(Self { samples, in_gop: Some(Duration::from_micros(micros)) })
+        Some(Self { samples, time_in_gop: Some(Duration::from_micros(micros)) })
     }
 
     /// The first frames of a source: as many of the first GOP as are cheap, at least its keyframe.
     pub(super) fn first_few(track: &Track, video: &VideoTrack) -> Self {
         let (few, _) = PROBE_BUDGET.prefix(video, 0, samples_from(track, 0, track.samples.len()));
-        Self { samples: 0..few.end.max(1), in_gop: None }
+        Self { samples: 0..few.end.max(1), time_in_gop: None }
     }
 
     /// The keyframe before this frame.
     pub(super) fn keyframe(&self) -> Self {
-        Self { samples: self.samples.start..self.samples.start + 1, in_gop: None }
+        Self { samples: self.samples.start..self.samples.start + 1, time_in_gop: None }
     }
 
     /// Whether only a keyframe is decoded.
     pub(super) fn is_keyframe(&self) -> bool {
-        self.in_gop.is_none()
+        self.time_in_gop.is_none()
     }
 
     /// Bytes that are fed to a decoder.
-    pub(super) fn len(&self, track: &Track) -> u64 {
+    pub(super) fn input_len(&self, track: &Track) -> u64 {
         let samples = track.samples.range(self.samples.clone());
         samples.map(|sample| u64::from(sample.size) + SAMPLE_HEAD_LEN).sum()
     }
 
     /// Whether its samples are within the limit of bytes: even a single keyframe may be too large.
-    pub(super) fn is_affordable(&self, track: &Track) -> bool {
-        self.len(track) <= THUMBNAIL_BUDGET.bytes
+    pub(super) fn is_within_byte_limit(&self, track: &Track) -> bool {
+        self.input_len(track) <= THUMBNAIL_BUDGET.bytes
     }
 
     /// Hash of everything that determines the image.
@@ -107,7 +107,7 @@ impl TargetFrame {
             "{}-{} {:?} {:?} {:?} {:?}{}",
             self.samples.start,
             self.samples.end,
-            self.in_gop,
+            self.time_in_gop,
             request.width,
             request.height,
             request.format,

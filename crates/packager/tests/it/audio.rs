@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_domain::PlaybackId;
 use kinora_formats::encode::silent_segment;
-use kinora_packager::{BackfillProgress, Error, OnDemandClient, Packaged, Packager, Rendition};
+use kinora_packager::{BackfillProgress, Error, Packaged, Packager, PlaybackClient, Rendition};
 use kinora_testkit::{SeededRandom, fixture};
 
 use crate::world::TestServer;
@@ -17,17 +17,17 @@ const RATE: usize = 48_000;
 const AUDIO: u8 = 0;
 
 async fn segment(packager: &Packager, packaged: &Arc<Packaged>, number: u32) -> Result<Bytes, Error> {
-    let client = OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None };
+    let client = PlaybackClient { playback: PlaybackId::new(&SeededRandom::default()), address: None };
     let segment = packager.encoded_audio_segment(packaged, AUDIO, number, client).await?;
     let len = segment.total_len();
     Ok(segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat().into())
 }
 
 /// The left channel of a file at 48 kHz, from 0 of its timeline on.
-#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of the result")]
 fn decoded(file: &[u8]) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sound.mp4");
+    let path = folder.path().join("audio.mp4");
     fs::write(&path, file).unwrap();
     let arguments = "-map 0:a:0 -af aresample=48000,aresample=48000:async=1:min_hard_comp=0.01:first_pts=0 -ac 2 -f s16le pipe:1";
     let decoder = std::process::Command::new("ffmpeg")

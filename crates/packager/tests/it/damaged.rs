@@ -9,14 +9,14 @@ use futures_util::StreamExt as _;
 use kinora_domain::{PlaybackId, PresentationId, Resolution, SourceId};
 use kinora_index::Track;
 use kinora_packager::{
-    Added, Error, OnDemandClient, Packaged, Packager, Rendition, RenditionFilter, Segment,
+    AddedTracks, Error, Packaged, Packager, PlaybackClient, Rendition, RenditionFilter, Segment,
 };
 use kinora_testkit::{SeededRandom, fixture};
 
 use crate::world::TestServer;
 
-fn on_demand_client() -> OnDemandClient {
-    OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
+fn on_demand_client() -> PlaybackClient {
+    PlaybackClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
 /// The clip with the bytes of these video samples overwritten.
@@ -31,7 +31,7 @@ async fn damaged_as(
     samples: impl FnOnce(&Packaged) -> Range<u32>,
 ) -> Arc<Packaged> {
     let intact = world.store(fixture::large_two_tracks()).await;
-    let (track, _) = intact.index().video().expect("it has pictures");
+    let (track, _) = intact.index().video().expect("it has video");
     let file = overwritten(fixture::large_two_tracks(), track, samples(&intact));
     world.media_of(source).await;
     world.store_as(source, file).await
@@ -51,12 +51,12 @@ fn overwritten(file: Bytes, track: &Track, samples: Range<u32>) -> Bytes {
 /// audio decodes.
 async fn long(world: &TestServer, numbers: Range<usize>) -> (SourceId, Arc<Packaged>) {
     let intact = world.store(fixture::not_copied_long()).await;
-    let (video, _) = intact.index().video().expect("it has pictures");
+    let (video, _) = intact.index().video().expect("it has video");
     let segments = &intact.index().plan.encoded_video[numbers.clone()];
     let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
     let file = fixture::not_copied_long();
     let file = overwritten(file, video, segments[0].samples.start..segments[segments.len() - 1].samples.end);
-    let (audio, _) = intact.index().audio().expect("it has sound");
+    let (audio, _) = intact.index().audio().expect("it has audio");
     let at = |ticks: i64| ticks * i64::from(audio.timescale) / i64::from(video.timescale);
     let packets = audio.samples.range(0..audio.samples.len());
     let audio_packets: Vec<_> =
@@ -81,7 +81,7 @@ async fn file(packager: &Packager, packaged: &Arc<Packaged>, number: u32) -> Res
 }
 
 /// The output of an independent decoder for a file.
-#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of the result")]
 fn decoded(file: &[u8], arguments: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.mp4");
@@ -123,7 +123,7 @@ async fn segment(world: &TestServer, packaged: &Arc<Packaged>, number: u32) -> R
 async fn manifest(world: &TestServer, packaged: &Packaged) -> String {
     let manifest = world
         .packager
-        .multivariant(packaged, "", Resolution::P1080, RenditionFilter::default(), Added::default())
+        .multivariant(packaged, "", Resolution::P1080, RenditionFilter::default(), AddedTracks::default())
         .await;
     manifest.unwrap().expect("something is offered")
 }
@@ -137,7 +137,7 @@ async fn undecodable_segment_repeats_previous_frame() {
     assert_eq!(still.len(), 1);
     let [first, .., last] = previous.as_slice() else { panic!("it has many") };
     assert!(difference(&still[0], last) < LIKE_MAX, "{}", difference(&still[0], last));
-    assert!(difference(first, last) >= LIKE_MAX, "they can be told from each other");
+    assert!(difference(first, last) >= LIKE_MAX, "they differ enough to be distinguished");
     assert!(frames(&file(&world.packager, &packaged, 2).await.unwrap()).len() > 1, "behind it all goes on");
     assert!(manifest(&world, &packaged).await.contains("240p/playlist.m3u8"));
 }
@@ -230,7 +230,7 @@ async fn partly_decodable_segment_is_served() {
 async fn undecodable_rendition_leaves_manifest() {
     let world = TestServer::new().await;
     let packaged = damaged(&world, |packaged| 0..packaged.index().video().unwrap().0.samples.len()).await;
-    assert!(manifest(&world, &packaged).await.contains("240p/playlist.m3u8"), "nobody has tried it");
+    assert!(manifest(&world, &packaged).await.contains("240p/playlist.m3u8"), "it was not encoded yet");
     for number in 0..3 {
         assert!(segment(&world, &packaged, number).await.is_err(), "segment {number}");
     }
@@ -238,7 +238,7 @@ async fn undecodable_rendition_leaves_manifest() {
     assert!(left.contains("video/playlist.m3u8") && !left.contains("240p/playlist.m3u8"), "{left}");
     let other = world.another_packager().await;
     let left = other
-        .multivariant(&packaged, "", Resolution::P1080, RenditionFilter::default(), Added::default())
+        .multivariant(&packaged, "", Resolution::P1080, RenditionFilter::default(), AddedTracks::default())
         .await
         .unwrap();
     assert!(left.is_some_and(|left| !left.contains("240p/playlist.m3u8")), "another process knows it, too");

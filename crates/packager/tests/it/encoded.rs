@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Clock as _, PlaybackId, PresentationId, Resolution, SourceId};
 use kinora_index::Rung;
-use kinora_packager::{BackfillProgress, Error, OnDemandClient, Packaged, Packager, Rendition};
+use kinora_packager::{BackfillProgress, Error, Packaged, Packager, PlaybackClient, Rendition};
 use kinora_testkit::{MovableClock, SeededRandom, fixture};
 
 use crate::world::{TestServer, until_made};
@@ -74,8 +74,8 @@ impl Scene {
     }
 }
 
-fn on_demand_client() -> OnDemandClient {
-    OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
+fn on_demand_client() -> PlaybackClient {
+    PlaybackClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -109,7 +109,7 @@ async fn concurrent_processes_serve_the_same_segment() {
     let (one, two) = tokio::join!(scene.segment(0), scene.segment_of(&other, 0));
     assert_eq!(one.unwrap(), two.unwrap());
     let first = scene.packaged.segment_duration_us(Rendition::Rung(scene.rung.name), 0);
-    assert_eq!(scene.encoded_us().await, first, "whoever lost kept nothing");
+    assert_eq!(scene.encoded_us().await, first, "the loser of the race stored nothing");
     let inits =
         [&scene.world.packager, &other].map(|packager| packager.encoded_init(&scene.packaged, &scene.rung));
     let inits = join_all(inits).await;

@@ -107,7 +107,7 @@ async fn thumbnail_is_completed_after_client_leaves() {
     let packaged = world.store_of_media(fixture::two_seconds()).await;
     let mut pending = Box::pin(world.packager.thumbnail(&packaged, png_at(0), on_demand_client()));
     while world.engine.load().running == 0 {
-        assert!((&mut pending).now_or_never().is_none(), "it takes a while, and nobody waits for its end");
+        assert!((&mut pending).now_or_never().is_none(), "it is pending");
         tokio::task::yield_now().await;
     }
     drop(pending);
@@ -197,7 +197,7 @@ async fn image_queue_is_fair_between_addresses() {
     let world = TestServer::new().await;
     let packaged = world.store(fixture::long_gop()).await;
     let fetch = async |time_ms, address: [u8; 4]| {
-        let client = kinora_packager::OnDemandClient { address: Some(address.into()), ..on_demand_client() };
+        let client = kinora_packager::PlaybackClient { address: Some(address.into()), ..on_demand_client() };
         until_made(async || world.packager.thumbnail(&packaged, png_at(time_ms), client).await).await
     };
     let one = futures_util::future::join_all((0..7).map(|n| fetch(10_000 + n * 100, [192, 0, 2, 1])));

@@ -49,7 +49,7 @@ impl Scene {
         let bytes = Bytes::from(index.to_bytes());
         world.blob.put_once(ObjectKey::Index(presentation), bytes).await.unwrap();
         let packaged = world.packager.packaged(presentation).await.unwrap();
-        assert_eq!(*packaged.index(), index, "what is stored is what was joined");
+        assert_eq!(*packaged.index(), index, "the stored index is the joined one");
         Self { world, packaged, sources }
     }
 
@@ -111,10 +111,10 @@ async fn all(segment: Segment) -> Vec<u8> {
 }
 
 /// The time of each frame in microseconds, and the hash of its pixels.
-#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of the result")]
 fn frames(file: &[u8]) -> Vec<(i64, String)> {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("pictures.mp4");
+    let path = folder.path().join("video.mp4");
     fs::write(&path, file).unwrap();
     let decoder = std::process::Command::new("ffmpeg")
         .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-copyts", "-i"])
@@ -131,10 +131,10 @@ fn frames(file: &[u8]) -> Vec<(i64, String)> {
 }
 
 /// The left channel at 48 kHz, from 0 of the timeline on.
-#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of the result")]
 fn audio(file: &[u8]) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sound.mp4");
+    let path = folder.path().join("audio.mp4");
     fs::write(&path, file).unwrap();
     let decoder = std::process::Command::new("ffmpeg")
         .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-copyts", "-i"])
@@ -155,7 +155,7 @@ fn assert_times(
     let (found, wanted): (Vec<_>, Vec<_>) = (found.into_iter().collect(), expected.into_iter().collect());
     assert_eq!(found.len(), wanted.len());
     for (frame, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
-        assert!((found - wanted).abs() <= slack_us, "picture {frame} at {found} us, not {wanted}");
+        assert!((found - wanted).abs() <= slack_us, "frame {frame} at {found} us, not {wanted}");
     }
 }
 
@@ -244,7 +244,7 @@ async fn thumbnails_of_joined_sources_show_the_right_source() {
         let found =
             scene.world.thumbnail(&scene.packaged, png_at(begins.next_multiple_of(100) + at)).await.unwrap();
         let expected = scene.world.thumbnail(&wide, png_at(of_source)).await.unwrap();
-        assert!(found == expected, "another picture is shown {at} ms behind the first part");
+        assert!(found == expected, "another frame is shown {at} ms behind the first part");
     }
 }
 
@@ -267,6 +267,6 @@ async fn clips_and_mp4_files_use_one_configuration() {
     make_clip(clip(begins.saturating_sub(300), begins + 1000)).await.unwrap();
     let bounds = Mp4FileLimits { max_resolution: Resolution::P2160, is_video_withdrawn: false };
     for file in Mp4File::ALL {
-        assert_eq!(file.renditions(&scene.packaged, bounds), None, "its sound has two sample entries");
+        assert_eq!(file.renditions(&scene.packaged, bounds), None, "its audio has two sample entries");
     }
 }

@@ -6,14 +6,14 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{Clock as _, PlaybackId, PresentationId, Resolution};
 use kinora_engine::{Engine, Settings};
 use kinora_packager::{
-    Added, Error, FitMode, ImageFormat, OnDemandClient, Rendition, RenditionFilter, ThumbnailRequest,
+    AddedTracks, Error, FitMode, ImageFormat, PlaybackClient, Rendition, RenditionFilter, ThumbnailRequest,
 };
 use kinora_testkit::{MovableClock, RemovableFfmpeg, SeededRandom, fixture};
 
 use crate::world::TestServer;
 
-fn on_demand_client() -> OnDemandClient {
-    OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
+fn on_demand_client() -> PlaybackClient {
+    PlaybackClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -57,7 +57,7 @@ async fn engine_outage_marks_nothing_as_failed() {
         packager.encoded_segment(&packaged, &rungs[0], number, on_demand_client()).await.unwrap();
     }
     let manifest = packager
-        .multivariant(&packaged, "", Resolution::P1080, RenditionFilter::default(), Added::default())
+        .multivariant(&packaged, "", Resolution::P1080, RenditionFilter::default(), AddedTracks::default())
         .await
         .unwrap();
     assert!(manifest.is_some_and(|manifest| manifest.contains("240p/playlist.m3u8")));
@@ -96,7 +96,7 @@ async fn full_disk_serves_segments_without_storing() {
     assert!(packager.broken(PresentationId::of(source)).await.unwrap().is_empty());
 
     let now = MovableClock::default().now();
-    assert_eq!(world.store.write_usage(now).await.unwrap(), None, "what is not kept does not count");
+    assert_eq!(world.store.write_usage(now).await.unwrap(), None, "a deleted object is not counted");
     world.is_full.store(false, Ordering::SeqCst);
     packager.backfill(&packaged, &rungs, |_| {}).await.unwrap();
     assert_eq!(world.blob.get(ObjectKey::Init(id)).await.unwrap(), Some(init));

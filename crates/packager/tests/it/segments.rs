@@ -79,5 +79,5 @@ async fn small_segment_is_cached_after_one_read() {
     world.blob.delete(ObjectKey::Source(source)).await.unwrap();
     assert_eq!(fetch_audio().await.unwrap(), first, "its file is not asked any more");
     let other = world.packager.segment(&packaged, Rendition::Video, 0).await.err();
-    assert!(matches!(other, Some(Error::Gone)), "what was not read is gone");
+    assert!(matches!(other, Some(Error::Gone)), "bytes that were not read are deleted");
 }

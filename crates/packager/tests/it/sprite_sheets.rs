@@ -95,7 +95,7 @@ async fn sprite_sheets_support_every_source_kind() {
     let world = TestServer::new().await;
     let mut found = Vec::new();
     for (name, file) in [
-        ("pictures that lead a keyframe", fixture::hevc()),
+        ("leading pictures", fixture::hevc()),
         ("AV1", fixture::av1_opus()),
         ("VP9 in WebM", fixture::vp9_webm()),
         ("an edit list", fixture::edit_list()),
@@ -205,7 +205,7 @@ async fn single_gop_is_read_once_for_all_tiles() {
     let packaged = half_a_day_of_one_group(&world).await;
     let address = Some(std::net::IpAddr::from([192, 0, 2, 1]));
     let fetch = |seconds| {
-        let from = kinora_packager::OnDemandClient { address, ..on_demand_client() };
+        let from = kinora_packager::PlaybackClient { address, ..on_demand_client() };
         world.packager.storyboard(&packaged, SpriteSheet::Every(seconds), from)
     };
     let answers = futures_util::future::join_all((1..=10).map(fetch)).await;

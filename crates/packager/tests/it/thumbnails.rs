@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use kinora_engine::Load;
 use kinora_index::{Sample, SampleObject};
-use kinora_packager::{Error, FitMode, ImageFormat, OnDemandClient, Packaged, ThumbnailRequest};
+use kinora_packager::{Error, FitMode, ImageFormat, Packaged, PlaybackClient, ThumbnailRequest};
 use kinora_testkit::fixture;
 use tokio::task::yield_now;
 
@@ -97,8 +97,8 @@ async fn frame_outside_edit_list_is_never_shown() {
         assert_eq!(closest(&frames(&image)[0], &all_frames), Some(n), "at {time_ms} ms");
     }
     let any = ThumbnailRequest { time_ms: None, ..png_at(0) };
-    let picture = world.thumbnail(&packaged, any).await.unwrap();
-    assert_eq!(closest(&frames(&picture)[0], &all_frames), Some(25), "the keyframe near the middle");
+    let image = world.thumbnail(&packaged, any).await.unwrap();
+    assert_eq!(closest(&frames(&image)[0], &all_frames), Some(25), "the keyframe near the middle");
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn thumbnail_is_single_flight() {
     let writes = world.writes_of(Box::pin(async {
         let (a, b, c, d) = tokio::join!(fetch(400), fetch(400), fetch(400), fetch(400));
         let images = [a, b, c, d].map(|image| image.unwrap());
-        assert!(images.iter().all(|picture| *picture == images[0]));
+        assert!(images.iter().all(|image| *image == images[0]));
         // Times are rounded down to a tenth of a second.
         assert_eq!(fetch(437).await.unwrap(), images[0]);
     }));
@@ -136,7 +136,7 @@ async fn thumbnail_is_single_flight() {
     assert_eq!(
         world.writes_of(Box::pin(async { fetch(500).await.map(drop).unwrap() })).await,
         1,
-        "another moment, another picture"
+        "another time, another image"
     );
 }
 
@@ -233,7 +233,7 @@ async fn smartcrop_keeps_detail() {
         grey.chunks(90).flat_map(|row| row.windows(2)).map(|pair| u64::from(pair[0].abs_diff(pair[1]))).sum()
     };
     let (middle, clever) = (edges(&middle), edges(&clever));
-    assert!(middle * 100 <= clever * 101, "{middle} in the middle, {clever} in what was chosen");
+    assert!(middle * 100 <= clever * 101, "{middle} in the middle, {clever} in the chosen frame");
 }
 
 #[tokio::test]
@@ -255,7 +255,7 @@ async fn page_of_thumbnails_is_served_to_one_address() {
     for (address, width) in [(Some(IpAddr::from([192, 0, 2, 1])), 40), (None, 41)] {
         let fetch = async |time_ms| {
             let request = ThumbnailRequest { width: Some(width), ..png_at(time_ms) };
-            let client = OnDemandClient { address, ..on_demand_client() };
+            let client = PlaybackClient { address, ..on_demand_client() };
             until_made(async || world.packager.thumbnail(&packaged, request, client).await).await
         };
         // The limit of waiting requests is tested with the queues.
@@ -269,7 +269,7 @@ async fn page_of_thumbnails_is_served_to_one_address() {
 async fn cancelled_and_stored_thumbnails_occupy_no_slot() {
     let world = TestServer::new().await;
     let packaged = world.store(fixture::two_seconds()).await;
-    let client = OnDemandClient { address: Some(IpAddr::from([192, 0, 2, 1])), ..on_demand_client() };
+    let client = PlaybackClient { address: Some(IpAddr::from([192, 0, 2, 1])), ..on_demand_client() };
     let fetch = |time_ms| Box::pin(world.packager.thumbnail(&packaged, png_at(time_ms), client));
     drop(fetch(0).await.unwrap());
     let mut waiting = join_all((1..19).map(|n| fetch(n * 100)));

@@ -11,7 +11,7 @@ use kinora_domain::{
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
 use kinora_index::Index;
-use kinora_packager::{OnDemandClient, Packaged, Packager, REQUEST_TIMEOUT, ThumbnailRequest};
+use kinora_packager::{Packaged, Packager, PlaybackClient, REQUEST_TIMEOUT, ThumbnailRequest};
 use kinora_store::{DatabaseLocation, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
@@ -33,8 +33,8 @@ pub(crate) struct TestServer {
 }
 
 /// A viewer without a known address.
-pub(crate) fn on_demand_client() -> OnDemandClient {
-    OnDemandClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
+pub(crate) fn on_demand_client() -> PlaybackClient {
+    PlaybackClient { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
 /// The ffmpeg of this machine.

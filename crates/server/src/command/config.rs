@@ -1,11 +1,11 @@
 //! `kinora config`
 
-use super::{CommandError, Session};
+use super::{CommandContext, CommandError};
 
 /// Shows the effective settings, with secrets hidden.
-pub(super) fn run(session: &Session) -> Result<(), CommandError> {
-    let shown = session.settings.shown();
-    let lines: Vec<_> = shown
+pub(super) fn run(context: &CommandContext) -> Result<(), CommandError> {
+    let json = context.settings.redacted_json();
+    let lines: Vec<_> = json
         .as_object()
         .into_iter()
         .flatten()
@@ -14,6 +14,6 @@ pub(super) fn run(session: &Session) -> Result<(), CommandError> {
             other => format!("{name:<17} {other}"),
         })
         .collect();
-    session.print(&shown, &lines.join("\n"));
+    context.print(&json, &lines.join("\n"));
     Ok(())
 }

@@ -8,10 +8,10 @@ use kinora_domain::{AccessPolicy, Media, MediaState, Permission, Workspace};
 use kinora_store::{Opener, Page, ServeLock, Store};
 use serde_json::json;
 
-use super::print::note;
-use super::progress::Progress;
+use super::print::print_notice;
+use super::progress::Spinner;
 use super::serve::find_engine;
-use super::{CommandError, Session, media, token, workspace};
+use super::{CommandContext, CommandError, media, token, workspace};
 use crate::backends;
 
 /// The workspace of the demonstration data.
@@ -23,20 +23,20 @@ const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Makes a clip, ingests it through the real pipeline, and prints its player address. Later runs print only
 /// the addresses.
-pub(super) async fn run(session: &Session) -> Result<(), CommandError> {
-    let data_dir = &session.settings.data_dir;
+pub(super) async fn run(context: &CommandContext) -> Result<(), CommandError> {
+    let data_dir = &context.settings.data_dir;
     // A database of several processes has no exclusive lock.
-    if session.settings.database_url.is_none() && ServeLock::acquire(data_dir).is_ok() {
+    if context.settings.database_url.is_none() && ServeLock::acquire(data_dir).is_ok() {
         let start = format!("kinora serve --data-dir {}", data_dir.display());
         return Err(CommandError::new(format!(
             "no server runs on {}; start one with {start}",
             data_dir.display()
         )));
     }
-    let store = backends::open_store(&session.settings, Opener::Command).await?;
-    make_clip(session).await?;
+    let store = backends::open_store(&context.settings, Opener::Command).await?;
+    make_clip(context).await?;
     let workspace = workspace::find_or_create(&store, WORKSPACE).await?;
-    let url = session.settings.demo_url();
+    let url = context.settings.demo_url();
     let existing = find_media(&store, &workspace, &url).await?;
     let is_first = existing.is_none();
     let media = match existing {
@@ -47,22 +47,22 @@ pub(super) async fn run(session: &Session) -> Result<(), CommandError> {
     if let MediaState::Failed { failure, .. } = &media.state {
         return Err(CommandError::new(format!("the demo clip failed: {}", failure.message)));
     }
-    print(session, &store, &workspace, &media, is_first).await
+    print(context, &store, &workspace, &media, is_first).await
 }
 
 /// Stores the clip, unless it is in the store already.
-async fn make_clip(session: &Session) -> Result<(), CommandError> {
-    let blob = backends::open_blob(&session.settings).await?;
+async fn make_clip(context: &CommandContext) -> Result<(), CommandError> {
+    let blob = backends::open_blob(&context.settings).await?;
     if blob.reader(ObjectKey::DemoClip).await?.is_some() {
         return Ok(());
     }
-    let engine = find_engine(&session.settings).await?;
-    let progress = Progress::start("ffmpeg creates a clip of 20 seconds");
+    let engine = find_engine(&context.settings).await?;
+    let spinner = Spinner::start("ffmpeg creates a clip of 20 seconds");
     let clip = engine
         .demo_clip(CLIP_SECONDS)
         .await
         .map_err(|error| CommandError::with_cause("ffmpeg cannot create the demo clip", error))?;
-    drop(progress);
+    drop(spinner);
     blob.put_once(ObjectKey::DemoClip, clip).await?;
     Ok(())
 }
@@ -77,21 +77,21 @@ async fn find_media(store: &Store, workspace: &Workspace, url: &str) -> Result<O
 }
 
 async fn print(
-    session: &Session,
+    context: &CommandContext,
     store: &Store,
     workspace: &Workspace,
     media: &Media,
     is_first: bool,
 ) -> Result<(), CommandError> {
-    let settings = &session.settings;
+    let settings = &context.settings;
     let playback =
-        media.playback.first().ok_or_else(|| CommandError::new("the demo clip has no playback ID"))?;
-    let player = media::player_url(session, playback.id);
+        media.playback_ids.first().ok_or_else(|| CommandError::new("the demo clip has no playback ID"))?;
+    let player = media::player_url(context, playback.id);
     let manifest = format!("{}/{}.m3u8", settings.stream_url, playback.id);
     let mut json = json!({"id": media.id.to_string(), "player": player, "manifest": manifest});
     if !is_first {
         let more = format!("kinora token create --workspace {WORKSPACE} --permission read-write");
-        session.print(
+        context.print(
             &json,
             &format!("Player    {player}\nManifest  {manifest}\n\nA token for the API: {more}"),
         );
@@ -99,12 +99,12 @@ async fn print(
     }
     // A secret is printed only on request: to a person at a terminal, or a script with --json. Never into a
     // log.
-    let credentials = if session.is_json || std::io::stdout().is_terminal() {
+    let credentials = if context.is_json || std::io::stdout().is_terminal() {
         let (token, secret) = token::create(store, workspace, Permission::ReadWrite).await?;
         json["token"] = json!({"id": token.id.to_string(), "secret": secret.reveal()});
         format!("{}:{}", token.id, secret.reveal())
     } else {
-        note(&format!(
+        print_notice(&format!(
             "the output is not a terminal, so no secret is printed; create a token with\n  kinora token \
                 create --workspace {WORKSPACE} --permission read-write{}\nand set KINORA_TOKEN to ID:SECRET",
             match &settings.database_url {
@@ -122,6 +122,6 @@ async fn print(
         clip = settings.demo_url(),
         id = media.id,
     );
-    session.print(&json, &text);
+    context.print(&json, &text);
     Ok(())
 }

@@ -12,9 +12,9 @@ use kinora_engine::Protection;
 use kinora_store::Opener;
 use serde_json::json;
 
-use super::permissions::{Kind, PathPermissions};
+use super::permissions::{PathKind, PathPermissions};
 use super::serve::find_engine;
-use super::{CommandError, Session};
+use super::{CommandContext, CommandError};
 use crate::backends;
 use crate::readiness;
 use crate::system::SystemClock;
@@ -33,24 +33,24 @@ struct Finding {
 }
 
 /// Checks every part and prints the results; exit code 1 when one has a problem.
-pub(super) async fn run(session: &Session) -> Result<ExitCode, CommandError> {
-    let mut findings = vec![database(session).await];
-    findings.extend(private(session));
-    findings.push(storage(session).await);
-    findings.extend(engine(session).await);
-    findings.extend([clock(), port(session)]);
+pub(super) async fn run(context: &CommandContext) -> Result<ExitCode, CommandError> {
+    let mut findings = vec![database(context).await];
+    findings.extend(data_dir_permissions(context));
+    findings.push(storage(context).await);
+    findings.extend(engine(context).await);
+    findings.extend([clock(), port(context)]);
     let is_well = findings.iter().all(|finding| finding.is_ok);
     let lines: Vec<_> = findings
         .iter()
         .map(|finding| {
-            format!("{:<3} {:<10} {}", if finding.is_ok { "ok" } else { "NO" }, finding.part, finding.text)
+            format!("{:<3} {:<11} {}", if finding.is_ok { "ok" } else { "NO" }, finding.part, finding.text)
         })
         .collect();
     let json = findings
         .iter()
         .map(|finding| json!({"part": finding.part, "ok": finding.is_ok, "text": finding.text}))
         .collect();
-    session.print(&json, &lines.join("\n"));
+    context.print(&json, &lines.join("\n"));
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -62,11 +62,11 @@ fn wrong(part: &'static str, text: impl Into<String>) -> Finding {
     Finding { part, is_ok: false, text: text.into() }
 }
 
-async fn database(session: &Session) -> Finding {
-    match backends::open_store(&session.settings, Opener::Command).await {
+async fn database(context: &CommandContext) -> Finding {
+    match backends::open_store(&context.settings, Opener::Command).await {
         Ok(store) => match store.ping().await {
             Ok(()) => {
-                ok("database", format!("opens with its key in {}", session.settings.database_location()))
+                ok("database", format!("opens with its key in {}", context.settings.database_location()))
             }
             Err(error) => wrong("database", error.to_string()),
         },
@@ -75,8 +75,8 @@ async fn database(session: &Session) -> Finding {
 }
 
 /// Checks the data folder and the key file, where they exist.
-fn private(session: &Session) -> Vec<Finding> {
-    let data_dir = &session.settings.data_dir;
+fn data_dir_permissions(context: &CommandContext) -> Vec<Finding> {
+    let data_dir = &context.settings.data_dir;
     let user = rustix::process::geteuid().as_raw();
     let check_path = |path: &Path, kind| {
         let metadata = match std::fs::metadata(path) {
@@ -88,21 +88,24 @@ fn private(session: &Session) -> Vec<Finding> {
                 return Some(wrong("private", problem));
             }
         };
-        let is_private =
+        let permissions =
             PathPermissions { kind, mode: metadata.mode() & 0o7777, owner: metadata.uid(), user };
-        Some(match is_private.problem(&path.display().to_string()) {
+        Some(match permissions.problem(&path.display().to_string()) {
             Some(problem) => wrong("private", problem),
             None => ok("private", format!("{} is private to its user", path.display())),
         })
     };
-    let in_data_dir = session.settings.has_folder().then(|| {
-        [check_path(data_dir, Kind::DataFolder), check_path(&data_dir.join("secret.key"), Kind::SecretKey)]
+    let in_data_dir = context.settings.uses_data_dir().then(|| {
+        [
+            check_path(data_dir, PathKind::DataFolder),
+            check_path(&data_dir.join("secret.key"), PathKind::SecretKey),
+        ]
     });
     in_data_dir.into_iter().flatten().flatten().collect()
 }
 
-async fn storage(session: &Session) -> Finding {
-    let blob = match backends::open_blob(&session.settings).await {
+async fn storage(context: &CommandContext) -> Finding {
+    let blob = match backends::open_blob(&context.settings).await {
         Ok(blob) => blob,
         Err(problem) => return wrong("storage", problem.to_string()),
     };
@@ -119,23 +122,23 @@ async fn storage(session: &Session) -> Finding {
     }
 }
 
-async fn engine(session: &Session) -> Vec<Finding> {
-    let engine = match find_engine(&session.settings).await {
+async fn engine(context: &CommandContext) -> Vec<Finding> {
+    let engine = match find_engine(&context.settings).await {
         Ok(engine) => engine,
         Err(problem) => return vec![wrong("ffmpeg", problem.to_string())],
     };
     let mut findings = vec![ok("ffmpeg", format!("{} at {}", engine.version(), engine.program().display()))];
     match engine.confinement().await {
         Ok(confinement) => {
-            findings.extend(confinement.parts().into_iter().map(|(part, guard)| match guard {
-                Protection::InForce => ok("cage", format!("{part}: in force")),
+            findings.extend(confinement.parts().into_iter().map(|(part, protection)| match protection {
+                Protection::InForce => ok("confinement", format!("{part}: in force")),
                 Protection::Absent(reason) => wrong(
-                    "cage",
+                    "confinement",
                     format!("{part}: NOT in force, {reason}; docs/confinement.md has the remedies"),
                 ),
             }))
         }
-        Err(error) => findings.push(wrong("cage", error.to_string())),
+        Err(error) => findings.push(wrong("confinement", error.to_string())),
     }
     findings
 }
@@ -149,8 +152,8 @@ fn clock() -> Finding {
     }
 }
 
-fn port(session: &Session) -> Finding {
-    let listen = session.settings.listen;
+fn port(context: &CommandContext) -> Finding {
+    let listen = context.settings.listen;
     match std::net::TcpListener::bind(listen) {
         Ok(_) => ok("port", format!("{listen} is free")),
         Err(_) if is_served(listen) => ok("port", format!("kinora serve responds at {listen}")),

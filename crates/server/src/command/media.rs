@@ -11,8 +11,8 @@ use kinora_store::{Opener, Page, Store};
 use serde_json::json;
 
 use super::print::table;
-use super::progress::Progress;
-use super::{CommandError, Session, workspace};
+use super::progress::Spinner;
+use super::{CommandContext, CommandError, workspace};
 use crate::backends;
 
 /// Interval of polling while a command waits for a media.
@@ -69,8 +69,8 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
-    let store = backends::open_store(&session.settings, Opener::Command).await?;
+pub(super) async fn run(context: &CommandContext, command: Command) -> Result<(), CommandError> {
+    let store = backends::open_store(&context.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, url, title, private, wait } => {
             let workspace = workspace::find(&store, &workspace).await?;
@@ -79,19 +79,19 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Comma
             if wait {
                 media = wait_until_settled(&store, media.id, None).await?;
             }
-            show::show(session, &media);
+            show::show(context, &media);
             check_ready(&media)
         }
         Command::Show { id } => {
             let media = find(&store, &id).await?;
-            show::show(session, &media);
+            show::show(context, &media);
             Ok(())
         }
-        Command::List { workspace, page } => list(session, &store, &workspace, page).await,
+        Command::List { workspace, page } => list(context, &store, &workspace, page).await,
         Command::Wait { id, timeout } => {
             let media = find(&store, &id).await?;
             let media = wait_until_settled(&store, media.id, Some(Duration::from_secs(timeout))).await?;
-            show::show(session, &media);
+            show::show(context, &media);
             check_ready(&media)
         }
         Command::Delete { id } => {
@@ -103,7 +103,7 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Comma
                 Err(error) => return Err(error.into()),
             }
             let json = json!({"id": media.id.to_string(), "deleted": true});
-            session.print(&json, &format!("deleted media {}", media.id));
+            context.print(&json, &format!("deleted media {}", media.id));
             Ok(())
         }
     }
@@ -143,7 +143,7 @@ pub(super) async fn wait_until_settled(
     id: MediaId,
     timeout: Option<Duration>,
 ) -> Result<Media, CommandError> {
-    let progress = Progress::start("waiting for the server to start");
+    let spinner = Spinner::start("waiting for the server to start");
     let watch = async {
         loop {
             let media = store.media_by_id(id).await?;
@@ -151,7 +151,7 @@ pub(super) async fn wait_until_settled(
             match &media.state {
                 MediaState::Ready { .. } | MediaState::Failed { .. } => return Ok(media),
                 MediaState::Created => {}
-                MediaState::Downloading { .. } => progress.say("reading the source"),
+                MediaState::Downloading { .. } => spinner.set_message("reading the source"),
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -179,7 +179,7 @@ pub(super) fn check_ready(media: &Media) -> Result<(), CommandError> {
     }
 }
 
-async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result<(), CommandError> {
+async fn list(context: &CommandContext, store: &Store, name: &str, page: u32) -> Result<(), CommandError> {
     let workspace = workspace::find(store, name).await?;
     let found =
         store.media_page(workspace.id, Page { limit: PAGE, number: page, newest_first: true }).await?;
@@ -194,15 +194,15 @@ async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result
     let text =
         format!("{}\n{} media in all", table(&["ID", "STATUS", "CREATED", "TITLE"], &rows), found.total);
     let json = json!({
-        "media": found.items.iter().map(|media| show::view(session, media)).collect::<Vec<_>>(),
+        "media": found.items.iter().map(|media| show::view(context, media)).collect::<Vec<_>>(),
         "total": found.total,
         "page": page,
     });
-    session.print(&json, &text);
+    context.print(&json, &text);
     Ok(())
 }
 
 /// The page that plays a media.
-pub(super) fn player_url(session: &Session, playback: kinora_domain::PlaybackId) -> String {
-    format!("{}/embed/{playback}", session.settings.public_url)
+pub(super) fn player_url(context: &CommandContext, playback: kinora_domain::PlaybackId) -> String {
+    format!("{}/embed/{playback}", context.settings.public_url)
 }

@@ -45,6 +45,7 @@ pub(crate) struct Arguments {
     command: Command,
 }
 
+/// The commands (C-30).
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the server
@@ -75,7 +76,7 @@ enum Command {
 }
 
 /// The settings and the output format of a command.
-pub(crate) struct Session {
+pub(crate) struct CommandContext {
     settings: Settings,
     is_json: bool,
 }
@@ -86,20 +87,20 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, CommandError> 
     let given = args.with_secret_key(std::env::var("KINORA_SECRET_KEY").ok());
     let settings = match command {
         Command::Serve => Settings::resolve(given, config.as_deref())?,
-        _ => Settings::resolve_beside_server(given, config.as_deref())?,
+        _ => Settings::resolve_with_served_urls(given, config.as_deref())?,
     };
-    let session = Session { settings, is_json: json };
+    let context = CommandContext { settings, is_json: json };
     match command {
-        Command::Serve => serve::run(session).await,
-        Command::Workspace(command) => workspace::run(&session, command).await.map(done),
-        Command::Token(command) => token::run(&session, command).await.map(done),
-        Command::Webhook(command) => webhook::run(&session, command).await.map(done),
-        Command::Media(command) => media::run(&session, command).await.map(done),
-        Command::Upload(arguments) => upload::run(&session, arguments).await.map(done),
-        Command::Demo => demo::run(&session).await.map(done),
-        Command::Doctor => doctor::run(&session).await,
-        Command::Storage(command) => storage::run(&session, command).await,
-        Command::Config => config::run(&session).map(done),
+        Command::Serve => serve::run(context).await,
+        Command::Workspace(command) => workspace::run(&context, command).await.map(done),
+        Command::Token(command) => token::run(&context, command).await.map(done),
+        Command::Webhook(command) => webhook::run(&context, command).await.map(done),
+        Command::Media(command) => media::run(&context, command).await.map(done),
+        Command::Upload(arguments) => upload::run(&context, arguments).await.map(done),
+        Command::Demo => demo::run(&context).await.map(done),
+        Command::Doctor => doctor::run(&context).await,
+        Command::Storage(command) => storage::run(&context, command).await,
+        Command::Config => config::run(&context).map(done),
     }
 }
 

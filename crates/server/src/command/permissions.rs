@@ -2,7 +2,7 @@
 
 /// The kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PathKind {
     /// No other user may write into it.
     DataFolder,
     /// No other user may read it.
@@ -12,7 +12,7 @@ pub(super) enum Kind {
 /// A path with its metadata in the file system.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathPermissions {
-    pub(super) kind: Kind,
+    pub(super) kind: PathKind,
     /// Its permission bits.
     pub(super) mode: u32,
     /// The user that owns it.
@@ -30,8 +30,8 @@ impl PathPermissions {
             return Some(format!("{path} belongs to user {owner}, who can change it: chown {user} {path}"));
         }
         let (others, what, remedy) = match kind {
-            Kind::DataFolder => (0o022, "other users may write into", "700"),
-            Kind::SecretKey => (0o066, "other users may read or change", "600"),
+            PathKind::DataFolder => (0o022, "other users may write into", "700"),
+            PathKind::SecretKey => (0o066, "other users may read or change", "600"),
         };
         (mode & others != 0).then(|| format!("{what} {path} (mode {mode:03o}): chmod {remedy} {path}"))
     }
@@ -47,7 +47,7 @@ mod tests {
             let found = PathPermissions { kind, mode, owner, user }.problem("/data");
             assert_eq!(found.as_deref(), expected, "{kind:?} {mode:o} of {owner} for {user}");
         };
-        use Kind::{DataFolder, SecretKey};
+        use PathKind::{DataFolder, SecretKey};
         for (kind, mode) in
             [(DataFolder, 0o700), (DataFolder, 0o755), (DataFolder, 0o750), (SecretKey, 0o600)]
         {

@@ -5,37 +5,37 @@ use std::io::Write as _;
 
 use serde_json::Value;
 
-use super::{CommandError, Session};
+use super::{CommandContext, CommandError};
 
-impl Session {
+impl CommandContext {
     /// Prints a result: its JSON, or the text for people.
     pub(super) fn print(&self, json: &Value, text: &str) {
         self.print_json(json);
-        self.say(text);
+        self.print_text(text);
     }
 
     /// Prints only the JSON of a result whose text was printed line by line.
     pub(super) fn print_json(&self, json: &Value) {
         if self.is_json {
-            put(&json.to_string());
+            write_line(&json.to_string());
         }
     }
 
     /// Prints a line of a result for people, as soon as it is known.
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn print_text(&self, text: &str) {
         if !self.is_json {
-            put(text.trim_end());
+            write_line(text.trim_end());
         }
     }
 }
 
-fn put(text: &str) {
+fn write_line(text: &str) {
     // The reader may close the pipe early (`| head`): that is no failure of the command.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
 /// Prints a line that is no part of the result: progress, hints, warnings.
-pub(super) fn note(line: &str) {
+pub(super) fn print_notice(line: &str) {
     eprintln!("{line}");
 }
 

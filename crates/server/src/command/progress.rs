@@ -6,9 +6,9 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A spinner on standard error while the command waits; nothing without a terminal.
-pub(super) struct Progress(ProgressBar);
+pub(super) struct Spinner(ProgressBar);
 
-impl Progress {
+impl Spinner {
     pub(super) fn start(text: &str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::default_spinner());
@@ -17,12 +17,12 @@ impl Progress {
         Self(bar)
     }
 
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn set_message(&self, text: &str) {
         self.0.set_message(text.to_owned());
     }
 }
 
-impl Drop for Progress {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
@@ -31,11 +31,11 @@ impl Drop for Progress {
 /// A bar on standard error that shows the transferred bytes; nothing without a terminal. Clones are the same
 /// bar.
 #[derive(Clone)]
-pub(super) struct Transfer(Arc<Bar>);
+pub(super) struct TransferBar(Arc<Bar>);
 
 struct Bar(ProgressBar);
 
-impl Transfer {
+impl TransferBar {
     pub(super) fn start(len: u64) -> Self {
         let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(
@@ -56,7 +56,7 @@ impl Transfer {
         self.0.0.inc(bytes);
     }
 
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn set_message(&self, text: &str) {
         self.0.0.set_message(text.to_owned());
     }
 }

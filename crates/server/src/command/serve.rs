@@ -12,7 +12,7 @@ use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::takeover::take_over;
-use super::{CommandError, Session};
+use super::{CommandContext, CommandError};
 use crate::backends;
 use crate::confinement;
 use crate::logging;
@@ -29,8 +29,8 @@ const SIGNAL_DEBOUNCE: Duration = Duration::from_secs(1);
 const OPEN_FILES_LIMIT: u64 = 65_536;
 
 /// Runs the server until a signal stops it; a second signal ends it at once.
-pub(super) async fn run(session: Session) -> Result<ExitCode, CommandError> {
-    let settings = session.settings;
+pub(super) async fn run(context: CommandContext) -> Result<ExitCode, CommandError> {
+    let settings = context.settings;
     let _log = logging::start(&settings)
         .map_err(|error| CommandError::with_cause("the log cannot be set up", error))?;
     for warning in &settings.warnings {
@@ -45,12 +45,12 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, CommandError> {
     compare_decoders(&store, &engine).await;
     let blob = backends::open_blob(&settings).await?;
     let listener = listen(&settings).await?;
-    if settings.has_folder() {
+    if settings.uses_data_dir() {
         ServedUrls::of(&settings).write(&settings.data_dir).map_err(|error| {
             CommandError::with_cause(format!("cannot write into {}", settings.data_dir.display()), error)
         })?;
     }
-    let shown = (settings.public_url.clone(), settings.locations(), settings.roles.names().join(","));
+    let log_values = (settings.public_url.clone(), settings.locations(), settings.roles.names().join(","));
     let options = ServerOptions {
         settings,
         lock,
@@ -59,19 +59,19 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, CommandError> {
         engine,
         confinement,
         fetch_limits: Limits::default(),
-        pace_min: StallLimit::default(),
+        stall_limit: StallLimit::default(),
         downloads_max: kinora_jobs::DOWNLOADS_MAX,
-        parked_max: kinora_jobs::PAUSED_DOWNLOADS_MAX,
+        paused_downloads_max: kinora_jobs::PAUSED_DOWNLOADS_MAX,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         key_maker: Arc::new(SystemKeys),
     };
-    let mut interrupt = handler(SignalKind::interrupt())?;
-    let mut terminate = handler(SignalKind::terminate())?;
+    let mut interrupt = signal_stream(SignalKind::interrupt())?;
+    let mut terminate = signal_stream(SignalKind::terminate())?;
     let server = Server::start(options, listener)
         .await
         .map_err(|error| CommandError::with_cause("the server does not start", error))?;
-    tracing::info!(address = shown.0, data = shown.1, roles = shown.2, "kinora is ready");
+    tracing::info!(address = log_values.0, data = log_values.1, roles = log_values.2, "kinora is ready");
 
     tokio::select! {
         _ = interrupt.recv() => {}
@@ -87,7 +87,7 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, CommandError> {
         // request to stop. New listeners do not receive earlier signals.
         tokio::time::sleep(SIGNAL_DEBOUNCE).await;
         let (mut interrupt, mut terminate) =
-            (handler(SignalKind::interrupt())?, handler(SignalKind::terminate())?);
+            (signal_stream(SignalKind::interrupt())?, signal_stream(SignalKind::terminate())?);
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
@@ -149,7 +149,7 @@ pub(super) async fn find_engine(settings: &Settings) -> Result<Engine, CommandEr
     })
 }
 
-fn handler(kind: SignalKind) -> Result<tokio::signal::unix::Signal, CommandError> {
+fn signal_stream(kind: SignalKind) -> Result<tokio::signal::unix::Signal, CommandError> {
     signal(kind).map_err(|error| CommandError::with_cause("signals cannot be handled", error))
 }
 

@@ -6,7 +6,7 @@ use clap::Subcommand;
 use kinora_blob::{CheckOutcome, CheckedStep, check};
 use serde_json::{Value, json};
 
-use super::{CommandError, Session};
+use super::{CommandContext, CommandError};
 use crate::backends;
 use crate::system::SystemRandom;
 
@@ -17,25 +17,25 @@ pub(super) enum Command {
     Check,
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<ExitCode, CommandError> {
+pub(super) async fn run(context: &CommandContext, command: Command) -> Result<ExitCode, CommandError> {
     match command {
-        Command::Check => run_check(session).await,
+        Command::Check => run_check(context).await,
     }
 }
 
 /// Prints a line for each step as soon as it ends; exit code 1 when one has failed.
-async fn run_check(session: &Session) -> Result<ExitCode, CommandError> {
-    let blob = backends::open_blob(&session.settings).await?;
-    let location = session.settings.storage_location();
-    session.say(&format!("checking {location}"));
-    let steps = check(&blob, &SystemRandom, |step| session.say(&line(step))).await;
+async fn run_check(context: &CommandContext) -> Result<ExitCode, CommandError> {
+    let blob = backends::open_blob(&context.settings).await?;
+    let location = context.settings.storage_location();
+    context.print_text(&format!("checking {location}"));
+    let steps = check(&blob, &SystemRandom, |step| context.print_text(&line(step))).await;
     let is_well = steps.iter().all(|step| step.outcome == CheckOutcome::Passed);
-    session.say(if is_well {
+    context.print_text(if is_well {
         "the store supports all required operations"
     } else {
         "the store does not support all required operations"
     });
-    session.print_json(&json!({
+    context.print_json(&json!({
         "storage": location,
         "ok": is_well,
         "steps": steps.iter().map(view).collect::<Vec<_>>(),

@@ -10,16 +10,16 @@ const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Each attempt at the lock of a database is a connection.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Takes a resource that another server holds, and retries for 5 s while `is_in_use` is true for the error.
+/// Acquires a resource that another server has, and retries for 5 s while `is_in_use` is true for the error.
 /// Returns the last error.
 pub(super) async fn take_over<T, E: std::fmt::Display>(
     is_in_use: impl Fn(&E) -> bool,
-    mut take: impl AsyncFnMut() -> Result<T, E>,
+    mut acquire: impl AsyncFnMut() -> Result<T, E>,
 ) -> Result<T, E> {
     let begin = Instant::now();
     let mut is_warned = false;
     loop {
-        match take().await {
+        match acquire().await {
             Err(error) if is_in_use(&error) && begin.elapsed() < TAKEOVER_TIMEOUT => {
                 if !is_warned {
                     tracing::warn!("{error}; retrying for 5 s");

@@ -10,7 +10,7 @@ use kinora_store::{Opener, Store};
 use serde_json::json;
 
 use super::print::table;
-use super::{CommandError, Session, workspace};
+use super::{CommandContext, CommandError, workspace};
 use crate::backends;
 
 #[derive(Debug, Subcommand)]
@@ -47,12 +47,12 @@ pub(super) enum PermissionArg {
     ReadOnly,
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
+pub(super) async fn run(context: &CommandContext, command: Command) -> Result<(), CommandError> {
     let command = match command {
-        Command::Sign(arguments) => return sign::run(session, arguments).await,
+        Command::Sign(arguments) => return sign::run(context, arguments).await,
         command => command,
     };
-    let store = backends::open_store(&session.settings, Opener::Command).await?;
+    let store = backends::open_store(&context.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, permission } => {
             let permission = match permission {
@@ -74,17 +74,17 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Comma
                 secret.reveal(),
                 token.id,
                 secret.reveal(),
-                session.settings.public_url,
+                context.settings.public_url,
             );
-            session.print(&json, &text);
+            context.print(&json, &text);
         }
         Command::Sign(_) => {} // above: with a key and its id it needs no database
-        Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
+        Command::List { workspace } => list(context, &store, workspace.as_deref()).await?,
         Command::Revoke { id } => {
             let id: AccessTokenId =
                 id.parse().map_err(|problem| CommandError::new(format!("the id of a token {problem}")))?;
             revoke(&store, id).await?;
-            session.print(
+            context.print(
                 &json!({"id": id.to_string(), "revoked": true}),
                 &format!("revoked access token {id}"),
             );
@@ -114,7 +114,7 @@ async fn revoke(store: &Store, id: AccessTokenId) -> Result<(), CommandError> {
     }
 }
 
-async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), CommandError> {
+async fn list(context: &CommandContext, store: &Store, name: Option<&str>) -> Result<(), CommandError> {
     let only = match name {
         Some(name) => Some(workspace::find(store, name).await?.id),
         None => None,
@@ -146,6 +146,6 @@ async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<()
             vec![token.id.to_string(), token.permission.as_str().to_owned(), name_of(token), state]
         })
         .collect();
-    session.print(&json.collect(), &table(&["ID", "PERMISSION", "WORKSPACE", "STATE"], &rows));
+    context.print(&json.collect(), &table(&["ID", "PERMISSION", "WORKSPACE", "STATE"], &rows));
     Ok(())
 }

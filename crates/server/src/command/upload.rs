@@ -1,7 +1,7 @@
 //! `kinora upload`: makes a media of a local file.
 //!
 //! Like every command it uses the database and the objects directly. So a file is stored as fast as the disk
-//! writes, and without any server. With only an address, any HTTP client can send the file there
+//! writes, and without any server. A client without access to them sends the file to the URL of an upload
 //! (`docs/uploads.md`).
 
 mod resume;
@@ -25,18 +25,18 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
 
 use super::media::{check_ready, show, wait_until_settled};
-use super::print::note;
-use super::progress::Transfer;
-use super::{CommandError, Session, workspace};
+use super::print::print_notice;
+use super::progress::TransferBar;
+use super::{CommandContext, CommandError, workspace};
 use crate::backends;
 use crate::system::{SystemClock, SystemRandom};
 use resume::ResumeState;
 
 /// Bytes of one read of the file.
-const READ: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 /// Retries while another process receives the upload, or a component does not respond; a pause before each.
-const TRIES: u32 = 30;
-const PAUSE: Duration = Duration::from_secs(1);
+const RETRIES_MAX: u32 = 30;
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -56,26 +56,26 @@ pub(super) struct Arguments {
     wait: bool,
 }
 
-pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), CommandError> {
-    let source = Source::open(&arguments.file).await?;
-    let store = backends::open_store(&session.settings, Opener::Command).await?;
+pub(super) async fn run(context: &CommandContext, arguments: Arguments) -> Result<(), CommandError> {
+    let source = SourceFile::open(&arguments.file).await?;
+    let store = backends::open_store(&context.settings, Opener::Command).await?;
     let workspace = workspace::find(&store, &arguments.workspace).await?;
     let intake = Intake::new(IntakeOptions {
         store: store.clone(),
-        blob: backends::open_blob(&session.settings).await?,
+        blob: backends::open_blob(&context.settings).await?,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         worker: WorkerId::new(&SystemRandom),
-        public_url: session.settings.public_url.as_str().into(),
+        public_url: context.settings.public_url.as_str().into(),
         stall_limit: StallLimit::default(),
-        scans: ScanLimits::new(std::env::temp_dir().into()),
+        scan_limits: ScanLimits::new(std::env::temp_dir().into()),
     });
-    let memory = ResumeState::of(workspace.id, &source);
-    let id = match memory.load(&store).await? {
+    let resume_state = ResumeState::of(workspace.id, &source);
+    let id = match resume_state.load(&store).await? {
         Some(id) => id,
         None => register(&store, workspace.id, &arguments, &source).await?,
     };
-    memory.save(id);
+    resume_state.save(id);
     let sent = tokio::select! {
         sent = send(&intake, id, &source) => sent,
         _ = tokio::signal::ctrl_c() => {
@@ -84,28 +84,28 @@ pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), C
     };
     match &sent {
         Err(_) if !is_over(&store, id).await => {}
-        _ => memory.delete(),
+        _ => resume_state.delete(),
     }
     sent?;
     if !arguments.wait {
         let how = format!("kinora media wait {id}");
         let json = json!({"id": id.to_string(), "status": "completed"});
-        session.print(&json, &format!("media {id}: the file is uploaded; wait until it plays with {how}"));
+        context.print(&json, &format!("media {id}: the file is uploaded; wait until it plays with {how}"));
         return Ok(());
     }
     let media = wait_until_settled(&store, id, None).await?;
-    show::show(session, &media);
+    show::show(context, &media);
     check_ready(&media)
 }
 
 /// A file to send.
-struct Source {
+struct SourceFile {
     path: PathBuf,
     len: u64,
     modified: io::Result<std::time::SystemTime>,
 }
 
-impl Source {
+impl SourceFile {
     async fn open(path: &std::path::Path) -> Result<Self, CommandError> {
         let unreadable =
             |error: io::Error| CommandError::with_cause(format!("cannot read {}", path.display()), error);
@@ -121,11 +121,15 @@ impl Source {
     }
 
     /// Its bytes from `start` on; the bar counts them.
-    async fn bytes(&self, start: u64, bar: &Transfer) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
+    async fn bytes(
+        &self,
+        start: u64,
+        bar: &TransferBar,
+    ) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
         let mut file = File::open(&self.path).await?;
         file.seek(io::SeekFrom::Start(start)).await?;
         let bar = bar.clone();
-        let bytes = ReaderStream::with_capacity(file.take(self.len - start), READ);
+        let bytes = ReaderStream::with_capacity(file.take(self.len - start), READ_BYTES);
         Ok(bytes.inspect_ok(move |bytes| bar.advance(bytes.len() as u64)).boxed())
     }
 
@@ -140,7 +144,7 @@ async fn register(
     store: &Store,
     workspace: kinora_domain::WorkspaceId,
     arguments: &Arguments,
-    source: &Source,
+    source: &SourceFile,
 ) -> Result<MediaId, CommandError> {
     let title = arguments.title.clone().unwrap_or_else(|| source.name());
     let new = NewUpload {
@@ -160,16 +164,16 @@ async fn register(
 }
 
 /// Sends the bytes that are not stored yet.
-async fn send(intake: &Intake, id: MediaId, source: &Source) -> Result<UploadProgress, CommandError> {
-    let bar = Transfer::start(source.len);
-    let mut tries = 0;
+async fn send(intake: &Intake, id: MediaId, source: &SourceFile) -> Result<UploadProgress, CommandError> {
+    let bar = TransferBar::start(source.len);
+    let mut retries = 0;
     loop {
         match send_rest(intake, id, source, &bar).await {
             Ok(progress) => return Ok(progress),
-            Err(error) if tries < TRIES && is_retryable(&error) => {
-                tries += 1;
-                bar.say(&format!("{error}; retrying"));
-                tokio::time::sleep(PAUSE).await;
+            Err(error) if retries < RETRIES_MAX && is_retryable(&error) => {
+                retries += 1;
+                bar.set_message(&format!("{error}; retrying"));
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
             Err(error) => return Err(explain(error, source)),
         }
@@ -179,8 +183,8 @@ async fn send(intake: &Intake, id: MediaId, source: &Source) -> Result<UploadPro
 async fn send_rest(
     intake: &Intake,
     id: MediaId,
-    source: &Source,
-    bar: &Transfer,
+    source: &SourceFile,
+    bar: &TransferBar,
 ) -> Result<UploadProgress, IntakeError> {
     let progress = intake.progress(id).await?;
     if progress.is_complete() {
@@ -191,7 +195,7 @@ async fn send_rest(
     }
     bar.resume_from(progress.offset);
     if progress.offset > 0 {
-        note(&format!("resuming: {} of {} bytes are stored", progress.offset, source.len));
+        print_notice(&format!("resuming: {} of {} bytes are stored", progress.offset, source.len));
     }
     let start = progress.offset.min(source.len);
     let body = source.bytes(start, bar).await.map_err(|error| IntakeError::Internal(Box::new(error)))?;
@@ -212,7 +216,7 @@ fn is_retryable(error: &IntakeError) -> bool {
     matches!(error, IntakeError::Busy | IntakeError::Unavailable(_) | IntakeError::Interrupted { .. })
 }
 
-fn explain(error: IntakeError, source: &Source) -> CommandError {
+fn explain(error: IntakeError, source: &SourceFile) -> CommandError {
     let file = source.path.display();
     match error {
         IntakeError::Rejected(failure) => CommandError::new(format!(
@@ -242,7 +246,10 @@ async fn is_over(store: &Store, id: MediaId) -> bool {
     }
 }
 
-/// Notes that an interrupted upload could not be resumed.
+/// Prints that an interrupted upload could not be resumed.
 fn warn_not_resumable(path: &std::path::Path, error: &io::Error) {
-    note(&format!("an interrupted upload could not be resumed: cannot write {}: {error}", path.display()));
+    print_notice(&format!(
+        "an interrupted upload could not be resumed: cannot write {}: {error}",
+        path.display()
+    ));
 }

@@ -9,7 +9,7 @@ use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
 
 use super::print::table;
-use super::{CommandError, Session, workspace};
+use super::{CommandContext, CommandError, workspace};
 use crate::backends;
 use crate::system::SystemClock;
 
@@ -45,22 +45,22 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
-    let store = backends::open_store(&session.settings, Opener::Command).await?;
+pub(super) async fn run(context: &CommandContext, command: Command) -> Result<(), CommandError> {
+    let store = backends::open_store(&context.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, url } => {
             let workspace = workspace::find(&store, &workspace).await?;
             let caller = Caller::command_line(workspace.id);
             let webhook = backends::service(&store).create_webhook(&caller, url, CommitOnly).await?;
-            print_secret(session, &webhook, &workspace);
+            print_secret(context, &webhook, &workspace);
         }
-        Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
+        Command::List { workspace } => list(context, &store, workspace.as_deref()).await?,
         Command::Rotate { id, grace } => {
             let (id, workspace) = find(&store, &id).await?;
             let caller = Caller::command_line(workspace.id);
             let rotated = backends::service(&store).rotate_webhook_secret(&caller, id, grace).await;
             let webhook = rotated.map_err(|error| explain(error, id))?;
-            print_secret(session, &webhook, &workspace);
+            print_secret(context, &webhook, &workspace);
         }
         Command::Enable { id } => {
             let (id, workspace) = find(&store, &id).await?;
@@ -68,13 +68,13 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Comma
             let enabled = backends::service(&store).enable_webhook(&caller, id).await;
             let webhook = enabled.map_err(|error| explain(error, id))?;
             let text = format!("enabled webhook {}; pending events are delivered now", webhook.id);
-            session.print(&view(&webhook, &workspace.name, SystemClock.now()), &text);
+            context.print(&view(&webhook, &workspace.name, SystemClock.now()), &text);
         }
     }
     Ok(())
 }
 
-fn print_secret(session: &Session, webhook: &Webhook, workspace: &Workspace) {
+fn print_secret(context: &CommandContext, webhook: &Webhook, workspace: &Workspace) {
     let json = json!({
         "id": webhook.id.to_string(),
         "url": webhook.url,
@@ -89,7 +89,7 @@ fn print_secret(session: &Session, webhook: &Webhook, workspace: &Workspace) {
         webhook.secret.reveal(),
         webhook.secret.reveal_standard()
     );
-    session.print(&json, &text);
+    context.print(&json, &text);
 }
 
 /// The webhook of that id, and its workspace.
@@ -109,7 +109,7 @@ fn explain(error: Error, id: WebhookId) -> CommandError {
     }
 }
 
-async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), CommandError> {
+async fn list(context: &CommandContext, store: &Store, name: Option<&str>) -> Result<(), CommandError> {
     let only = match name {
         Some(name) => Some(workspace::find(store, name).await?.id),
         None => None,
@@ -130,7 +130,7 @@ async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<()
             vec![webhook.id.to_string(), name_of(webhook), webhook.url.clone(), state]
         })
         .collect();
-    session.print(&json, &table(&["ID", "WORKSPACE", "URL", "STATE"], &rows));
+    context.print(&json, &table(&["ID", "WORKSPACE", "URL", "STATE"], &rows));
     Ok(())
 }
 

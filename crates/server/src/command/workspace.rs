@@ -7,7 +7,7 @@ use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
 
 use super::print::table;
-use super::{CommandError, Session};
+use super::{CommandContext, CommandError};
 use crate::backends;
 
 #[derive(Debug, Subcommand)]
@@ -21,12 +21,12 @@ pub(super) enum Command {
     List,
 }
 
-pub(super) async fn run(session: &Session, command: Command) -> Result<(), CommandError> {
-    let store = backends::open_store(&session.settings, Opener::Command).await?;
+pub(super) async fn run(context: &CommandContext, command: Command) -> Result<(), CommandError> {
+    let store = backends::open_store(&context.settings, Opener::Command).await?;
     match command {
         Command::Create { name } => {
             let workspace = create(&store, &name).await?;
-            session
+            context
                 .print(&view(&workspace), &format!("workspace {} has id {}", workspace.name, workspace.id));
         }
         Command::List => {
@@ -35,7 +35,7 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Comma
                 .iter()
                 .map(|workspace| vec![workspace.id.to_string(), workspace.name.clone()])
                 .collect();
-            session.print(&workspaces.iter().map(view).collect(), &table(&["ID", "NAME"], &rows));
+            context.print(&workspaces.iter().map(view).collect(), &table(&["ID", "NAME"], &rows));
         }
     }
     Ok(())

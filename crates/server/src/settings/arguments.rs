@@ -102,7 +102,7 @@ pub(crate) struct SettingsArgs {
 }
 
 impl SettingsArgs {
-    /// The same with the keys of the environment.
+    /// These arguments with the secret keys of the environment.
     pub(crate) fn with_secret_key(self, secret_key: Option<String>) -> Self {
         Self { secret_key, ..self }
     }

@@ -18,8 +18,8 @@ pub(super) fn default_public_url(listen: SocketAddr, warnings: &mut Vec<String>)
     format!("http://{reachable}")
 }
 
-/// A base address: http or https, no query, no slash at the end.
-pub(super) fn base(name: &str, text: &str) -> Result<String, CommandError> {
+/// A base address: http or https, no query, no slash at the end (C-101).
+pub(super) fn parse_base_url(name: &str, text: &str) -> Result<String, CommandError> {
     let wrong = || {
         CommandError::new(format!("--{name} must be a URL such as https://video.example.com, not {text:?}"))
     };

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::CommandError;
 use crate::served_urls::ServedUrls;
-use base_url::{base, default_public_url};
+use base_url::{default_public_url, parse_base_url};
 use file::read_file;
 
 pub(crate) use arguments::SettingsArgs;
@@ -40,7 +40,7 @@ pub struct Settings {
     /// Folder of all data without a location of its own: the database and the key, the objects.
     pub data_dir: PathBuf,
     /// Whether the data folder was set explicitly.
-    pub has_own_data_dir: bool,
+    pub is_data_dir_set: bool,
     /// The database; `None`: a file in the data folder.
     pub database_url: Option<DatabaseUrl>,
     /// Location of the objects; `None`: in the data folder.
@@ -104,7 +104,7 @@ impl Settings {
 
     /// Like [`resolve`](Self::resolve), for a command on the data of a server. Without a setting of the
     /// server's address it uses the addresses that the server has stored in the data folder.
-    pub(crate) fn resolve_beside_server(
+    pub(crate) fn resolve_with_served_urls(
         args: SettingsArgs,
         file: Option<&Path>,
     ) -> Result<Self, CommandError> {
@@ -112,7 +112,7 @@ impl Settings {
         let has_address = |given: &SettingsArgs| given.public_url.is_some() || given.listen.is_some();
         let has_no_address = !has_address(&args) && !has_address(&from_file);
         let mut settings = Self::merge(args, from_file, file)?;
-        let served = settings.has_folder().then(|| ServedUrls::read(&settings.data_dir)).flatten();
+        let served = settings.uses_data_dir().then(|| ServedUrls::read(&settings.data_dir)).flatten();
         if let Some(served) = served.filter(|_| has_no_address) {
             (settings.public_url, settings.stream_url, settings.images_url) =
                 (served.public_url, served.stream_url, served.images_url);
@@ -128,7 +128,7 @@ impl Settings {
         let listen = args.listen.or(from_file.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
         let mut warnings = Vec::new();
         let public_url = match args.public_url.or(from_file.public_url) {
-            Some(url) => base("public-url", &url)?,
+            Some(url) => parse_base_url("public-url", &url)?,
             None => default_public_url(listen, &mut warnings),
         };
         let database_url = args.database_url.or(from_file.database_url);
@@ -151,9 +151,9 @@ impl Settings {
         }
         let data_dir = args.data_dir.or(from_file.data_dir);
         let or_public =
-            |name, url: Option<String>| url.map_or(Ok(public_url.clone()), |url| base(name, &url));
+            |name, url: Option<String>| url.map_or(Ok(public_url.clone()), |url| parse_base_url(name, &url));
         Ok(Self {
-            has_own_data_dir: data_dir.is_some(),
+            is_data_dir_set: data_dir.is_some(),
             data_dir: data_dir.unwrap_or_else(|| PathBuf::from("./data")),
             database_url,
             storage_url,
@@ -180,7 +180,7 @@ impl Settings {
     }
 
     /// Every setting with its value, secrets hidden.
-    pub(crate) fn shown(&self) -> serde_json::Value {
+    pub(crate) fn redacted_json(&self) -> serde_json::Value {
         serde_json::json!({
             "data-dir": self.data_dir,
             "database-url": self.database_url.as_ref().map(ToString::to_string),
@@ -211,7 +211,7 @@ impl Settings {
     }
 
     /// Whether any data is in the data folder.
-    pub(crate) fn has_folder(&self) -> bool {
+    pub(crate) fn uses_data_dir(&self) -> bool {
         self.database_url.is_none() || self.storage_url.is_none()
     }
 

@@ -29,7 +29,7 @@ fn command_uses_the_urls_of_the_running_server() {
     let folder = tempfile::tempdir().unwrap();
     let beside = |args: SettingsArgs| {
         let args = SettingsArgs { data_dir: Some(folder.path().to_owned()), ..args };
-        Settings::resolve_beside_server(args, None).unwrap().public_url
+        Settings::resolve_with_served_urls(args, None).unwrap().public_url
     };
     assert_eq!(beside(SettingsArgs::default()), "http://127.0.0.1:8080", "no server has run there");
     let served = Settings::for_folder(folder.path().to_owned(), "127.0.0.1:9999".parse().unwrap());
@@ -39,7 +39,7 @@ fn command_uses_the_urls_of_the_running_server() {
     assert_eq!(
         beside(SettingsArgs { listen, ..SettingsArgs::default() }),
         "http://127.0.0.1:7777",
-        "what is said counts"
+        "an explicit setting applies"
     );
 }
 
@@ -63,7 +63,7 @@ fn invalid_rate_limit_is_rejected() {
     let limit = |text| resolve(text).unwrap().rate_limit.map(|limit| limit.to_string());
     assert_eq!(limit(None), None);
     assert_eq!(limit(Some("600/60")), Some("600/60".to_owned()));
-    assert_eq!(resolve(Some("600/60")).unwrap().shown()["rate-limit"], "600/60");
+    assert_eq!(resolve(Some("600/60")).unwrap().redacted_json()["rate-limit"], "600/60");
     for text in ["", "600", "0/60", "600/0", "100000001/60", "600/86401", "600 / 60"] {
         let problem = resolve(Some(text)).unwrap_err().to_string();
         assert_eq!(
@@ -83,7 +83,7 @@ fn shared_max_age_is_at_most_one_day() {
     };
     assert_eq!(resolve(None).unwrap().shared_max_age_s, None);
     for seconds in [1, 86_400] {
-        assert_eq!(resolve(Some(seconds)).unwrap().shown()["shared-max-age"], seconds);
+        assert_eq!(resolve(Some(seconds)).unwrap().redacted_json()["shared-max-age"], seconds);
     }
     for seconds in [0, 86_401, u32::MAX] {
         let problem = resolve(Some(seconds)).unwrap_err().to_string();
@@ -94,6 +94,6 @@ fn shared_max_age_is_at_most_one_day() {
 #[test]
 fn secrets_are_not_shown() {
     let args = SettingsArgs { secret_key: Some("c2VjcmV0".into()), ..SettingsArgs::default() };
-    let shown = Settings::resolve(args, None).unwrap().shown().to_string();
+    let shown = Settings::resolve(args, None).unwrap().redacted_json().to_string();
     assert!(!shown.contains("c2VjcmV0"), "{shown}");
 }

@@ -3,7 +3,7 @@
 use kinora_domain::{Attempt, DeliveryId, Event, Timestamp, Workspace};
 
 use super::{
-    ATTEMPTS_SHOWN, ClaimDeliveries, ClaimedDelivery, DueWebhook, FIRST_ATTEMPT_ORDER_MAX_US, StoredEvent,
+    ATTEMPTS_SHOWN, ClaimDeliveries, ClaimedDelivery, DueWebhook, FIRST_ATTEMPT_BLOCKS_MAX_US, StoredEvent,
     outcome,
 };
 use crate::sql::{Row, Session, statements, values};
@@ -58,7 +58,7 @@ statements! {
         first_started_at = coalesce(first_started_at, $4)
         WHERE id = $1";
     /// An event that cannot be read is never delivered.
-    UNREADABLE = "UPDATE delivery SET state = 'given_up', finished_at = $2, lease_owner = NULL, leased_until = NULL
+    GIVE_UP_UNREADABLE = "UPDATE delivery SET state = 'given_up', finished_at = $2, lease_owner = NULL, leased_until = NULL
         WHERE id = $1";
     ATTEMPTS = "SELECT id, at, address, outcome FROM attempt WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2";
     /// When the next delivery becomes due.
@@ -79,7 +79,7 @@ statements! {
             AND d.sequence > e.sequence AND d.state = 'pending' AND d.first_ended = 0
             AND d.first_started_at IS NULL LIMIT 1 OFFSET 0)
         ORDER BY e.first_started_at LIMIT 1";
-    TAKE_BACK = "UPDATE delivery SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
+    RELEASE_LEASES = "UPDATE delivery SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
 }
 
 impl Store {
@@ -99,23 +99,23 @@ impl Store {
     /// When the next delivery can be claimed, from the present state; not later than now when one is
     /// claimable already. `None` when no delivery is pending for an enabled webhook.
     pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, Error> {
-        let now = self.common().clock.now();
+        let now = self.shared().clock.now();
         let mut snapshot = self.snapshot().await?;
         if !webhooks_due(&mut snapshot, now).await?.is_empty() {
             return Ok(Some(now));
         }
-        let due = next(snapshot.first(NEXT_DUE, values![now]).await?)?;
-        let lease_end = next(snapshot.first(NEXT_LEASE_END, values![now]).await?)?;
-        let start = next(snapshot.first(NEXT_START, values![ordering_cutoff(now)]).await?)?;
-        let released = start.map(|start| start.plus_micros(FIRST_ATTEMPT_ORDER_MAX_US));
-        Ok([due, lease_end, released].into_iter().flatten().min())
+        let due = read_time(snapshot.first(NEXT_DUE, values![now]).await?)?;
+        let lease_end = read_time(snapshot.first(NEXT_LEASE_END, values![now]).await?)?;
+        let start = read_time(snapshot.first(NEXT_START, values![ordering_cutoff(now)]).await?)?;
+        let unblocked_at = start.map(|start| start.plus_micros(FIRST_ATTEMPT_BLOCKS_MAX_US));
+        Ok([due, lease_end, unblocked_at].into_iter().flatten().min())
     }
 
     /// Whether a worker leases a delivery of an enabled webhook.
     pub async fn is_delivery_leased(&self) -> Result<bool, Error> {
-        let now = self.common().clock.now();
+        let now = self.shared().clock.now();
         let lease_end = self.reader().await?.first(NEXT_LEASE_END, values![now]).await?;
-        Ok(next(lease_end)?.is_some())
+        Ok(read_time(lease_end)?.is_some())
     }
 }
 
@@ -130,7 +130,7 @@ impl Tx {
                 Err(error) => {
                     let error: &dyn std::error::Error = &error;
                     tracing::error!(delivery.id = %id, error, "an event cannot be read and is dropped");
-                    self.session.execute(UNREADABLE, values![id, claim.now]).await?;
+                    self.session.execute(GIVE_UP_UNREADABLE, values![id, claim.now]).await?;
                     continue;
                 }
             };
@@ -145,15 +145,15 @@ impl Tx {
                 attempts,
                 attempt_count,
                 owner: claim.owner,
-                claim: row.number::<u32>("claim_count")?.saturating_add(1),
+                claim_count: row.number::<u32>("claim_count")?.saturating_add(1),
             });
         }
         Ok(claimed)
     }
 
     pub(crate) async fn release_delivery_leases(&mut self) -> Result<(), Error> {
-        self.effects.deliveries = true;
-        self.session.execute(TAKE_BACK, values![]).await.map(drop)
+        self.signals.deliveries = true;
+        self.session.execute(RELEASE_LEASES, values![]).await.map(drop)
     }
 }
 
@@ -196,9 +196,9 @@ fn stored_event(row: &Row) -> Result<StoredEvent, Error> {
 
 /// First attempts that started at or before this time no longer block later ones.
 fn ordering_cutoff(now: Timestamp) -> Timestamp {
-    now.plus_micros(-FIRST_ATTEMPT_ORDER_MAX_US)
+    now.plus_micros(-FIRST_ATTEMPT_BLOCKS_MAX_US)
 }
 
-fn next(row: Option<Row>) -> Result<Option<Timestamp>, Error> {
+fn read_time(row: Option<Row>) -> Result<Option<Timestamp>, Error> {
     row.map(|row| row.time_or_none("at")).transpose().map(Option::flatten)
 }

@@ -2,7 +2,7 @@
 
 use kinora_domain::Attempt;
 
-use super::{ClaimedDelivery, DeliveryNext, outcome};
+use super::{ClaimedDelivery, NextDeliveryState, outcome};
 use crate::sql::{statements, values};
 use crate::{Error, Tx};
 
@@ -23,21 +23,21 @@ impl Tx {
         &mut self,
         delivery: &ClaimedDelivery,
         attempt: &Attempt,
-        next: DeliveryNext,
+        next: NextDeliveryState,
     ) -> Result<(), Error> {
         let now = self.now();
         let (state, due_at, finished_at) = match next {
-            DeliveryNext::Delivered => ("delivered", None, Some(now)),
-            DeliveryNext::GivenUp => ("given_up", None, Some(now)),
-            DeliveryNext::RetryAt(at) => ("pending", Some(at), None),
-            DeliveryNext::Pending => ("pending", None, None),
+            NextDeliveryState::Delivered => ("delivered", None, Some(now)),
+            NextDeliveryState::GivenUp => ("given_up", None, Some(now)),
+            NextDeliveryState::RetryAt(at) => ("pending", Some(at), None),
+            NextDeliveryState::Pending => ("pending", None, None),
         };
-        let values = values![delivery.id, delivery.owner, delivery.claim, state, due_at, finished_at];
-        let rows = self.session.change(FINISH, values).await?;
+        let values = values![delivery.id, delivery.owner, delivery.claim_count, state, due_at, finished_at];
+        let rows = self.session.execute_returning(FINISH, values).await?;
         let Some(row) = rows.first() else { return Err(self.session.fail_with(Error::LeaseLost)) };
         let number = row.int("attempt_count")?;
         // The next event of this subject may be due now.
-        self.effects.deliveries = true;
+        self.signals.deliveries = true;
         let address = attempt.address.as_str();
         let outcome = outcome::encode(&attempt.outcome);
         let values = values![attempt.id, delivery.id, number, attempt.at, address, outcome];

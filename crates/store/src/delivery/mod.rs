@@ -14,7 +14,7 @@ pub(crate) use finish::STATEMENTS as FINISH;
 use crate::WorkerId;
 
 /// Microseconds after which a first attempt stops blocking the next one of its subject (C-9).
-const FIRST_ATTEMPT_ORDER_MAX_US: i64 = 1_000_000;
+const FIRST_ATTEMPT_BLOCKS_MAX_US: i64 = 1_000_000;
 
 /// The most attempts that a claimed delivery, and so the body of its event, lists (C-8).
 const ATTEMPTS_SHOWN: u32 = 10;
@@ -57,7 +57,7 @@ pub struct ClaimedDelivery {
     /// The number of all attempts so far.
     pub attempt_count: u32,
     pub(crate) owner: WorkerId,
-    pub(crate) claim: u32,
+    pub(crate) claim_count: u32,
 }
 
 /// An event as stored.
@@ -73,7 +73,7 @@ pub struct StoredEvent {
 
 /// The state of a delivery after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryNext {
+pub enum NextDeliveryState {
     /// It was delivered.
     Delivered,
     /// It is retried at this time.

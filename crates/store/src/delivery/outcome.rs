@@ -38,7 +38,7 @@ pub(super) fn encode(outcome: &AttemptOutcome) -> String {
         AttemptOutcome::Answered(response) => OutcomeJson::Answered(ResponseJson {
             status: response.status,
             content_type: response.content_type,
-            transfer: response.transfer,
+            transfer: response.transfer_encoding,
             server: response.server,
             date: response.date,
             cache_control: response.cache_control,
@@ -56,7 +56,7 @@ pub(super) fn decode(text: &str) -> Result<AttemptOutcome, Error> {
         OutcomeJson::Answered(json) => AttemptOutcome::Answered(AttemptResponse {
             status: json.status,
             content_type: json.content_type,
-            transfer: json.transfer,
+            transfer_encoding: json.transfer,
             server: json.server,
             date: json.date,
             cache_control: json.cache_control,
@@ -91,7 +91,7 @@ mod tests {
             AttemptOutcome::Answered(AttemptResponse {
                 status: 200,
                 content_type: Some("text/plain".into()),
-                transfer: Some("chunked".into()),
+                transfer_encoding: Some("chunked".into()),
                 server: Some("nginx".into()),
                 date: Some("Mon, 03 Nov 2025 10:03:48 GMT".into()),
                 cache_control: Some("no-store".into()),

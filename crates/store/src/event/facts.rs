@@ -4,12 +4,12 @@
 use kinora_domain::{EventKind, Media, TrackEvent, TrackEventKind, Upload};
 use serde::{Deserialize, Serialize};
 
-use super::media_json::{MediaJson, id, strange};
+use super::media_json::{MediaJson, id, unsupported_fact};
 use super::upload_json::UploadJson;
 use crate::Error;
 
-/// The form that this version writes.
-const FORM: u32 = 1;
+/// The version of the JSON that this server writes.
+const FORMAT_VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct FactsJson {
@@ -53,22 +53,22 @@ pub(crate) fn encode(kind: &EventKind) -> String {
             media: Box::new(MediaJson::from(&event.media)),
         },
     };
-    serde_json::to_string(&FactsJson { v: FORM, about }).expect("texts and numbers are always JSON")
+    serde_json::to_string(&FactsJson { v: FORMAT_VERSION, about }).expect("texts and numbers are always JSON")
 }
 
 /// The event of this name with these facts.
 pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
     let facts: FactsJson = serde_json::from_str(facts).map_err(Error::internal)?;
-    if facts.v > FORM {
-        return Err(strange("form"));
+    if facts.v > FORMAT_VERSION {
+        return Err(unsupported_fact("form"));
     }
     let media = |wrap: fn(Box<Media>) -> EventKind, about| match about {
         AboutJson::Media(json) => Ok(wrap(Box::new(Media::try_from(*json)?))),
-        _ => Err(strange("media")),
+        _ => Err(unsupported_fact("media")),
     };
     let upload = |wrap: fn(Box<Upload>) -> EventKind, about| match about {
         AboutJson::Upload(json) => Ok(wrap(Box::new(Upload::try_from(*json)?))),
-        _ => Err(strange("upload")),
+        _ => Err(unsupported_fact("upload")),
     };
     match name {
         "video.media.created" => media(EventKind::MediaCreated, facts.about),
@@ -79,11 +79,11 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
         "video.media.mp4Support.ready" => media(EventKind::Mp4Ready, facts.about),
         "video.media.updated" => match facts.about {
             AboutJson::Changed { media } => Ok(EventKind::MediaUpdated(id(&media)?)),
-            _ => Err(strange("media")),
+            _ => Err(unsupported_fact("media")),
         },
         "video.media.deleted" => match facts.about {
             AboutJson::Gone { media } => Ok(EventKind::MediaDeleted(id(&media)?)),
-            _ => Err(strange("media")),
+            _ => Err(unsupported_fact("media")),
         },
         "video.media.upload" => upload(EventKind::UploadRegistered, facts.about),
         "video.upload.media_created" => media(EventKind::UploadCompleted, facts.about),
@@ -93,8 +93,8 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
                 let (track, media) = (id(&track)?, Media::try_from(*media)?);
                 Ok(EventKind::Track(Box::new(TrackEvent { kind, track, media })))
             }
-            (Some(_), _) => Err(strange("track")),
-            (None, _) => Err(strange("kind")),
+            (Some(_), _) => Err(unsupported_fact("track")),
+            (None, _) => Err(unsupported_fact("kind")),
         },
     }
 }

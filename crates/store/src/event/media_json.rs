@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kinora_domain::{
     AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, AudioEdit, Encryption, Failure, FailureCode,
     FrameRate, Input, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings,
-    MediaState, Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackHandle, Resolution, Timestamp,
+    MediaState, Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackIdSettings, Resolution, Timestamp,
     Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
@@ -47,8 +47,8 @@ pub(super) struct SettingsJson {
     optimize_audio: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mp4_support: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sound: Option<AudioEditJson>,
+    #[serde(default, rename = "sound", skip_serializing_if = "Option::is_none")]
+    audio_edit: Option<AudioEditJson>,
 }
 
 impl From<&MediaSettings> for SettingsJson {
@@ -64,7 +64,7 @@ impl From<&MediaSettings> for SettingsJson {
             mp4_support: Some(settings.mp4_support)
                 .filter(|support| !support.is_none())
                 .map(|wanted| wanted.as_str().to_owned()),
-            sound: settings.audio_edit.as_ref().map(AudioEditJson::from),
+            audio_edit: settings.audio_edit.as_ref().map(AudioEditJson::from),
         }
     }
 }
@@ -77,16 +77,16 @@ impl TryFrom<SettingsJson> for MediaSettings {
             title: json.title,
             creator_id: json.creator_id,
             metadata: json.metadata,
-            max_resolution: word(&json.max_resolution, Resolution::from_text)?,
-            quality: word(&json.quality, MediaQuality::from_text)?,
+            max_resolution: parsed(&json.max_resolution, Resolution::from_text)?,
+            quality: parsed(&json.quality, MediaQuality::from_text)?,
             source_access: json.source_access,
             optimize_audio: json.optimize_audio,
             mp4_support: json
                 .mp4_support
-                .map(|text| word(&text, Mp4Support::from_text))
+                .map(|text| parsed(&text, Mp4Support::from_text))
                 .transpose()?
                 .unwrap_or_default(),
-            audio_edit: json.sound.map(AudioEdit::from),
+            audio_edit: json.audio_edit.map(AudioEdit::from),
         })
     }
 }
@@ -199,8 +199,8 @@ impl From<&Media> for MediaJson {
                 .iter()
                 .map(|input| InputJson { id: input.id.to_string(), url: input.url.clone() })
                 .collect(),
-            added: media.added.iter().map(AddedTrackJson::from).collect(),
-            playback: media.playback.iter().map(PlaybackJson::from).collect(),
+            added: media.added_tracks.iter().map(AddedTrackJson::from).collect(),
+            playback: media.playback_ids.iter().map(PlaybackJson::from).collect(),
             thumbnail_ms: media.thumbnail_ms,
             state: StateJson::from(&media.state),
             created_at: media.created_at.as_micros(),
@@ -220,8 +220,12 @@ impl TryFrom<MediaJson> for Media {
             workspace: id(&json.workspace)?,
             settings: json.settings.try_into()?,
             inputs: json.inputs.into_iter().map(input).collect::<Result<_, Error>>()?,
-            added: json.added.into_iter().map(AddedTrack::try_from).collect::<Result<_, _>>()?,
-            playback: json.playback.into_iter().map(PlaybackHandle::try_from).collect::<Result<_, _>>()?,
+            added_tracks: json.added.into_iter().map(AddedTrack::try_from).collect::<Result<_, _>>()?,
+            playback_ids: json
+                .playback
+                .into_iter()
+                .map(PlaybackIdSettings::try_from)
+                .collect::<Result<_, _>>()?,
             thumbnail_ms: json.thumbnail_ms,
             blur_hash: None,
             state: json.state.try_into()?,
@@ -258,7 +262,7 @@ impl TryFrom<AddedTrackJson> for AddedTrack {
             AddedTrackStateJson::Preparing { source } => AddedTrackState::Preparing { source: id(&source)? },
             AddedTrackStateJson::Available { source } => AddedTrackState::Available { source: id(&source)? },
             AddedTrackStateJson::Failed { code, message } => AddedTrackState::Failed {
-                failure: Failure { code: word(&code, FailureCode::from_text)?, message },
+                failure: Failure { code: parsed(&code, FailureCode::from_text)?, message },
             },
         };
         Ok(Self { id: id(&json.id)?, spec: NewTrack::try_from(json.spec)?, state })
@@ -269,29 +273,29 @@ fn is_first(generation: &u32) -> bool {
     *generation == 0
 }
 
-impl From<&PlaybackHandle> for PlaybackJson {
-    fn from(handle: &PlaybackHandle) -> Self {
+impl From<&PlaybackIdSettings> for PlaybackJson {
+    fn from(playback_id: &PlaybackIdSettings) -> Self {
         Self {
-            id: handle.id.to_string(),
-            policy: handle.policy.as_str().to_owned(),
-            restrictions: (&handle.restrictions).into(),
-            resolution: handle.resolution.map(|resolution| resolution.as_str().to_owned()),
-            encryption: handle.encryption.as_word().map(str::to_owned),
-            generation: handle.generation,
-            created_at: handle.created_at.as_micros(),
+            id: playback_id.id.to_string(),
+            policy: playback_id.policy.as_str().to_owned(),
+            restrictions: (&playback_id.restrictions).into(),
+            resolution: playback_id.resolution.map(|resolution| resolution.as_str().to_owned()),
+            encryption: playback_id.encryption.name_if_encrypted().map(str::to_owned),
+            generation: playback_id.generation,
+            created_at: playback_id.created_at.as_micros(),
         }
     }
 }
 
-impl TryFrom<PlaybackJson> for PlaybackHandle {
+impl TryFrom<PlaybackJson> for PlaybackIdSettings {
     type Error = Error;
 
     fn try_from(json: PlaybackJson) -> Result<Self, Error> {
         Ok(Self {
             id: id(&json.id)?,
-            policy: word(&json.policy, AccessPolicy::from_text)?,
+            policy: parsed(&json.policy, AccessPolicy::from_text)?,
             restrictions: json.restrictions.try_into()?,
-            resolution: json.resolution.map(|text| word(&text, Resolution::from_text)).transpose()?,
+            resolution: json.resolution.map(|text| parsed(&text, Resolution::from_text)).transpose()?,
             encryption: encryption(json.encryption.as_deref())?,
             generation: json.generation,
             created_at: Timestamp::from_micros(json.created_at),
@@ -336,7 +340,7 @@ impl TryFrom<StateJson> for MediaState {
             },
             StateJson::Failed { failed_at, code, message } => Self::Failed {
                 failed_at: Timestamp::from_micros(failed_at),
-                failure: Failure { code: word(&code, FailureCode::from_text)?, message },
+                failure: Failure { code: parsed(&code, FailureCode::from_text)?, message },
             },
         })
     }
@@ -362,7 +366,7 @@ impl TryFrom<MediaFactsJson> for MediaFacts {
     type Error = Error;
 
     fn try_from(json: MediaFactsJson) -> Result<Self, Error> {
-        let resolution = json.source_resolution.map(|text| word(&text, Resolution::from_text));
+        let resolution = json.source_resolution.map(|text| parsed(&text, Resolution::from_text));
         Ok(Self {
             container: json.container,
             duration: MediaDuration::from_micros(json.duration_us),
@@ -372,12 +376,12 @@ impl TryFrom<MediaFactsJson> for MediaFacts {
             rungs: json
                 .rungs
                 .iter()
-                .map(|text| word(text, Resolution::from_text))
+                .map(|text| parsed(text, Resolution::from_text))
                 .collect::<Result<_, _>>()?,
             is_truncated: json.is_truncated,
             left_out: json.left_out.into_iter().map(LeftOutTrack::from).collect(),
             does_not_decode: json.does_not_decode,
-            broken: Vec::new(),
+            broken_renditions: Vec::new(),
         })
     }
 }
@@ -418,26 +422,26 @@ impl TryFrom<TrackJson> for Track {
             }
         };
         let not_copied = json.not_copied.map(|why| {
-            let reason = word(&why.reason, NotCopiedReason::from_text)?;
+            let reason = parsed(&why.reason, NotCopiedReason::from_text)?;
             Ok::<_, Error>(NotCopied { reason, detail: why.detail })
         });
         Ok(Self { id: id(&json.id)?, kind, not_copied: not_copied.transpose()?, is_encoded: json.is_encoded })
     }
 }
 
-pub(super) fn strange(what: &'static str) -> Error {
+pub(super) fn unsupported_fact(what: &'static str) -> Error {
     Error::internal(format!("the facts of an event have a {what} that this version does not know"))
 }
 
 pub(super) fn id<T: std::str::FromStr>(text: &str) -> Result<T, Error> {
-    text.parse().map_err(|_| strange("id"))
+    text.parse().map_err(|_| unsupported_fact("id"))
 }
 
 /// The encryption by its name; a missing name means none.
 pub(super) fn encryption(name: Option<&str>) -> Result<Encryption, Error> {
-    name.map_or(Ok(Encryption::None), |text| word(text, Encryption::from_text))
+    name.map_or(Ok(Encryption::None), |text| parsed(text, Encryption::from_text))
 }
 
-pub(super) fn word<T>(text: &str, read: fn(&str) -> Option<T>) -> Result<T, Error> {
-    read(text).ok_or_else(|| strange("word"))
+pub(super) fn parsed<T>(text: &str, parse: fn(&str) -> Option<T>) -> Result<T, Error> {
+    parse(text).ok_or_else(|| unsupported_fact("word"))
 }

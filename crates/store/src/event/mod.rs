@@ -13,7 +13,7 @@ use crate::{Error, Tx};
 
 statements! {
     /// A time later than every earlier event of the media.
-    TELL = "UPDATE media SET told_at = CASE WHEN told_at >= $2 THEN told_at + 1 ELSE $2 END WHERE id = $1 RETURNING told_at";
+    NEXT_EVENT_TIME = "UPDATE media SET told_at = CASE WHEN told_at >= $2 THEN told_at + 1 ELSE $2 END WHERE id = $1 RETURNING told_at";
     INSERT = "INSERT INTO event (id, workspace_id, kind, subject, facts, at) VALUES ($1, $2, $3, $4, $5, $6)
         RETURNING sequence";
     /// Disabled webhooks too: their deliveries wait.
@@ -23,21 +23,21 @@ statements! {
 }
 
 impl Tx {
-    /// Adds an event, and a delivery of it, due at once, for each webhook of its workspace. Returns the
-    /// event's id.
+    /// Adds an event, and a delivery of it, due at once, for each webhook of its workspace (C-182). Returns
+    /// the event's id.
     ///
     /// Receivers order events by their time (C-183). But a change reads the clock before its position in
     /// the writer queue, and clocks of several machines differ and are set back. So while the row of the
     /// media exists, the time of an event is at least one microsecond after the last event of the same
     /// media.
     pub async fn push_event(&mut self, event: &Event) -> Result<EventId, Error> {
-        let (now, random) = (self.now(), self.common.random.clone());
+        let (now, random) = (self.now(), self.shared.random.clone());
         let id = EventId::new(now, random.as_ref());
-        let subject = subject(&event.kind.subject());
+        let subject = subject_text(&event.kind.subject());
         let facts = encode(&event.kind);
         let at = self.event_time(event).await?;
         let values = values![id, event.workspace, event.kind.name(), subject.as_str(), facts, at];
-        let rows = self.session.change(INSERT, values).await?;
+        let rows = self.session.execute_returning(INSERT, values).await?;
         let sequence =
             rows.first().ok_or_else(|| Error::internal("an event got no sequence"))?.int("sequence")?;
         for row in self.session.all(WEBHOOKS, values![event.workspace]).await? {
@@ -47,7 +47,7 @@ impl Tx {
             let due_at = event.at.min(now);
             let values = values![delivery, id, webhook, sequence, subject.as_str(), due_at];
             self.session.execute(DELIVERY_INSERT, values).await?;
-            self.effects.deliveries = true;
+            self.signals.deliveries = true;
         }
         Ok(id)
     }
@@ -58,13 +58,13 @@ impl Tx {
             return Ok(event.at);
         }
         let EventSubject::Media(media) = event.kind.subject();
-        let rows = self.session.change(TELL, values![media, event.at]).await?;
+        let rows = self.session.execute_returning(NEXT_EVENT_TIME, values![media, event.at]).await?;
         rows.first().map_or(Ok(event.at), |row| row.time("told_at"))
     }
 }
 
 /// The subject of an event as one text: deliveries of one subject keep their order.
-fn subject(subject: &EventSubject) -> String {
+fn subject_text(subject: &EventSubject) -> String {
     match subject {
         EventSubject::Media(id) => format!("media:{id}"),
     }

@@ -6,7 +6,7 @@ use kinora_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::media_json::{SettingsJson, encryption, id, word};
+use super::media_json::{SettingsJson, encryption, id, parsed};
 use crate::Error;
 use crate::media::RestrictionsJson;
 use crate::media::added_tracks::NewTrackJson;
@@ -58,7 +58,7 @@ impl From<&Upload> for UploadJson {
             restrictions: Some(&upload.restrictions)
                 .filter(|rules| **rules != AccessRestrictions::default())
                 .map(RestrictionsJson::from),
-            encryption: upload.encryption.as_word().map(str::to_owned),
+            encryption: upload.encryption.name_if_encrypted().map(str::to_owned),
             tracks: upload.tracks.iter().map(NewTrackJson::from).collect(),
             origin: upload.origin.as_str().to_owned(),
             timeout_s: upload.timeout_s,
@@ -81,7 +81,7 @@ impl TryFrom<UploadJson> for Upload {
             id: id(&json.id)?,
             workspace: id(&json.workspace)?,
             settings: json.settings.try_into()?,
-            policy: word(&json.policy, AccessPolicy::from_text)?,
+            policy: parsed(&json.policy, AccessPolicy::from_text)?,
             restrictions: json.restrictions.map(TryInto::try_into).transpose()?.unwrap_or_default(),
             encryption: encryption(json.encryption.as_deref())?,
             tracks: json.tracks.into_iter().map(NewTrack::try_from).collect::<Result<_, _>>()?,
@@ -102,7 +102,7 @@ impl From<&UploadState> for UploadStateJson {
     fn from(state: &UploadState) -> Self {
         match state {
             UploadState::Waiting => Self::Waiting,
-            UploadState::Uploading { kept, kept_at } => {
+            UploadState::Uploading { stored: kept, stored_at: kept_at } => {
                 Self::Uploading { kept: *kept, kept_at: kept_at.as_micros() }
             }
             UploadState::Completed { at, is_handed_over } => {
@@ -126,7 +126,9 @@ impl TryFrom<UploadStateJson> for UploadState {
         let at = Timestamp::from_micros;
         Ok(match json {
             UploadStateJson::Waiting => Self::Waiting,
-            UploadStateJson::Uploading { kept, kept_at } => Self::Uploading { kept, kept_at: at(kept_at) },
+            UploadStateJson::Uploading { kept, kept_at } => {
+                Self::Uploading { stored: kept, stored_at: at(kept_at) }
+            }
             UploadStateJson::Completed { at: when, is_handed_over } => {
                 Self::Completed { at: at(when), is_handed_over }
             }
@@ -134,7 +136,7 @@ impl TryFrom<UploadStateJson> for UploadState {
             UploadStateJson::TimedOut { at: when } => Self::TimedOut { at: at(when) },
             UploadStateJson::Failed { at: when, code, message } => Self::Failed {
                 at: at(when),
-                failure: Failure { code: word(&code, FailureCode::from_text)?, message },
+                failure: Failure { code: parsed(&code, FailureCode::from_text)?, message },
             },
         })
     }

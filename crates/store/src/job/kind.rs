@@ -15,7 +15,7 @@ pub enum JobKind {
         media: MediaId,
     },
     /// Downloads subtitles that were added to a media.
-    FetchTrack {
+    FetchSubtitles {
         /// The media.
         media: MediaId,
         /// The track.
@@ -113,12 +113,12 @@ pub enum JobKind {
 pub enum JobQueue {
     /// Downloads of sources.
     Download,
-    /// Downloads of tracks that are added to media.
-    Tracks,
+    /// Downloads of subtitles that are added to media.
+    Subtitles,
     /// Ingest of uploaded files.
     Ingest,
     /// Checks of pending uploads.
-    Uploads,
+    UploadChecks,
     /// Backfill of video ahead of viewers, which takes as long as the media lasts.
     Backfill,
     /// Audio encoding of new media.
@@ -147,7 +147,7 @@ impl JobKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Download { .. } => "download",
-            Self::FetchTrack { .. } => "fetch_track",
+            Self::FetchSubtitles { .. } => "fetch_track",
             Self::FetchAudio { .. } => "fetch_sound",
             Self::IngestUpload { .. } => "ingest_upload",
             Self::CheckUpload { .. } => "tend_upload",
@@ -169,10 +169,10 @@ impl JobKind {
     pub fn queue(&self) -> JobQueue {
         match self {
             Self::Download { .. } | Self::FetchAudio { .. } => JobQueue::Download,
-            Self::FetchTrack { .. } => JobQueue::Tracks,
+            Self::FetchSubtitles { .. } => JobQueue::Subtitles,
             Self::IngestUpload { .. } => JobQueue::Ingest,
             Self::Reindex { .. } => JobQueue::Reindex,
-            Self::CheckUpload { .. } => JobQueue::Uploads,
+            Self::CheckUpload { .. } => JobQueue::UploadChecks,
             Self::Backfill { .. } | Self::EncodeMp4 { .. } => JobQueue::Backfill,
             Self::EncodeAudio { .. } => JobQueue::Audio,
             Self::MaintainRenditions => JobQueue::Renditions,
@@ -193,7 +193,7 @@ impl JobKind {
             | Self::DiscardUpload { media } => {
                 Payload { media: Some(media.to_string()), ..Payload::default() }
             }
-            Self::FetchTrack { media, track, source } => Payload {
+            Self::FetchSubtitles { media, track, source } => Payload {
                 media: Some(media.to_string()),
                 track: Some(track.to_string()),
                 source: Some(source.to_string()),
@@ -226,7 +226,7 @@ impl JobKind {
         let payload: Payload = serde_json::from_str(payload).map_err(Error::internal)?;
         match name {
             "download" => Ok(Self::Download { media: id(payload.media)? }),
-            "fetch_track" => Ok(Self::FetchTrack {
+            "fetch_track" => Ok(Self::FetchSubtitles {
                 media: id(payload.media)?,
                 track: id(payload.track)?,
                 source: id(payload.source)?,
@@ -261,9 +261,9 @@ impl JobQueue {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Download => "download",
-            Self::Tracks => "tracks",
+            Self::Subtitles => "tracks",
             Self::Ingest => "ingest",
-            Self::Uploads => "uploads",
+            Self::UploadChecks => "uploads",
             Self::Backfill => "fill",
             Self::Audio => "sound",
             Self::Renditions => "tend",
@@ -319,7 +319,7 @@ mod tests {
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#,
         );
         check(
-            JobKind::FetchTrack { media: media_id, track: media.parse().unwrap(), source: source_id },
+            JobKind::FetchSubtitles { media: media_id, track: media.parse().unwrap(), source: source_id },
             "fetch_track",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","track":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );

@@ -12,7 +12,7 @@ use crate::sql::{Database, Row, statements, values};
 use crate::{Error, Store, Tx};
 
 /// The workspaces with pending jobs in queue $1, found by one index step each.
-macro_rules! waiting {
+macro_rules! pending_workspaces {
     ($select:expr) => {
         concat!(
             "WITH RECURSIVE waiting (workspace_id) AS (
@@ -50,7 +50,7 @@ macro_rules! next_due {
 }
 
 statements! {
-    DUE = waiting!(concat!(
+    DUE_WORKSPACES = pending_workspaces!(concat!(
         "SELECT workspace_id, CAST(CASE WHEN ", is_due!(0), " THEN 0 WHEN ", is_due!(1), " THEN 1 WHEN ", is_due!(2),
         " THEN 2 END AS BIGINT) AS priority"
     ));
@@ -73,7 +73,7 @@ statements! {
             ORDER BY run_at, id LIMIT $7 FOR UPDATE SKIP LOCKED))
         RETURNING id, kind, payload, attempt, run_at, created_at, progress";
     /// Without a lease: a job of an unknown kind cannot be leased.
-    UNREADABLE = "UPDATE job SET state = 'failed', note = $2, finished_at = $3, lease_owner = NULL, leased_until = NULL
+    FAIL_UNREADABLE = "UPDATE job SET state = 'failed', note = $2, finished_at = $3, lease_owner = NULL, leased_until = NULL
         WHERE id = $1";
     /// $1 is a JSON array of leases, each an array of id, owner and attempt. One statement locks the many
     /// rows for a short time only.
@@ -85,23 +85,24 @@ statements! {
             FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS JSONB)) AS value) AS held
         WHERE job.id = held.id AND job.lease_owner = held.owner AND job.attempt = held.attempt
         RETURNING job.id AS id, job.attempt AS attempt";
-    NEXT_DUE = waiting!(concat!("SELECT ", next_due!(0), " AS high, ", next_due!(1), " AS normal, ", next_due!(2), " AS low"));
+    NEXT_DUE = pending_workspaces!(concat!("SELECT ", next_due!(0), " AS high, ", next_due!(1), " AS normal, ", next_due!(2), " AS low"));
     NEXT_LEASE_END = "SELECT min(leased_until) AS at FROM job WHERE leased_until > $2 AND queue = $1";
-    TAKE_BACK = "UPDATE job SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
+    RELEASE_LEASES = "UPDATE job SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
 }
 
 impl Store {
-    /// The workspaces with claimable jobs of this queue, ordered by id. The server itself comes first.
+    /// The workspaces with claimable jobs of this queue, ordered by id. `None`, for jobs of no workspace, is
+    /// first.
     pub async fn job_workspaces_due(
         &self,
         queue: JobQueue,
         now: Timestamp,
     ) -> Result<Vec<DueWorkspace>, Error> {
-        let rows = self.reader().await?.all(DUE, values![queue.as_str(), now]).await?;
+        let rows = self.reader().await?.all(DUE_WORKSPACES, values![queue.as_str(), now]).await?;
         rows.iter().filter_map(|row| due_workspace(row).transpose()).collect()
     }
 
-    /// Claims due jobs: of each workspace as many as its share, ordered by priority, time and id. No two
+    /// Claims due jobs: of each workspace as many as its limit, ordered by priority, time and id. No two
     /// workers claim the same job while its lease lasts.
     ///
     /// A job of an unknown kind fails and does not affect other jobs.
@@ -123,7 +124,7 @@ impl Store {
         let sent = serde_json::to_string(&sent).map_err(Error::internal)?;
         let renewed: Vec<(JobId, u32)> = self
             .write_read_committed(async move |tx: &mut Tx| {
-                let rows = tx.session.change(RENEW, values![sent.as_str(), lease_until]).await?;
+                let rows = tx.session.execute_returning(RENEW, values![sent.as_str(), lease_until]).await?;
                 rows.iter().map(|row| Ok((row.id("id")?, row.number("attempt")?))).collect()
             })
             .await?;
@@ -134,14 +135,14 @@ impl Store {
     /// When the next job of this queue can be claimed, from the present state; not later than now when one
     /// is claimable already.
     pub async fn next_job_due(&self, queue: JobQueue) -> Result<Option<Timestamp>, Error> {
-        let now = self.common().clock.now();
+        let now = self.shared().clock.now();
         let mut snapshot = self.snapshot().await?;
-        let due = snapshot.all(DUE, values![queue.as_str(), now]).await?;
+        let due = snapshot.all(DUE_WORKSPACES, values![queue.as_str(), now]).await?;
         if due.iter().any(|row| row.int_or_none("priority").is_ok_and(|priority| priority.is_some())) {
             return Ok(Some(now));
         }
         let lease_end = snapshot.first(NEXT_LEASE_END, values![queue.as_str(), now]).await?;
-        let mut times = vec![next(lease_end)?];
+        let mut times = vec![read_time(lease_end)?];
         for row in snapshot.all(NEXT_DUE, values![queue.as_str(), now]).await? {
             times.extend([row.time_or_none("high")?, row.time_or_none("normal")?, row.time_or_none("low")?]);
         }
@@ -150,9 +151,9 @@ impl Store {
 
     /// Whether a worker leases a job of this queue.
     pub async fn is_job_leased(&self, queue: JobQueue) -> Result<bool, Error> {
-        let now = self.common().clock.now();
+        let now = self.shared().clock.now();
         let lease_end = self.reader().await?.first(NEXT_LEASE_END, values![queue.as_str(), now]).await?;
-        Ok(next(lease_end)?.is_some())
+        Ok(read_time(lease_end)?.is_some())
     }
 
     /// Releases all leases of jobs and deliveries. For the one `serve` of a folder, at its start: the
@@ -163,8 +164,8 @@ impl Store {
             return Ok(());
         }
         self.write(async |tx: &mut Tx| {
-            tx.effects.jobs = true;
-            tx.session.execute(TAKE_BACK, values![]).await?;
+            tx.signals.jobs = true;
+            tx.session.execute(RELEASE_LEASES, values![]).await?;
             tx.release_delivery_leases().await
         })
         .await
@@ -174,20 +175,21 @@ impl Store {
 impl Tx {
     async fn claim_jobs(&mut self, claim: &ClaimJobs) -> Result<Vec<ClaimedJob>, Error> {
         let mut claimed = Vec::new();
-        for share in &claim.shares {
-            claimed.append(&mut self.claim_share(claim, *share).await?);
+        for workspace_limit in &claim.workspace_limits {
+            claimed.append(&mut self.claim_workspace_jobs(claim, *workspace_limit).await?);
         }
         Ok(claimed)
     }
 
-    async fn claim_share(
+    async fn claim_workspace_jobs(
         &mut self,
         claim: &ClaimJobs,
-        share: WorkspaceLimit,
+        workspace_limit: WorkspaceLimit,
     ) -> Result<Vec<ClaimedJob>, Error> {
         let mut claimed = Vec::new();
         for priority in Priority::ALL {
-            let remaining = i64::from(share.limit) - i64::try_from(claimed.len()).unwrap_or(i64::MAX);
+            let remaining =
+                i64::from(workspace_limit.limit) - i64::try_from(claimed.len()).unwrap_or(i64::MAX);
             if remaining <= 0 {
                 break;
             }
@@ -195,21 +197,21 @@ impl Tx {
                 claim.owner,
                 claim.lease_until,
                 claim.queue.as_str(),
-                workspace_text(share.workspace),
+                workspace_text(workspace_limit.workspace),
                 priority.rank(),
                 claim.now,
                 remaining
             ];
-            let mut rows = Vec::new();
-            for row in self.session.change(CLAIM, values).await? {
+            let mut jobs = Vec::new();
+            for row in self.session.execute_returning(CLAIM, values).await? {
                 let id: JobId = row.id("id")?;
-                match read(&row, id, claim, share.workspace, priority) {
-                    Ok(job) => rows.push(job),
+                match read(&row, id, claim, workspace_limit.workspace, priority) {
+                    Ok(job) => jobs.push(job),
                     Err(error) => self.fail_unreadable(id, claim.now, &error).await?,
                 }
             }
-            rows.sort_by_key(|job| (job.run_at, job.id));
-            claimed.append(&mut rows);
+            jobs.sort_by_key(|job| (job.run_at, job.id));
+            claimed.append(&mut jobs);
         }
         Ok(claimed)
     }
@@ -220,7 +222,7 @@ impl Tx {
             other => other.to_string(),
         };
         tracing::error!(job.id = %id, note, "a job cannot be read and has failed");
-        self.session.execute(UNREADABLE, values![id, note, now]).await.map(drop)
+        self.session.execute(FAIL_UNREADABLE, values![id, note, now]).await.map(drop)
     }
 }
 
@@ -252,6 +254,6 @@ fn due_workspace(row: &Row) -> Result<Option<DueWorkspace>, Error> {
     Ok(priority.map(|priority| DueWorkspace { workspace, priority }))
 }
 
-fn next(row: Option<Row>) -> Result<Option<Timestamp>, Error> {
+fn read_time(row: Option<Row>) -> Result<Option<Timestamp>, Error> {
     row.map(|row| row.time_or_none("at")).transpose().map(Option::flatten)
 }

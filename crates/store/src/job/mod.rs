@@ -29,7 +29,7 @@ pub struct NewJob {
 
 impl NewJob {
     /// A job that is due at once, with normal priority.
-    pub fn soon(kind: JobKind, workspace: impl Into<Option<WorkspaceId>>, now: Timestamp) -> Self {
+    pub fn due_now(kind: JobKind, workspace: impl Into<Option<WorkspaceId>>, now: Timestamp) -> Self {
         Self { kind, workspace: workspace.into(), run_at: now, priority: Priority::Normal }
     }
 }
@@ -42,7 +42,7 @@ pub struct ClaimJobs {
     /// The queue to claim from.
     pub queue: JobQueue,
     /// The most jobs to claim of each workspace.
-    pub shares: Vec<WorkspaceLimit>,
+    pub workspace_limits: Vec<WorkspaceLimit>,
     /// The present instant.
     pub now: Timestamp,
     /// The end of the lease, unless it is renewed; from then on another worker may claim them.
@@ -121,12 +121,12 @@ statements! {
     /// The claim does not count: the attempt number goes back by one.
     DEFER = "UPDATE job SET run_at = $4, note = $5, progress = NULL, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
-    LATER = "UPDATE job SET run_at = $4, progress = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
+    RESCHEDULE = "UPDATE job SET run_at = $4, progress = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
-    DROP = "UPDATE job SET state = 'done', note = 'not needed any more', finished_at = $4, lease_owner = NULL,
+    CANCEL = "UPDATE job SET state = 'done', note = 'not needed any more', finished_at = $4, lease_owner = NULL,
         leased_until = NULL WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3";
     /// Changes no value. It locks the row, so other changes of the job wait for the commit.
-    HOLD = "UPDATE job SET note = note WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
+    LOCK = "UPDATE job SET note = note WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     FINISH = "UPDATE job SET state = $4, note = $5, finished_at = $6, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     RETRY = "UPDATE job SET run_at = $4, note = $5, progress = NULL, lease_owner = NULL, leased_until = NULL
@@ -158,9 +158,9 @@ pub(crate) async fn insert(
 impl Tx {
     /// Queues a job. No worker can claim it before the commit.
     pub async fn enqueue(&mut self, job: NewJob) -> Result<JobId, Error> {
-        let (now, common) = (self.now(), self.common.clone());
-        let id = insert(&mut self.session, &job, now, common.random.as_ref()).await?;
-        self.effects.jobs = true;
+        let (now, shared) = (self.now(), self.shared.clone());
+        let id = insert(&mut self.session, &job, now, shared.random.as_ref()).await?;
+        self.signals.jobs = true;
         Ok(id)
     }
 
@@ -177,12 +177,12 @@ impl Tx {
     /// May run twice.
     pub async fn cancel_job(&mut self, kind: JobKind) -> Result<(), Error> {
         let values = values![kind.queue().as_str(), kind.name(), kind.payload(), self.now()];
-        self.session.execute(DROP, values).await.map(drop)
+        self.session.execute(CANCEL, values).await.map(drop)
     }
 
     /// Locks a leased job until the commit. [`Error::LeaseLost`] as in [`Tx::complete_job`].
     pub async fn lock_job(&mut self, job: &ClaimedJob) -> Result<(), Error> {
-        let rows = self.session.execute(HOLD, values![job.id, job.owner, job.attempt]).await?;
+        let rows = self.session.execute(LOCK, values![job.id, job.owner, job.attempt]).await?;
         self.check_lease(rows)
     }
 
@@ -191,7 +191,7 @@ impl Tx {
     pub async fn defer_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, note];
         let rows = self.session.execute(DEFER, values).await?;
-        self.effects.jobs = true;
+        self.signals.jobs = true;
         self.check_lease(rows)
     }
 
@@ -204,8 +204,8 @@ impl Tx {
         progress: DownloadProgress,
     ) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, progress.to_json()];
-        let rows = self.session.execute(LATER, values).await?;
-        self.effects.jobs = true;
+        let rows = self.session.execute(RESCHEDULE, values).await?;
+        self.signals.jobs = true;
         self.check_lease(rows)
     }
 
@@ -225,7 +225,7 @@ impl Tx {
     pub async fn retry_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, note];
         let rows = self.session.execute(RETRY, values).await?;
-        self.effects.jobs = true;
+        self.signals.jobs = true;
         self.check_lease(rows)
     }
 

@@ -13,7 +13,7 @@ pub(super) struct FileLock {
 
 impl FileLock {
     pub(super) fn acquire(data_dir: &Path) -> Result<Self, Error> {
-        private_file::make(data_dir)?;
+        private_file::create_folder(data_dir)?;
         let path = data_dir.join("serve.lock");
         let file = OpenOptions::new()
             .create(true)

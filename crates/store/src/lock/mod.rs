@@ -1,14 +1,14 @@
 //! The serve lock: one `serve` per database, or several with shared objects.
 
-mod database;
 mod file;
+mod postgres;
 
 use std::path::Path;
 
 use kinora_domain::Random;
 
 #[cfg(test)]
-pub(crate) use database::STATEMENTS;
+pub(crate) use postgres::STATEMENTS;
 
 use crate::Error;
 use crate::sql::postgres::PgAddress;
@@ -30,7 +30,7 @@ pub struct ServeLock {
 
 enum LockKind {
     File { _lock: file::FileLock },
-    Database(database::DatabaseLock),
+    Postgres(postgres::PostgresLock),
 }
 
 impl ServeLock {
@@ -52,8 +52,8 @@ impl ServeLock {
         random: &dyn Random,
     ) -> Result<Self, Error> {
         let address = PgAddress::from_url(url)?;
-        let lock = database::DatabaseLock::acquire(&address, objects, random).await?;
-        Ok(Self { kind: LockKind::Database(lock) })
+        let lock = postgres::PostgresLock::acquire(&address, objects, random).await?;
+        Ok(Self { kind: LockKind::Postgres(lock) })
     }
 
     /// Returns when another process has the lock, and `serve` must end. That can happen only while the
@@ -61,7 +61,7 @@ impl ServeLock {
     pub async fn wait_lost(&self) {
         match &self.kind {
             LockKind::File { .. } => std::future::pending().await,
-            LockKind::Database(lock) => lock.lost().await,
+            LockKind::Postgres(lock) => lock.wait_lost().await,
         }
     }
 }

@@ -31,7 +31,7 @@ impl Tx {
 
     /// Emits the events of the initial tracks of a media, and queues their downloads.
     pub async fn fetch_added_tracks(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
-        for track in &media.added {
+        for track in &media.added_tracks {
             self.push_event(&media.track_event(TrackEventKind::Created, track.id, now)).await?;
             self.fetch_track(media, track, now).await?;
         }
@@ -39,8 +39,8 @@ impl Tx {
     }
 
     /// Inserts the tracks of a new media.
-    pub(super) async fn insert_added(&mut self, media: &Media) -> Result<(), Error> {
-        for track in &media.added {
+    pub(super) async fn insert_added_tracks(&mut self, media: &Media) -> Result<(), Error> {
+        for track in &media.added_tracks {
             self.session.execute(SAVE, values_of(media.id, track)).await?;
         }
         Ok(())
@@ -75,18 +75,18 @@ impl Tx {
         track: &AddedTrack,
         now: Timestamp,
     ) -> Result<(), Error> {
-        if track.spec.kind == AddedTrackKind::Audio && !media.is_settled() {
+        if track.spec.kind == AddedTrackKind::Audio && !media.is_ready_or_failed() {
             return Ok(());
         }
-        if let Some(fetch) = fetch_of(media.id, track) {
-            self.enqueue(NewJob::soon(fetch, media.workspace, now)).await?;
+        if let Some(fetch) = fetch_job(media.id, track) {
+            self.enqueue(NewJob::due_now(fetch, media.workspace, now)).await?;
         }
         Ok(())
     }
 
     /// Queues the audio downloads that waited for the media, which has just become ready or failed.
     pub(crate) async fn fetch_added_audio(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
-        for track in media.added.iter().filter(|track| track.spec.kind == AddedTrackKind::Audio) {
+        for track in media.added_tracks.iter().filter(|track| track.spec.kind == AddedTrackKind::Audio) {
             self.fetch_track(media, track, now).await?;
         }
         Ok(())
@@ -97,15 +97,15 @@ impl Tx {
     pub async fn discard_track(
         &mut self,
         media: &Media,
-        before: &AddedTrack,
+        track: &AddedTrack,
         now: Timestamp,
     ) -> Result<(), Error> {
-        if let Some(fetch) = fetch_of(media.id, before) {
+        if let Some(fetch) = fetch_job(media.id, track) {
             self.cancel_job(fetch).await?;
         }
-        if let Some(source) = before.source() {
+        if let Some(source) = track.source() {
             self.cancel_job(JobKind::EncodeAudio { media: media.id, source }).await?;
-            self.enqueue_unique(NewJob::soon(JobKind::DeleteObjects { source }, media.workspace, now))
+            self.enqueue_unique(NewJob::due_now(JobKind::DeleteObjects { source }, media.workspace, now))
                 .await?;
         }
         Ok(())
@@ -113,11 +113,11 @@ impl Tx {
 }
 
 /// The job that downloads the file of a track.
-fn fetch_of(media: MediaId, track: &AddedTrack) -> Option<JobKind> {
+fn fetch_job(media: MediaId, track: &AddedTrack) -> Option<JobKind> {
     let source = track.preparing()?;
     Some(match track.spec.kind {
         AddedTrackKind::Audio => JobKind::FetchAudio { media, track: track.id },
-        AddedTrackKind::Subtitle => JobKind::FetchTrack { media, track: track.id, source },
+        AddedTrackKind::Subtitle => JobKind::FetchSubtitles { media, track: track.id, source },
     })
 }
 
@@ -148,16 +148,16 @@ pub(super) fn read(row: &Row) -> Result<AddedTrack, Error> {
         "available" => AddedTrackState::Available { source: row.id("source_id")? },
         "failed" => AddedTrackState::Failed {
             failure: Failure {
-                code: row.word("failure_code", FailureCode::from_text)?,
+                code: row.parsed("failure_code", FailureCode::from_text)?,
                 message: row.text("failure_message")?,
             },
         },
-        _ => return Err(Row::bad("state")),
+        _ => return Err(Row::invalid_column("state")),
     };
     Ok(AddedTrack {
         id: row.id("id")?,
         spec: NewTrack {
-            kind: row.word("kind", AddedTrackKind::from_text)?,
+            kind: row.parsed("kind", AddedTrackKind::from_text)?,
             url: row.text("url")?,
             language_code: row.text("language_code")?,
             language_name: row.text("language_name")?,
@@ -205,7 +205,7 @@ impl TryFrom<NewTrackJson> for NewTrack {
     type Error = Error;
 
     fn try_from(json: NewTrackJson) -> Result<Self, Error> {
-        let kind = AddedTrackKind::from_text(&json.kind).ok_or_else(|| Row::bad("kind"))?;
+        let kind = AddedTrackKind::from_text(&json.kind).ok_or_else(|| Row::invalid_column("kind"))?;
         Ok(Self { kind, url: json.url, language_code: json.language_code, language_name: json.language_name })
     }
 }

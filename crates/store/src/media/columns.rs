@@ -3,7 +3,7 @@
 use kinora_domain::{
     AccessPolicy, AspectRatio, Encryption, Failure, FailureCode, FrameRate, Input, Media, MediaDuration,
     MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied, NotCopiedReason,
-    PlaybackHandle, Resolution, Track, TrackKind,
+    PlaybackIdSettings, Resolution, Track, TrackKind,
 };
 
 use super::RestrictionsJson;
@@ -14,9 +14,9 @@ use crate::Error;
 use crate::sql::{Row, Value, values};
 
 /// The columns that a save may change, in the order of the statements: title to left_out.
-pub(super) fn changing(media: &Media) -> Vec<Value> {
-    let mut values = settings(&media.settings);
-    values.extend(state(&media.state));
+pub(super) fn updated_values(media: &Media) -> Vec<Value> {
+    let mut values = settings_values(&media.settings);
+    values.extend(state_values(&media.state));
     values.extend(values![media.updated_at, media.settings.title.as_deref().map(folded_title)]);
     // Saturates: no media is longer than `i64` milliseconds.
     values.extend(values![media.thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX))]);
@@ -29,7 +29,7 @@ pub(super) fn changing(media: &Media) -> Vec<Value> {
 }
 
 /// From title to mp4_support.
-pub(crate) fn settings(settings: &MediaSettings) -> Vec<Value> {
+pub(crate) fn settings_values(settings: &MediaSettings) -> Vec<Value> {
     let metadata = settings.metadata.as_ref();
     let metadata = metadata.map(|map| serde_json::to_string(map).expect("a map of texts is always JSON"));
     values![
@@ -50,17 +50,17 @@ pub(crate) fn read_settings(row: &Row) -> Result<MediaSettings, Error> {
         title: row.text_or_none("title")?,
         creator_id: row.text_or_none("creator_id")?,
         metadata: metadata.map(|text| serde_json::from_str(&text)).transpose().map_err(Error::internal)?,
-        max_resolution: row.word("max_resolution", Resolution::from_text)?,
-        quality: row.word("quality", MediaQuality::from_text)?,
+        max_resolution: row.parsed("max_resolution", Resolution::from_text)?,
+        quality: row.parsed("quality", MediaQuality::from_text)?,
         source_access: row.flag("source_access")?,
         optimize_audio: row.flag("optimize_audio")?,
-        mp4_support: row.word("mp4_support", Mp4Support::from_text)?,
+        mp4_support: row.parsed("mp4_support", Mp4Support::from_text)?,
         audio_edit: AudioEditJson::read(row.text_or_none("sound_edit")?)?,
     })
 }
 
 /// From state to rungs.
-fn state(state: &MediaState) -> Vec<Value> {
+fn state_values(state: &MediaState) -> Vec<Value> {
     let (at, failure, facts) = match state {
         MediaState::Created => (None, None, None),
         MediaState::Downloading { started_at, .. } => (Some(*started_at), None, None),
@@ -99,13 +99,13 @@ fn rungs_text(rungs: &[Resolution]) -> String {
 fn read_rungs(row: &Row) -> Result<Vec<Resolution>, Error> {
     let text = row.text_or_none("rungs")?.unwrap_or_default();
     text.split_ascii_whitespace()
-        .map(|name| Resolution::from_text(name).ok_or_else(|| Row::bad("rungs")))
+        .map(|name| Resolution::from_text(name).ok_or_else(|| Row::invalid_column("rungs")))
         .collect()
 }
 
 /// From kind to is_encoded.
-pub(super) fn track(track: &Track) -> Vec<Value> {
-    let mut values = track_kind(&track.kind);
+pub(super) fn track_values(track: &Track) -> Vec<Value> {
+    let mut values = track_kind_values(&track.kind);
     let why = track.not_copied.as_ref();
     values.extend(values![
         why.map(|why| why.reason.as_str()),
@@ -115,7 +115,7 @@ pub(super) fn track(track: &Track) -> Vec<Value> {
     values
 }
 
-fn track_kind(kind: &TrackKind) -> Vec<Value> {
+fn track_kind_values(kind: &TrackKind) -> Vec<Value> {
     match kind {
         TrackKind::Video { width, height, frame_rate } => values![
             "video",
@@ -146,8 +146,8 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
         workspace: row.id("workspace_id")?,
         settings: read_settings(row)?,
         inputs: Vec::new(),
-        added: Vec::new(),
-        playback: Vec::new(),
+        added_tracks: Vec::new(),
+        playback_ids: Vec::new(),
         thumbnail_ms,
         blur_hash: read_blur_hash(row, &state, thumbnail_ms)?,
         state,
@@ -178,7 +178,7 @@ fn read_state(row: &Row) -> Result<MediaState, Error> {
                 container: row.text_or_none("container")?,
                 duration: MediaDuration::from_micros(row.number("duration_us")?),
                 tracks: Vec::new(),
-                source_resolution: row.word_or_none("source_resolution", Resolution::from_text)?,
+                source_resolution: row.parsed_or_none("source_resolution", Resolution::from_text)?,
                 aspect_ratio: match (
                     row.number_or_none("aspect_width")?,
                     row.number_or_none("aspect_height")?,
@@ -190,17 +190,17 @@ fn read_state(row: &Row) -> Result<MediaState, Error> {
                 is_truncated: row.flag("is_truncated")?,
                 left_out: LeftOutJson::read(row.text_or_none("left_out")?)?,
                 does_not_decode: row.flag("does_not_decode")?,
-                broken: Vec::new(),
+                broken_renditions: Vec::new(),
             },
         },
         "Failed" => MediaState::Failed {
             failed_at: row.time("state_at")?,
             failure: Failure {
-                code: row.word("failure_code", FailureCode::from_text)?,
+                code: row.parsed("failure_code", FailureCode::from_text)?,
                 message: row.text("failure_message")?,
             },
         },
-        _ => return Err(Row::bad("state")),
+        _ => return Err(Row::invalid_column("state")),
     })
 }
 
@@ -208,13 +208,13 @@ pub(super) fn read_input(row: &Row) -> Result<Input, Error> {
     Ok(Input { id: row.id("id")?, url: row.text("url")? })
 }
 
-pub(super) fn read_playback(row: &Row) -> Result<PlaybackHandle, Error> {
-    Ok(PlaybackHandle {
+pub(super) fn read_playback(row: &Row) -> Result<PlaybackIdSettings, Error> {
+    Ok(PlaybackIdSettings {
         id: row.id("id")?,
-        policy: row.word("policy", AccessPolicy::from_text)?,
+        policy: row.parsed("policy", AccessPolicy::from_text)?,
         restrictions: row.json::<RestrictionsJson>("restrictions")?.try_into()?,
-        resolution: row.word_or_none("resolution", Resolution::from_text)?,
-        encryption: row.word("encryption", Encryption::from_text)?,
+        resolution: row.parsed_or_none("resolution", Resolution::from_text)?,
+        encryption: row.parsed("encryption", Encryption::from_text)?,
         generation: row.number("generation")?,
         created_at: row.time("created_at")?,
     })
@@ -237,9 +237,9 @@ pub(super) fn read_track(row: &Row) -> Result<Track, Error> {
             language_code: row.text("language_code")?,
             language_name: row.text("language_name")?,
         },
-        _ => return Err(Row::bad("kind")),
+        _ => return Err(Row::invalid_column("kind")),
     };
-    let not_copied = match row.word_or_none("not_copied_reason", NotCopiedReason::from_text)? {
+    let not_copied = match row.parsed_or_none("not_copied_reason", NotCopiedReason::from_text)? {
         Some(reason) => Some(NotCopied { reason, detail: row.text("not_copied_detail")? }),
         None => None,
     };

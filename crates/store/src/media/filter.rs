@@ -43,15 +43,15 @@ fn stored_text(text: &str) -> String {
 pub(super) enum Condition {
     State(String),
     Creator(String),
-    /// In lower case.
-    Title(String),
+    /// The beginning of the title, in lower case.
+    TitlePrefix(String),
     Key(String),
     Entry(String, String),
 }
 
 impl MediaFilter {
     pub(super) fn bounds(&self) -> Bounds {
-        Bounds::created(self.created_from, self.created_before)
+        Bounds::created_between(self.created_from, self.created_before)
     }
 
     pub(super) fn conditions(&self) -> Vec<Condition> {
@@ -59,7 +59,7 @@ impl MediaFilter {
             |text: &Option<String>, make: fn(String) -> Condition| text.as_deref().map(stored_text).map(make);
         let entries =
             self.metadata.iter().map(|(key, value)| Condition::Entry(stored_text(key), stored_text(value)));
-        let title = self.title_prefix.as_deref().map(folded_title).map(Condition::Title);
+        let title = self.title_prefix.as_deref().map(folded_title).map(Condition::TitlePrefix);
         one(&self.state, Condition::State)
             .into_iter()
             .chain(one(&self.creator_id, Condition::Creator))
@@ -72,22 +72,22 @@ impl MediaFilter {
 
 impl Condition {
     /// The index walk that finds the media of this condition.
-    pub(super) fn driver(&self) -> FilterIndex {
+    pub(super) fn filter_index(&self) -> FilterIndex {
         match self {
             Self::State(_) => STATE,
             Self::Creator(_) => CREATOR,
-            Self::Title(_) => TITLE,
+            Self::TitlePrefix(_) => TITLE,
             Self::Key(_) => KEY,
             Self::Entry(..) => ENTRY,
         }
     }
 
-    /// The values for the statements of its driver.
+    /// The values for the statements of its filter index.
     pub(super) fn values(&self) -> Vec<Value> {
         match self {
             Self::State(text) | Self::Creator(text) | Self::Key(text) => values![text.as_str()],
             // The last character there is: every title with this beginning sorts before it.
-            Self::Title(text) => values![text.as_str(), format!("{text}\u{10ffff}")],
+            Self::TitlePrefix(text) => values![text.as_str(), format!("{text}\u{10ffff}")],
             Self::Entry(key, value) => values![key.as_str(), value.as_str()],
         }
     }
@@ -102,7 +102,9 @@ impl Condition {
         Ok(match self {
             Self::State(text) => row.text("state")? == *text,
             Self::Creator(text) => row.text_or_none("creator_id")?.as_ref() == Some(text),
-            Self::Title(text) => row.text_or_none("title_key")?.is_some_and(|title| title.starts_with(text)),
+            Self::TitlePrefix(text) => {
+                row.text_or_none("title_key")?.is_some_and(|title| title.starts_with(text))
+            }
             Self::Key(key) => metadata()?.contains_key(key),
             Self::Entry(key, value) => metadata()?.get(key) == Some(value),
         })
@@ -136,7 +138,7 @@ mod tests {
         let expected = [
             Condition::State(own("Ready")),
             Condition::Creator(own("me")),
-            Condition::Title(own("ab")),
+            Condition::TitlePrefix(own("ab")),
             Condition::Key(own("k")),
             Condition::Entry(own("a"), own("b")),
         ];

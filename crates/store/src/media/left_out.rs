@@ -7,7 +7,8 @@ use crate::Error;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LeftOutJson {
-    is_picture: bool,
+    #[serde(rename = "is_picture")]
+    is_video: bool,
     detail: String,
 }
 
@@ -27,12 +28,12 @@ impl LeftOutJson {
 
 impl From<&LeftOutTrack> for LeftOutJson {
     fn from(track: &LeftOutTrack) -> Self {
-        Self { is_picture: track.is_video, detail: track.detail.clone() }
+        Self { is_video: track.is_video, detail: track.detail.clone() }
     }
 }
 
 impl From<LeftOutJson> for LeftOutTrack {
     fn from(json: LeftOutJson) -> Self {
-        Self { is_video: json.is_picture, detail: json.detail }
+        Self { is_video: json.is_video, detail: json.detail }
     }
 }

@@ -17,7 +17,7 @@ impl Tx {
     ) -> Result<(), Error> {
         self.insert_media(media).await?;
         self.push_event(created).await?;
-        self.enqueue(NewJob::soon(JobKind::Download { media: media.id }, media.workspace, now)).await?;
+        self.enqueue(NewJob::due_now(JobKind::Download { media: media.id }, media.workspace, now)).await?;
         self.fetch_added_tracks(media, now).await
     }
 
@@ -26,8 +26,8 @@ impl Tx {
         self.save_media(media).await?;
         self.push_event(ready).await?;
         self.fetch_added_audio(media, now).await?;
-        if let Some(opened) = media.source_ready_event(now) {
-            self.push_event(&opened).await?;
+        if let Some(source_ready) = media.source_ready_event(now) {
+            self.push_event(&source_ready).await?;
         }
         self.enqueue_blur_hash(media, now).await?;
         if media.settings.mp4_support.is_none() { Ok(()) } else { self.enqueue_prepare_mp4(media, now).await }
@@ -52,7 +52,7 @@ impl Tx {
     /// Queues the BlurHash job of a ready media with a video track.
     async fn enqueue_blur_hash(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
         let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(()) };
-        if !facts.has_thumbnails() || !self.common.has_blur_hash.load(Ordering::Acquire) {
+        if !facts.has_thumbnails() || !self.shared.has_blur_hash.load(Ordering::Acquire) {
             return Ok(());
         }
         let kind = JobKind::BlurHash { media: media.id, source: *source };
@@ -83,12 +83,12 @@ impl Tx {
     /// lease, so only the latest request emits an event.
     async fn enqueue_prepare_mp4(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
         let (Some(source), true) = (media.source(), media.is_ready()) else { return Ok(()) };
-        self.delete_mp4(media.id, source).await?;
-        let prepare = NewJob::soon(JobKind::PrepareMp4 { media: media.id, source }, media.workspace, now);
+        self.cancel_mp4_jobs(media.id, source).await?;
+        let prepare = NewJob::due_now(JobKind::PrepareMp4 { media: media.id, source }, media.workspace, now);
         self.enqueue(prepare).await.map(drop)
     }
 
-    async fn delete_mp4(&mut self, media: MediaId, source: SourceId) -> Result<(), Error> {
+    async fn cancel_mp4_jobs(&mut self, media: MediaId, source: SourceId) -> Result<(), Error> {
         self.cancel_job(JobKind::PrepareMp4 { media, source }).await?;
         self.cancel_job(JobKind::EncodeMp4 { media, source }).await
     }
@@ -115,7 +115,7 @@ impl Tx {
     }
 
     /// Removes a media: its rows and its download jobs. Emits its event and queues the removal of its
-    /// objects. A direct upload that still runs first emits a cancel event (C-7).
+    /// objects (C-132). A direct upload that still runs first emits a cancel event (C-7).
     ///
     /// A worker that downloads the media loses its lease with the job, and stops at its next renewal.
     pub async fn remove_media(&mut self, media: Media, now: Timestamp) -> Result<(), Error> {
@@ -124,14 +124,14 @@ impl Tx {
             self.cancel_upload_of_media(upload, now).await?;
         }
         self.cancel_job(JobKind::Download { media: media.id }).await?;
-        for track in &media.added {
+        for track in &media.added_tracks {
             self.discard_track(&media, track, now).await?;
         }
-        self.push_event(&media.delete(now)).await?;
+        self.push_event(&media.deleted_event(now)).await?;
         self.delete_media(id).await?;
         if let Some(source) = source {
-            self.delete_mp4(id, source).await?;
-            self.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, workspace, now)).await?;
+            self.cancel_mp4_jobs(id, source).await?;
+            self.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, workspace, now)).await?;
         }
         Ok(())
     }

@@ -7,9 +7,9 @@ use kinora_domain::{Media, WorkspaceId};
 
 use super::filter::{Condition, MediaFilter};
 use super::load;
-use crate::list::{self, Bounds, ListQuery, ListStatements, ends};
+use crate::list::{self, Bounds, ListQuery, ListStatements, list_statements};
 use crate::sql::{Row, Session, Statement, statements, values};
-use crate::{Error, List, ListPage, Position, SliceStart, Store};
+use crate::{Error, List, ListPage, PageStart, Position, Store};
 
 impl MediaFilter {
     /// The most media that a request counts, and the most that it filters one by one.
@@ -36,12 +36,12 @@ pub(super) struct FilterIndex {
     count: Statement,
     /// Their positions.
     keys: ListStatements,
-    /// The same, with the columns that other conditions need.
+    /// Their positions, with the columns that other conditions need.
     candidates: ListStatements,
 }
 
-/// Declares drivers: their rows, the number of the skip value, and the same without bounds for the count.
-macro_rules! drivers {
+/// Declares filter indexes by their rows and the number of the skip value.
+macro_rules! filter_indexes {
     ($($(#[$doc:meta])* $name:ident = $from:literal, $offset:literal;)*) => {
         $(
             $(#[$doc])*
@@ -50,7 +50,7 @@ macro_rules! drivers {
                     "SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM ", $from,
                     " AND (created_at, id) > ($2, $3) AND (created_at, id) < ($4, $5) LIMIT $6) AS counted"
                 )),
-                keys: ends!("created_at, id", $from, $offset),
+                keys: list_statements!("created_at, id", $from, $offset),
                 candidates: ListStatements {
                     newest: Statement::new(concat!(
                         "SELECT media.created_at, media.id, media.state, media.creator_id, media.title_key, media.metadata
@@ -71,7 +71,7 @@ macro_rules! drivers {
         )*
 
         #[cfg(test)]
-        pub(crate) const DRIVERS: &[&[Statement]] = &[$(&[
+        pub(crate) const FILTER_INDEXES: &[&[Statement]] = &[$(&[
             $name.count,
             $name.keys.newest,
             $name.keys.oldest,
@@ -81,7 +81,7 @@ macro_rules! drivers {
     };
 }
 
-drivers! {
+filter_indexes! {
     ALL = "media WHERE workspace_id = $1", "$7";
     STATE = "media WHERE workspace_id = $1 AND state = $7", "$8";
     CREATOR = "media WHERE workspace_id = $1 AND creator_id = $7", "$8";
@@ -100,9 +100,9 @@ impl Store {
     pub async fn media_page(
         &self,
         workspace: WorkspaceId,
-        slice: impl Into<ListPage>,
+        page: impl Into<ListPage>,
     ) -> Result<List<Media>, Error> {
-        self.media_list(workspace, &MediaFilter::default(), slice.into()).await
+        self.media_list(workspace, &MediaFilter::default(), page.into()).await
     }
 
     /// A page of the media of a workspace that match a filter.
@@ -114,36 +114,37 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         filter: &MediaFilter,
-        slice: ListPage,
+        page: ListPage,
     ) -> Result<List<Media>, Error> {
         let mut session = self.snapshot().await?;
         let (bounds, conditions) = (filter.bounds(), filter.conditions());
         if conditions.is_empty() && bounds == Bounds::all() {
             let total = list::count(&mut session, TOTAL, values![workspace]).await?;
             let rows = ListQuery {
-                ends: ALL.keys,
+                statements: ALL.keys,
                 unbounded: Some(WHOLE),
                 owner: workspace.into(),
                 bounds: &bounds,
-                own: Vec::new(),
+                own_values: Vec::new(),
             };
-            let list = rows.slice(&mut session, slice, total, false).await?.read(Position::of_row)?;
-            return load::list(&mut session, workspace, list, slice.newest_first, true).await;
+            let list = rows.page(&mut session, page, total, false).await?.read(Position::from_row)?;
+            return load::list(&mut session, workspace, list, page.newest_first, true).await;
         }
-        let (found, rest, total) = FilterQuery::of(&mut session, workspace, bounds, conditions).await?;
-        let list = if rest.is_empty() {
-            found.slice(&mut session, slice, total).await?.read(Position::of_row)?
+        let (query, other_conditions, total) =
+            FilterQuery::most_selective(&mut session, workspace, bounds, conditions).await?;
+        let list = if other_conditions.is_empty() {
+            query.page(&mut session, page, total).await?.read(Position::from_row)?
         } else {
-            found.filter_rows(&mut session, slice, &rest).await?
+            query.filter_rows(&mut session, page, &other_conditions).await?
         };
-        load::list(&mut session, workspace, list, slice.newest_first, false).await
+        load::list(&mut session, workspace, list, page.newest_first, false).await
     }
 }
 
 /// The rows of one condition.
 struct FilterQuery {
     workspace: WorkspaceId,
-    driver: FilterIndex,
+    filter_index: FilterIndex,
     condition: Option<Condition>,
     bounds: Bounds,
 }
@@ -152,9 +153,9 @@ struct FilterQuery {
 type Total = (u64, bool);
 
 impl FilterQuery {
-    /// The finder of the most selective condition, the other conditions, and the number of media that meet
+    /// The query of the most selective condition, the other conditions, and the number of media that meet
     /// it.
-    async fn of(
+    async fn most_selective(
         session: &mut Session,
         workspace: WorkspaceId,
         bounds: Bounds,
@@ -162,28 +163,30 @@ impl FilterQuery {
     ) -> Result<(Self, Vec<Condition>, Total), Error> {
         let mut best: Option<(usize, Total)> = None;
         for (at, condition) in conditions.iter().enumerate() {
-            let finder = |bounds| Self {
+            let query = |bounds| Self {
                 workspace,
-                driver: condition.driver(),
+                filter_index: condition.filter_index(),
                 condition: Some(condition.clone()),
                 bounds,
             };
             // Titles are not ordered by time: all of them are read, or none.
-            if matches!(condition, Condition::Title(_)) && finder(Bounds::all()).count(session).await?.1 {
+            if matches!(condition, Condition::TitlePrefix(_)) && query(Bounds::all()).count(session).await?.1
+            {
                 continue;
             }
-            let total = finder(bounds.clone()).count(session).await?;
+            let total = query(bounds.clone()).count(session).await?;
             if best.is_none_or(|(_, least)| total < least) {
                 best = Some((at, total));
             }
         }
         let Some((at, total)) = best else {
-            let all = Self { workspace, driver: ALL, condition: None, bounds };
+            let all = Self { workspace, filter_index: ALL, condition: None, bounds };
             let total = if conditions.is_empty() { all.count(session).await? } else { (0, true) };
             return Ok((all, conditions, total));
         };
         let condition = conditions.swap_remove(at);
-        let found = Self { workspace, driver: condition.driver(), condition: Some(condition), bounds };
+        let found =
+            Self { workspace, filter_index: condition.filter_index(), condition: Some(condition), bounds };
         Ok((found, conditions, total))
     }
 
@@ -191,50 +194,50 @@ impl FilterQuery {
         let mut values = values![self.workspace];
         values.extend(self.bounds.values());
         values.extend(values![MediaFilter::SCAN_MAX + 1]);
-        values.extend(self.own());
-        let counted = list::count(session, self.driver.count, values).await?;
+        values.extend(self.own_values());
+        let counted = list::count(session, self.filter_index.count, values).await?;
         let max = u64::from(MediaFilter::SCAN_MAX);
         Ok((counted.min(max), counted > max))
     }
 
-    fn own(&self) -> Vec<crate::sql::Value> {
+    fn own_values(&self) -> Vec<crate::sql::Value> {
         self.condition.as_ref().map(Condition::values).unwrap_or_default()
     }
 
-    fn rows(&self, ends: ListStatements) -> ListQuery<'_> {
+    fn rows(&self, statements: ListStatements) -> ListQuery<'_> {
         ListQuery {
-            ends,
+            statements,
             unbounded: None,
             owner: self.workspace.into(),
             bounds: &self.bounds,
-            own: self.own(),
+            own_values: self.own_values(),
         }
     }
 
     /// A page of these rows.
-    async fn slice(
+    async fn page(
         &self,
         session: &mut Session,
-        slice: ListPage,
+        page: ListPage,
         (total, is_lower_bound): Total,
     ) -> Result<List<Row>, Error> {
-        self.rows(self.driver.keys).slice(session, slice, total, is_lower_bound).await
+        self.rows(self.filter_index.keys).page(session, page, total, is_lower_bound).await
     }
 
     /// A page of the rows that meet the other conditions too, from a limited number of rows.
     async fn filter_rows(
         &self,
         session: &mut Session,
-        slice: ListPage,
-        rest: &[Condition],
+        page: ListPage,
+        other_conditions: &[Condition],
     ) -> Result<List<Position>, Error> {
-        let first = ListPage { start: SliceStart::Number(1), ..slice };
-        let filtered = self.scan(session, first, rest).await?;
+        let first = ListPage { start: PageStart::Number(1), ..page };
+        let filtered = self.scan(session, first, other_conditions).await?;
         let (total, is_lower_bound) = (filtered.matching.len() as u64, filtered.ends_at.is_some());
-        let limit = usize::try_from(slice.limit).unwrap_or(usize::MAX);
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
         let mut list = List { items: Vec::new(), total, is_lower_bound, next: None, previous: None };
-        match slice.start {
-            SliceStart::Number(number) => {
+        match page.start {
+            PageStart::Number(number) => {
                 let skip =
                     usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX).saturating_mul(limit);
                 if filtered.matching.len() <= skip && skip > 0 && is_lower_bound {
@@ -245,18 +248,20 @@ impl FilterQuery {
                 list.next = if is_last { filtered.ends_at } else { list.items.last().copied() };
                 list.previous = list.items.first().copied().filter(|_| skip > 0);
             }
-            SliceStart::After(_) | SliceStart::Before(_) => {
-                let is_after = matches!(slice.start, SliceStart::After(_));
-                let mut sifted = self.scan(session, slice, rest).await?;
-                let is_last = sifted.matching.len() <= limit;
-                sifted.matching.truncate(limit);
-                let beyond = if is_last { sifted.ends_at } else { sifted.matching.last().copied() };
-                let back = sifted.matching.first().copied();
+            PageStart::After(_) | PageStart::Before(_) => {
+                let is_after = matches!(page.start, PageStart::After(_));
+                let mut page_rows = self.scan(session, page, other_conditions).await?;
+                let is_last = page_rows.matching.len() <= limit;
+                page_rows.matching.truncate(limit);
+                let end_position =
+                    if is_last { page_rows.ends_at } else { page_rows.matching.last().copied() };
+                let first_position = page_rows.matching.first().copied();
                 if !is_after {
-                    sifted.matching.reverse();
+                    page_rows.matching.reverse();
                 }
-                (list.previous, list.next) = if is_after { (back, beyond) } else { (beyond, back) };
-                list.items = sifted.matching;
+                (list.previous, list.next) =
+                    if is_after { (first_position, end_position) } else { (end_position, first_position) };
+                list.items = page_rows.matching;
             }
         }
         Ok(list)
@@ -266,28 +271,28 @@ impl FilterQuery {
     async fn scan(
         &self,
         session: &mut Session,
-        slice: ListPage,
-        rest: &[Condition],
+        page: ListPage,
+        other_conditions: &[Condition],
     ) -> Result<FilteredRows, Error> {
-        let is_backwards = matches!(slice.start, SliceStart::Before(_));
-        let (mut filtered, mut start) = (FilteredRows { matching: Vec::new(), ends_at: None }, slice.start);
+        let is_backwards = matches!(page.start, PageStart::Before(_));
+        let (mut filtered, mut start) = (FilteredRows { matching: Vec::new(), ends_at: None }, page.start);
         // Titles are sorted again for each batch, so there is one batch.
-        let is_sorted = matches!(self.condition, Some(Condition::Title(_)));
+        let is_sorted = matches!(self.condition, Some(Condition::TitlePrefix(_)));
         let batch_len = if is_sorted { MediaFilter::SCAN_MAX } else { SCAN_BATCH };
         for _ in 0..MediaFilter::SCAN_MAX / batch_len {
-            let window = ListPage { start, limit: batch_len, ..slice };
-            let mut list = self.rows(self.driver.candidates).slice(session, window, 0, true).await?;
+            let window = ListPage { start, limit: batch_len, ..page };
+            let mut list = self.rows(self.filter_index.candidates).page(session, window, 0, true).await?;
             filtered.ends_at = if is_backwards { list.previous } else { list.next };
             if is_backwards {
                 list.items.reverse();
             }
             for row in list.items {
-                if all_met(rest, &row)? {
-                    filtered.matching.push(Position::of_row(&row)?);
+                if all_met(other_conditions, &row)? {
+                    filtered.matching.push(Position::from_row(&row)?);
                 }
             }
             let Some(end) = filtered.ends_at else { break };
-            start = if is_backwards { SliceStart::Before(end) } else { SliceStart::After(end) };
+            start = if is_backwards { PageStart::Before(end) } else { PageStart::After(end) };
         }
         Ok(filtered)
     }

@@ -67,8 +67,8 @@ selections! {
     IN_WORKSPACE = "SELECT id FROM media WHERE id = $1 AND workspace_id = $2";
     BY_PLAYBACK = "SELECT media_id FROM playback_id WHERE id = $1";
     BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
-    /// The media between two, both included. Selected by a range, not by a list of keys, because the
-    /// statement of a range is the same for every length.
+    /// The media between two positions, both included. Selected by a range, not by a list of keys, because
+    /// the statement of a range is the same for every length.
     RANGE = "SELECT id FROM media WHERE workspace_id = $1 AND (created_at, id) >= ($2, $3) AND (created_at, id) <= ($4, $5)";
     /// A fixed number of ids; fewer ids are padded with the first one.
     BY_IDS = "SELECT id FROM media WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
@@ -99,22 +99,23 @@ pub(crate) async fn many(
     if list.is_empty() {
         return Ok(list);
     }
-    let mut inputs = by_media(session.all(selection.inputs, values.clone()).await?, columns::read_input)?;
+    let mut inputs =
+        group_by_media(session.all(selection.inputs, values.clone()).await?, columns::read_input)?;
     let mut playback =
-        by_media(session.all(selection.playback, values.clone()).await?, columns::read_playback)?;
-    let mut added = by_media(session.all(selection.added, values.clone()).await?, added_tracks::read)?;
+        group_by_media(session.all(selection.playback, values.clone()).await?, columns::read_playback)?;
+    let mut added = group_by_media(session.all(selection.added, values.clone()).await?, added_tracks::read)?;
     let (mut tracks, mut broken) = (HashMap::new(), HashMap::new());
     if list.iter().any(|media| matches!(media.state, MediaState::Ready { .. })) {
-        tracks = by_media(session.all(selection.tracks, values.clone()).await?, columns::read_track)?;
-        broken = by_media(session.all(selection.broken, values).await?, columns::read_broken)?;
+        tracks = group_by_media(session.all(selection.tracks, values.clone()).await?, columns::read_track)?;
+        broken = group_by_media(session.all(selection.broken, values).await?, columns::read_broken)?;
     }
     for media in &mut list {
         media.inputs = inputs.remove(&media.id).unwrap_or_default();
-        media.playback = playback.remove(&media.id).unwrap_or_default();
-        media.added = added.remove(&media.id).unwrap_or_default();
+        media.playback_ids = playback.remove(&media.id).unwrap_or_default();
+        media.added_tracks = added.remove(&media.id).unwrap_or_default();
         if let MediaState::Ready { facts, .. } = &mut media.state {
             facts.tracks = tracks.remove(&media.id).unwrap_or_default();
-            facts.broken = broken.remove(&media.id).unwrap_or_default();
+            facts.broken_renditions = broken.remove(&media.id).unwrap_or_default();
         }
     }
     Ok(list)
@@ -124,9 +125,9 @@ pub(crate) async fn many(
 /// the session must see one snapshot.
 pub(crate) async fn by_ids(session: &mut Session, ids: &[MediaId]) -> Result<Vec<Media>, Error> {
     let mut found = HashMap::with_capacity(ids.len());
-    for some in ids.chunks(IDS_AT_ONCE) {
-        let all = some.iter().chain(some.first().into_iter().cycle());
-        let values = all.take(IDS_AT_ONCE).map(|id| Value::from(*id)).collect();
+    for chunk in ids.chunks(IDS_AT_ONCE) {
+        let padded = chunk.iter().chain(chunk.first().into_iter().cycle());
+        let values = padded.take(IDS_AT_ONCE).map(|id| Value::from(*id)).collect();
         found.extend(many(session, BY_IDS, values).await?.into_iter().map(|media| (media.id, media)));
     }
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
@@ -147,7 +148,7 @@ pub(super) async fn list(
         if newest_first {
             ends.reverse();
         }
-        let [Some(first), Some(last)] = ends else { return Ok(list.with(Vec::new())) };
+        let [Some(first), Some(last)] = ends else { return Ok(list.replace_items(Vec::new())) };
         let mut range = values![workspace];
         for end in [first, last] {
             range.extend(values![end.created_at(), MediaId::from_uuid(end.id())]);
@@ -161,11 +162,11 @@ pub(super) async fn list(
         let ids: Vec<MediaId> = list.items.iter().map(|position| MediaId::from_uuid(position.id())).collect();
         by_ids(session, &ids).await?
     };
-    Ok(list.with(media))
+    Ok(list.replace_items(media))
 }
 
 /// Groups further rows by their media; each group keeps its order.
-fn by_media<T>(
+fn group_by_media<T>(
     rows: Vec<Row>,
     read: fn(&Row) -> Result<T, Error>,
 ) -> Result<HashMap<MediaId, Vec<T>>, Error> {

@@ -17,7 +17,7 @@ pub(crate) use audio_edit::AudioEditJson;
 pub use filter::MediaFilter;
 pub(crate) use left_out::LeftOutJson;
 #[cfg(test)]
-pub(crate) use list::{DRIVERS, STATEMENTS as FIND};
+pub(crate) use list::{FILTER_INDEXES, STATEMENTS as FIND};
 #[cfg(test)]
 pub(crate) use load::STATEMENTS as SELECTIONS;
 #[cfg(test)]
@@ -114,30 +114,30 @@ impl Tx {
 
     /// Adds a media.
     pub async fn insert_media(&mut self, media: &Media) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         let mut values = values![media.id, media.workspace, media.created_at, media.version];
-        values.extend(columns::changing(media));
+        values.extend(columns::updated_values(media));
         values.extend(values![AudioEditJson::text(media.settings.audio_edit.as_ref())]);
         self.session.execute(INSERT, values).await?;
         self.session.execute(COUNT, values![media.workspace, 1_i64]).await?;
         save_parts(&mut self.session, media, media.version).await?;
-        self.make_content_keys(media).await?;
-        self.insert_added(media).await
+        self.create_content_keys(media).await?;
+        self.insert_added_tracks(media).await
     }
 
     /// Saves a changed media over the version that was read, and increments the version.
     /// [`Error::Conflict`] when the row changed or is gone: the closure is retried. Added tracks are not
     /// saved: [`Tx::save_tracks`] writes those.
     pub async fn save_media(&mut self, media: &Media) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         let mut values = values![media.id, media.version];
-        values.extend(columns::changing(media));
+        values.extend(columns::updated_values(media));
         if self.session.execute(SAVE, values).await? == 0 {
             return Err(self.session.fail_with(Error::Conflict));
         }
         let version = media.version + 1;
         save_parts(&mut self.session, media, version).await?;
-        self.make_content_keys(media).await?;
+        self.create_content_keys(media).await?;
         for statement in [INPUT_CLEAR, PLAYBACK_CLEAR, TRACK_CLEAR, metadata::CLEAR] {
             self.session.execute(statement, values![media.id, version]).await?;
         }
@@ -153,7 +153,7 @@ impl Tx {
         thumbnail_ms: Option<u64>,
         hash: &str,
     ) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         let thumbnail_time = thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX));
         self.session.execute(SAVE_BLUR_HASH, values![id, source, thumbnail_time, hash]).await.map(drop)
     }
@@ -161,8 +161,8 @@ impl Tx {
     /// Removes a media with its inputs, tracks and playback IDs. Its events and their deliveries stay.
     /// `false` when it is gone already.
     pub async fn delete_media(&mut self, id: MediaId) -> Result<bool, Error> {
-        self.effects.rows = true;
-        let rows = self.session.change(DELETE, values![id]).await?;
+        self.signals.rows = true;
+        let rows = self.session.execute_returning(DELETE, values![id]).await?;
         let Some(row) = rows.first() else { return Ok(false) };
         let workspace: WorkspaceId = row.id("workspace_id")?;
         self.session.execute(COUNT, values![workspace, -1_i64]).await?;
@@ -176,20 +176,20 @@ async fn save_parts(session: &mut Session, media: &Media, version: i64) -> Resul
         let values = values![input.id, media.id, version, position, input.url.as_str()];
         session.execute(INPUT_SAVE, values).await?;
     }
-    for (position, handle) in (0_i64..).zip(&media.playback) {
-        let restrictions = RestrictionsJson::from(&handle.restrictions).to_text();
+    for (position, playback_id) in (0_i64..).zip(&media.playback_ids) {
+        let restrictions = RestrictionsJson::from(&playback_id.restrictions).to_text();
         let mut values =
-            values![handle.id, media.id, version, position, handle.policy.as_str(), restrictions];
-        let resolution = handle.resolution.map(Resolution::as_str);
-        let encryption = handle.encryption.as_str();
-        values.extend(values![resolution, encryption, handle.generation, handle.created_at]);
+            values![playback_id.id, media.id, version, position, playback_id.policy.as_str(), restrictions];
+        let resolution = playback_id.resolution.map(Resolution::as_str);
+        let encryption = playback_id.encryption.as_str();
+        values.extend(values![resolution, encryption, playback_id.generation, playback_id.created_at]);
         session.execute(PLAYBACK_SAVE, values).await?;
     }
     metadata::save(session, media, version).await?;
     if let MediaState::Ready { facts, .. } = &media.state {
         for (position, track) in (0_i64..).zip(&facts.tracks) {
             let mut values = values![track.id, media.id, version, position];
-            values.extend(columns::track(track));
+            values.extend(columns::track_values(track));
             session.execute(TRACK_SAVE, values).await?;
         }
     }

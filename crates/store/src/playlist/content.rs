@@ -13,7 +13,7 @@ use crate::media::load;
 use crate::sql::{Row, Session, Statement, Value, statements, values};
 use crate::{Error, Store, Tx};
 
-/// The edition of a playlist: a SHA-256 of its visible content. Playlists with equal editions play the
+/// The version of a playlist: a SHA-256 of its visible content. Playlists with equal versions play the
 /// same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PlaylistVersion([u8; 32]);
@@ -91,7 +91,7 @@ impl Store {
         }
     }
 
-    /// The same for any workspace, for internal callers.
+    /// One playlist of any workspace with its media, for internal callers.
     pub async fn playlist_by_id(&self, id: PlaylistId) -> Result<Option<(Playlist, Vec<Media>)>, Error> {
         let mut snapshot = self.snapshot().await?;
         match by_id(&mut snapshot, id).await? {
@@ -100,9 +100,9 @@ impl Store {
         }
     }
 
-    /// The edition of a playlist of any workspace: a cheap check whether
+    /// The version of a playlist of any workspace: a cheap check whether
     /// [`playlist_by_id`](Store::playlist_by_id) would read the same again.
-    pub async fn playlist_edition(&self, id: PlaylistId) -> Result<Option<PlaylistVersion>, Error> {
+    pub async fn playlist_version(&self, id: PlaylistId) -> Result<Option<PlaylistVersion>, Error> {
         let mut snapshot = self.snapshot().await?;
         let Some(playlist) = by_id(&mut snapshot, id).await? else { return Ok(None) };
         let mut hasher = Sha256::new_with_prefix(playlist.version.to_be_bytes());
@@ -120,7 +120,8 @@ impl Store {
         media(&mut self.snapshot().await?, playlist).await
     }
 
-    /// The same of a stored playlist; `None` unless it is a smart one of the workspace.
+    /// The media that the rules of a stored playlist match now; `None` unless it is a smart one of the
+    /// workspace.
     pub async fn chosen_media_of(
         &self,
         workspace: WorkspaceId,
@@ -148,11 +149,11 @@ impl Tx {
         ids: &[MediaId],
     ) -> Result<HashMap<MediaId, String>, Error> {
         let mut states = HashMap::with_capacity(ids.len());
-        for some in ids.chunks(STATES_AT_ONCE) {
+        for chunk in ids.chunks(STATES_AT_ONCE) {
             let mut values = values![workspace];
             // The statement has a fixed number of values; the last id pads it.
-            let all = some.iter().chain(some.last().into_iter().cycle());
-            values.extend(all.take(STATES_AT_ONCE).map(|id| Value::from(*id)));
+            let padded = chunk.iter().chain(chunk.last().into_iter().cycle());
+            values.extend(padded.take(STATES_AT_ONCE).map(|id| Value::from(*id)));
             for row in self.session.all(STATES, values).await? {
                 states.insert(row.id("id")?, row.text("state")?);
             }
@@ -182,7 +183,7 @@ async fn members(session: &mut Session, playlist: &Playlist) -> Result<Vec<Membe
                 (true, PlayOrder::OldestFirst) => UPDATED_OLDEST,
                 (true, PlayOrder::NewestFirst) => UPDATED_NEWEST,
             };
-            session.all(statement, chosen(playlist, *rules)).await?
+            session.all(statement, smart_values(playlist, *rules)).await?
         }
     };
     let member = |row: &Row| {
@@ -199,16 +200,16 @@ pub(super) async fn count(
     rules: SmartRules,
 ) -> Result<u64, Error> {
     let statement = if is_by_update(rules) { COUNT_UPDATED } else { COUNT_CREATED };
-    list::count(session, statement, chosen(playlist, rules)).await
+    list::count(session, statement, smart_values(playlist, rules)).await
 }
 
 /// Whether only the update dates limit the media: then another index is used.
 fn is_by_update(rules: SmartRules) -> bool {
-    rules.created.is_everything() && !rules.updated.is_everything()
+    rules.created.is_unbounded() && !rules.updated.is_unbounded()
 }
 
 /// The values for the statements of smart playlists.
-fn chosen(playlist: &Playlist, rules: SmartRules) -> Vec<Value> {
+fn smart_values(playlist: &Playlist, rules: SmartRules) -> Vec<Value> {
     let (created_from, created_to) = rules.created.instants();
     let (updated_from, updated_to) = rules.updated.instants();
     values![playlist.workspace, created_from, created_to, updated_from, updated_to, playlist.limit]

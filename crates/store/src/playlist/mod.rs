@@ -12,7 +12,7 @@ pub use content::PlaylistVersion;
 #[cfg(test)]
 pub(crate) use content::{MEMBERS, STATEMENTS as CONTENT};
 
-use crate::list::{self, ListStatements, ends};
+use crate::list::{self, ListStatements, list_statements};
 use crate::sql::{Row, Session, Value, statements, values};
 use crate::{Error, List, ListPage, Store, Tx};
 
@@ -26,7 +26,7 @@ pub struct ListedPlaylist {
 }
 
 /// The list of a workspace's playlists.
-pub(crate) const PAGE: ListStatements = ends!(
+pub(crate) const PAGE: ListStatements = list_statements!(
     "id, workspace_id, name, reference_id, description, kind, item_max, play_order, created_first, created_last,
         updated_first, updated_last, created_at, updated_at, version,
         (SELECT COUNT(*) FROM playlist_item WHERE playlist_id = playlist.id) AS items",
@@ -63,10 +63,10 @@ impl Store {
     pub async fn playlist_page(
         &self,
         workspace: WorkspaceId,
-        slice: impl Into<ListPage>,
+        page: impl Into<ListPage>,
     ) -> Result<List<ListedPlaylist>, Error> {
         let mut snapshot = self.snapshot().await?;
-        let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?;
+        let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, page.into()).await?;
         let mut playlists = Vec::with_capacity(list.items.len());
         for row in &list.items {
             let playlist = read(row)?;
@@ -76,7 +76,7 @@ impl Store {
             };
             playlists.push(ListedPlaylist { playlist, media_count });
         }
-        Ok(list.with(playlists))
+        Ok(list.replace_items(playlists))
     }
 }
 
@@ -93,7 +93,7 @@ impl Tx {
     /// Adds a playlist. [`Error::AlreadyExists`] when the workspace has one with this reference,
     /// [`Error::LimitReached`] when its number of playlists is at the limit.
     pub async fn insert_playlist(&mut self, playlist: &Playlist) -> Result<(), Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         let mut values = values![
             playlist.id,
             playlist.workspace,
@@ -102,7 +102,7 @@ impl Tx {
             playlist.created_at,
             playlist.version,
         ];
-        values.extend(changing(playlist));
+        values.extend(updated_values(playlist));
         if self.session.execute(INSERT, values).await? == 0 {
             return Err(self.session.fail_with(Error::AlreadyExists { what: "playlist reference" }));
         }
@@ -119,9 +119,9 @@ impl Tx {
         if before == after {
             return Ok(());
         }
-        self.effects.rows = true;
+        self.signals.rows = true;
         let mut values = values![before.id, before.version];
-        values.extend(changing(after));
+        values.extend(updated_values(after));
         if self.session.execute(SAVE, values).await? == 0 {
             return Err(self.session.fail_with(Error::Conflict));
         }
@@ -130,7 +130,7 @@ impl Tx {
 
     /// Removes a playlist; its media stay. `false` when the workspace has no such playlist.
     pub async fn delete_playlist(&mut self, workspace: WorkspaceId, id: PlaylistId) -> Result<bool, Error> {
-        self.effects.rows = true;
+        self.signals.rows = true;
         if self.session.execute(DELETE, values![id, workspace]).await? == 0 {
             return Ok(false);
         }
@@ -187,7 +187,7 @@ async fn with_items(session: &mut Session, mut playlist: Playlist) -> Result<Pla
 }
 
 /// The columns that a save may change, in the order of the statements: name to updated_at.
-fn changing(playlist: &Playlist) -> Vec<Value> {
+fn updated_values(playlist: &Playlist) -> Vec<Value> {
     let rules = match &playlist.content {
         PlaylistContent::Smart(rules) => Some(rules),
         PlaylistContent::Manual(_) => None,
@@ -211,17 +211,17 @@ fn read(row: &Row) -> Result<Playlist, Error> {
     let content = match row.text("kind")?.as_str() {
         "manual" => PlaylistContent::Manual(Vec::new()),
         "smart" => PlaylistContent::Smart(SmartRules {
-            order: row.word("play_order", PlayOrder::from_text)?,
+            order: row.parsed("play_order", PlayOrder::from_text)?,
             created: DayRange {
-                first: row.word_or_none("created_first", Day::from_text)?,
-                last: row.word_or_none("created_last", Day::from_text)?,
+                first: row.parsed_or_none("created_first", Day::from_text)?,
+                last: row.parsed_or_none("created_last", Day::from_text)?,
             },
             updated: DayRange {
-                first: row.word_or_none("updated_first", Day::from_text)?,
-                last: row.word_or_none("updated_last", Day::from_text)?,
+                first: row.parsed_or_none("updated_first", Day::from_text)?,
+                last: row.parsed_or_none("updated_last", Day::from_text)?,
             },
         }),
-        _ => return Err(Row::bad("kind")),
+        _ => return Err(Row::invalid_column("kind")),
     };
     Ok(Playlist {
         id: row.id("id")?,

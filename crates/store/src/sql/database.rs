@@ -43,7 +43,7 @@ impl Database {
         }
     }
 
-    /// Adds the place of the database to an error of opening it.
+    /// Names the user and the database in an error of opening it, on PostgreSQL.
     pub(crate) fn explain(&self, error: Error) -> Error {
         match self {
             Self::Sqlite(_) => error,

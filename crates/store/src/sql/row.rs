@@ -19,15 +19,15 @@ pub(crate) enum Row {
 
 /// A column with an invalid value.
 #[derive(Debug, thiserror::Error)]
-#[error("column {column} holds what it never should")]
-struct BadColumn {
+#[error("column {column} has an invalid value")]
+struct InvalidColumn {
     column: &'static str,
 }
 
 impl Row {
     /// The error for a value that the checks of the schema should have rejected.
-    pub(crate) fn bad(column: &'static str) -> Error {
-        Error::internal(BadColumn { column })
+    pub(crate) fn invalid_column(column: &'static str) -> Error {
+        Error::internal(InvalidColumn { column })
     }
 
     pub(crate) fn text(&self, column: &'static str) -> Result<String, Error> {
@@ -49,7 +49,7 @@ impl Row {
             Self::Sqlite(row) => sqlite::column(row, column)?,
             Self::Postgres(row) => postgres::column(row, column)?,
         };
-        bytes.try_into().map_err(|_| Self::bad(column))
+        bytes.try_into().map_err(|_| Self::invalid_column(column))
     }
 
     pub(crate) fn int(&self, column: &'static str) -> Result<i64, Error> {
@@ -68,11 +68,11 @@ impl Row {
 
     /// A number of a smaller type.
     pub(crate) fn number<T: TryFrom<i64>>(&self, column: &'static str) -> Result<T, Error> {
-        T::try_from(self.int(column)?).map_err(|_| Self::bad(column))
+        T::try_from(self.int(column)?).map_err(|_| Self::invalid_column(column))
     }
 
     pub(crate) fn number_or_none<T: TryFrom<i64>>(&self, column: &'static str) -> Result<Option<T>, Error> {
-        self.int_or_none(column)?.map(T::try_from).transpose().map_err(|_| Self::bad(column))
+        self.int_or_none(column)?.map(T::try_from).transpose().map_err(|_| Self::invalid_column(column))
     }
 
     pub(crate) fn flag(&self, column: &'static str) -> Result<bool, Error> {
@@ -88,20 +88,22 @@ impl Row {
     }
 
     pub(crate) fn id<T: FromStr>(&self, column: &'static str) -> Result<T, Error> {
-        self.text(column)?.parse().map_err(|_| Self::bad(column))
+        self.text(column)?.parse().map_err(|_| Self::invalid_column(column))
     }
 
-    /// One word of a closed list.
-    pub(crate) fn word<T>(&self, column: &'static str, read: fn(&str) -> Option<T>) -> Result<T, Error> {
-        read(&self.text(column)?).ok_or_else(|| Self::bad(column))
+    /// The value of a text column, parsed by `parse`.
+    pub(crate) fn parsed<T>(&self, column: &'static str, parse: fn(&str) -> Option<T>) -> Result<T, Error> {
+        parse(&self.text(column)?).ok_or_else(|| Self::invalid_column(column))
     }
 
-    pub(crate) fn word_or_none<T>(
+    pub(crate) fn parsed_or_none<T>(
         &self,
         column: &'static str,
-        read: fn(&str) -> Option<T>,
+        parse: fn(&str) -> Option<T>,
     ) -> Result<Option<T>, Error> {
-        self.text_or_none(column)?.map(|text| read(&text).ok_or_else(|| Self::bad(column))).transpose()
+        self.text_or_none(column)?
+            .map(|text| parse(&text).ok_or_else(|| Self::invalid_column(column)))
+            .transpose()
     }
 
     pub(crate) fn json<T: DeserializeOwned>(&self, column: &'static str) -> Result<T, Error> {

@@ -39,18 +39,19 @@ impl Session {
             }
             Engine::Postgres(connection) => connection.execute(statement, values).await,
         };
-        let rows = self.note(result)?;
+        let rows = self.record_error(result)?;
         self.changed |= rows > 0;
         Ok(rows)
     }
 
-    /// All rows of a result. Statements that change rows and return them use [`Session::change`].
+    /// All rows of a result. Statements that change rows and return them use
+    /// [`Session::execute_returning`].
     pub(crate) async fn all(&mut self, statement: Statement, values: Vec<Value>) -> Result<Vec<Row>, Error> {
         let result = match &mut self.engine {
             Engine::Sqlite(connection) => connection.all(statement, values).await.map_err(EngineError::from),
             Engine::Postgres(connection) => connection.all(statement, values).await,
         };
-        self.note(result)
+        self.record_error(result)
     }
 
     /// The first row of a result.
@@ -63,7 +64,7 @@ impl Session {
     }
 
     /// Runs a statement with `RETURNING`. Its rows have no defined order.
-    pub(crate) async fn change(
+    pub(crate) async fn execute_returning(
         &mut self,
         statement: Statement,
         values: Vec<Value>,
@@ -79,7 +80,7 @@ impl Session {
             Engine::Sqlite(connection) => connection.script(text).await.map_err(EngineError::from),
             Engine::Postgres(connection) => connection.script(text).await,
         };
-        self.note(result)
+        self.record_error(result)
     }
 
     /// Commits the transaction of this session, on PostgreSQL. After an error without a remedy the
@@ -113,7 +114,7 @@ impl Session {
         }
     }
 
-    fn note<T>(&mut self, result: Result<T, EngineError>) -> Result<T, Error> {
+    fn record_error<T>(&mut self, result: Result<T, EngineError>) -> Result<T, Error> {
         result.map_err(|EngineError { error, remedy }| {
             self.error.get_or_insert_with(|| EngineError { error: error.clone(), remedy });
             error

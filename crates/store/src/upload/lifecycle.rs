@@ -34,7 +34,7 @@ impl Tx {
         if let UploadCancelled::Now(upload) = &cancelled
             && let Some(media) = self.media_by_id(upload.id).await?
         {
-            for track in &media.added {
+            for track in &media.added_tracks {
                 self.discard_track(&media, track, now).await?;
             }
             self.delete_media(media.id).await?;
@@ -42,7 +42,7 @@ impl Tx {
         Ok(cancelled)
     }
 
-    /// The same, and leaves its media to the caller.
+    /// Cancels an upload as [`Tx::cancel_upload`] does, and leaves its media to the caller.
     pub(crate) async fn end_upload(
         &mut self,
         upload: Upload,
@@ -89,7 +89,8 @@ impl Tx {
         failure: Failure,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let Some(media) = self.media_by_id(upload.id).await?.filter(|media| !media.is_settled()) else {
+        let Some(media) = self.media_by_id(upload.id).await?.filter(|media| !media.is_ready_or_failed())
+        else {
             return Ok(());
         };
         let (media, event) = media.fail(failure, now).map_err(Error::internal)?;
@@ -101,6 +102,6 @@ impl Tx {
     pub async fn discard_upload(&mut self, upload: &Upload, now: Timestamp) -> Result<(), Error> {
         self.cancel_job(JobKind::CheckUpload { media: upload.id }).await?;
         let discard = JobKind::DiscardUpload { media: upload.id };
-        self.enqueue_unique(NewJob::soon(discard, upload.workspace, now)).await
+        self.enqueue_unique(NewJob::due_now(discard, upload.workspace, now)).await
     }
 }

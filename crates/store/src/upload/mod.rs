@@ -12,15 +12,15 @@ pub use lease::{UploadLease, UploadMultipart, UploadPart};
 pub use lifecycle::UploadCancelled;
 
 use crate::keyring::Purpose;
-use crate::list::{self, ListStatements, ends};
+use crate::list::{self, ListStatements, list_statements};
 use crate::media::AudioEditJson;
 use crate::media::added_tracks::NewTrackJson;
-use crate::media::columns::settings;
+use crate::media::columns::settings_values;
 use crate::sql::{statements, values};
 use crate::{Error, List, ListPage, Store, Tx};
 
 /// The list of a workspace's uploads without a complete file.
-pub(crate) const PAGE: ListStatements = ends!(
+pub(crate) const PAGE: ListStatements = list_statements!(
     "id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
         tracks, mp4_support, sound_edit, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
         holds_source, created_at, updated_at, version",
@@ -74,22 +74,22 @@ impl Store {
     pub async fn upload_page(
         &self,
         workspace: WorkspaceId,
-        slice: impl Into<ListPage>,
+        page: impl Into<ListPage>,
     ) -> Result<List<Upload>, Error> {
         let mut snapshot = self.snapshot().await?;
-        let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?;
+        let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, page.into()).await?;
         list.read(columns::read)
     }
 
-    /// The path of an upload URL, without the server's own address: its ticket and a signature, in bytes.
+    /// The path of an upload URL, without the server's own address: its claims and a signature, in bytes.
     pub fn sign_upload(&self, upload: &Upload) -> Vec<u8> {
-        let ticket = upload.claims();
-        ticket.with_signature(self.common().keyring.sign(Purpose::UploadAddress, &[&ticket.to_bytes()]))
+        let claims = upload.claims();
+        claims.with_signature(self.shared().keyring.sign(Purpose::UploadAddress, &[&claims.to_bytes()]))
     }
 
-    /// Whether this server, or one with the same keys, signed these bytes of a ticket.
-    pub fn has_signed_upload(&self, ticket: &[u8], signature: &[u8; 32]) -> bool {
-        self.common().keyring.has_signed(Purpose::UploadAddress, &[ticket], signature)
+    /// Whether this server, or one with the same keys, signed the bytes of these claims.
+    pub fn has_signed_upload(&self, claims: &[u8], signature: &[u8; 32]) -> bool {
+        self.shared().keyring.has_signed(Purpose::UploadAddress, &[claims], signature)
     }
 }
 
@@ -116,20 +116,20 @@ impl Tx {
             upload.policy.as_str(),
             upload.origin.as_str(),
             upload.timeout_s,
-            upload.size_max.map(columns::bytes),
+            upload.size_max.map(columns::saturated_i64),
             upload.source,
         ];
-        values.extend(settings(&upload.settings));
-        values.extend(values![NewTrackJson::list(&upload.tracks), columns::restrictions(upload)]);
-        values.extend(columns::changing(upload));
+        values.extend(settings_values(&upload.settings));
+        values.extend(values![NewTrackJson::list(&upload.tracks), columns::restrictions_json(upload)]);
+        values.extend(columns::updated_values(upload));
         let audio_edit = AudioEditJson::text(upload.settings.audio_edit.as_ref());
         values.extend(values![audio_edit, upload.encryption.as_str()]);
         self.session.execute(INSERT, values).await?;
-        self.count_uploads(upload.workspace, 1).await
+        self.add_upload_count(upload.workspace, 1).await
     }
 
     /// Adds to the number of unused uploads of a workspace; `more` may be negative.
-    pub(crate) async fn count_uploads(&mut self, workspace: WorkspaceId, more: i64) -> Result<(), Error> {
+    pub(crate) async fn add_upload_count(&mut self, workspace: WorkspaceId, more: i64) -> Result<(), Error> {
         self.session.execute(COUNT, values![workspace, more]).await.map(drop)
     }
 
@@ -140,7 +140,7 @@ impl Tx {
             self.session.execute(COUNT_USED, values![upload.id, upload.version]).await?;
         }
         let mut values = values![upload.id, upload.version];
-        values.extend(columns::changing(upload));
+        values.extend(columns::updated_values(upload));
         if self.session.execute(SAVE, values).await? == 0 {
             return Err(self.session.fail_with(Error::Conflict));
         }
@@ -149,6 +149,6 @@ impl Tx {
 }
 
 /// How long the rows of uploads are stored, in microseconds: a day after their URLs have expired.
-pub(crate) fn delete_at_us() -> i64 {
+pub(crate) fn retention_us() -> i64 {
     (i64::from(Upload::LIFE_MAX_S) + 24 * 60 * 60) * Timestamp::SECOND
 }

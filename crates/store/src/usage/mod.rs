@@ -1,16 +1,16 @@
 //! Usage of workspaces: minutes encoded, minutes and bytes delivered, bytes stored; one row per day.
 //!
-//! A meter, no state of a media: counts in memory are added to the rows periodically. A killed process
-//! loses its counts since the last write. The sweep measures the stored bytes.
+//! Usage is measured, and no media depends on it. Counts in memory are added to the rows periodically. A
+//! killed process loses its counts since the last write. The sweep measures the stored bytes.
 
-mod meter;
+mod counters;
 
 use kinora_domain::{Day, PresentationId, SourceId, Timestamp, WorkspaceId};
 
 use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx, WorkerId};
 
-pub(crate) use meter::UsageCounters;
+pub(crate) use counters::UsageCounters;
 
 /// Rows of one transaction: other writes wait meanwhile.
 const BATCH_MAX: usize = 500;
@@ -41,11 +41,11 @@ statements! {
         LIMIT 1";
     /// Bytes of multipart uploads, which are no objects yet. The first condition on the state selects the
     /// index.
-    GROWING = "SELECT CAST(COALESCE(SUM(p.len), 0) AS BIGINT) AS bytes FROM upload u JOIN upload_part p ON p.upload_id = u.id
+    MULTIPART_BYTES = "SELECT CAST(COALESCE(SUM(p.len), 0) AS BIGINT) AS bytes FROM upload u JOIN upload_part p ON p.upload_id = u.id
         WHERE u.workspace_id = $1 AND u.state <> 'completed' AND u.state IN ('waiting', 'uploading')";
 }
 
-/// Usage that adds up.
+/// Counts of usage, which can be added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageCounts {
     /// Length of the segments that were encoded and stored, in microseconds.
@@ -62,7 +62,7 @@ pub struct WrittenUsage {
     /// Their sum.
     pub used: UsageCounts,
     /// Whether an earlier call had tried to write them. Then later counts are still unwritten.
-    pub was_late: bool,
+    pub is_retry: bool,
 }
 
 /// The usage of a workspace on a day.
@@ -108,7 +108,7 @@ impl UsageCounts {
 impl Store {
     /// Counts usage of a workspace in memory. Cheap, and writes nothing.
     pub fn count_usage(&self, workspace: WorkspaceId, now: Timestamp, used: UsageCounts) {
-        self.meter().count(workspace, now, used);
+        self.usage_counters().count(workspace, now, used);
     }
 
     /// Adds the counts to the rows, in small commits: usually one, more after the database was unreachable
@@ -117,24 +117,24 @@ impl Store {
     /// After an error the next call retries the rest. If a commit succeeded in spite of its error, nothing
     /// is added twice.
     pub async fn write_usage(&self, now: Timestamp) -> Result<Option<WrittenUsage>, Error> {
-        let meter = self.meter();
-        let mut queue = meter.writing.lock().await;
-        let was_late = !queue.used.is_empty();
-        if !was_late {
-            queue.used = meter.take().into();
+        let counters = self.usage_counters();
+        let mut queue = counters.queue.lock().await;
+        let is_retry = !queue.remaining.is_empty();
+        if !is_retry {
+            queue.remaining = counters.drain().into();
             queue.number += 1;
         }
-        if queue.used.is_empty() {
+        if queue.remaining.is_empty() {
             return Ok(None);
         }
-        while !queue.used.is_empty() {
-            let rows: Vec<_> = queue.used.iter().take(BATCH_MAX).copied().collect();
-            self.write_batch(meter.writer, queue.number, rows.clone(), now).await?;
-            queue.used.drain(..rows.len());
+        while !queue.remaining.is_empty() {
+            let rows: Vec<_> = queue.remaining.iter().take(BATCH_MAX).copied().collect();
+            self.write_batch(counters.writer, queue.number, rows.clone(), now).await?;
+            queue.remaining.drain(..rows.len());
             queue.number += 1;
             rows.iter().for_each(|(_, _, more)| queue.written.add(*more));
         }
-        Ok(Some(WrittenUsage { used: std::mem::take(&mut queue.written), was_late }))
+        Ok(Some(WrittenUsage { used: std::mem::take(&mut queue.written), is_retry }))
     }
 
     /// Adds rows under a number that this writer has not written yet; otherwise does nothing.
@@ -150,7 +150,7 @@ impl Store {
                 return Ok(()); // the answer to an earlier try was lost
             }
             for (workspace, day, used) in &rows {
-                let sums = [used.encoded_us, used.delivered_us, used.delivered_bytes].map(count);
+                let sums = [used.encoded_us, used.delivered_us, used.delivered_bytes].map(saturated_i64);
                 let [encoded_us, delivered_us, delivered_bytes] = sums;
                 let values = values![*workspace, day.to_string(), encoded_us, delivered_us, delivered_bytes];
                 tx.session.execute(ADD, values).await?;
@@ -175,13 +175,13 @@ impl Store {
     }
 
     /// Records the stored bytes of workspaces at an instant, in small transactions. May run twice.
-    pub async fn set_stored(&self, stored: &[(WorkspaceId, u64)], at: Timestamp) -> Result<(), Error> {
+    pub async fn set_stored_bytes(&self, stored: &[(WorkspaceId, u64)], at: Timestamp) -> Result<(), Error> {
         let day = Day::of(at).to_string();
-        for some in stored.chunks(BATCH_MAX) {
-            let (some, day) = (some.to_vec(), day.clone());
+        for chunk in stored.chunks(BATCH_MAX) {
+            let (some, day) = (chunk.to_vec(), day.clone());
             self.write_read_committed(async move |tx: &mut Tx| {
                 for (workspace, bytes) in &some {
-                    let values = values![*workspace, day.as_str(), count(*bytes), at];
+                    let values = values![*workspace, day.as_str(), saturated_i64(*bytes), at];
                     tx.session.execute(SET_STORED, values).await?;
                 }
                 Ok::<_, Error>(())
@@ -206,8 +206,8 @@ impl Store {
     }
 
     /// Stored bytes of the running uploads of a workspace that are no object yet.
-    pub async fn growing_bytes(&self, workspace: WorkspaceId) -> Result<u64, Error> {
-        let row = self.reader().await?.first(GROWING, values![workspace]).await?;
+    pub async fn multipart_upload_bytes(&self, workspace: WorkspaceId) -> Result<u64, Error> {
+        let row = self.reader().await?.first(MULTIPART_BYTES, values![workspace]).await?;
         row.map_or(Ok(0), |row| row.number("bytes"))
     }
 }
@@ -229,13 +229,13 @@ impl Tx {
 }
 
 /// A number as the database stores it.
-fn count(number: u64) -> i64 {
+fn saturated_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn read(row: &Row) -> Result<DailyUsage, Error> {
     Ok(DailyUsage {
-        day: row.word("day", Day::from_text)?,
+        day: row.parsed("day", Day::from_text)?,
         used: UsageCounts {
             encoded_us: row.number("encoded_us")?,
             delivered_us: row.number("delivered_us")?,

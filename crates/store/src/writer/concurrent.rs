@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{ATTEMPTS_MAX, WriteError, WriteOutcome, run_once};
 use crate::sql::postgres::Writers;
 use crate::sql::{EngineError, RetryAction, Session};
-use crate::store::Common;
+use crate::store::SharedState;
 use crate::write::{Outcome, WriteRequest};
 use crate::{Error, FaultPoint, Tx};
 
@@ -29,7 +29,7 @@ const CONSTRAINT_ATTEMPTS_MAX: usize = 2;
 /// time.
 const QUEUE_FROM_ATTEMPT: usize = 3;
 /// Running closures, most of them waiting for a connection. More wait in the queue.
-const UNDER_WAY_MAX: usize = 1024;
+const RUNNING_MAX: usize = 1024;
 
 /// The time that running closures get once no store is left, so that a silent database does not block the
 /// end of a process. Longer than statements take. Later uncommitted work is rolled back, and its caller
@@ -39,33 +39,33 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Runs until no store is left and every closure has its result.
 pub(super) async fn run(
     writers: Writers,
-    common: Arc<Common>,
+    shared: Arc<SharedState>,
     mut requests: mpsc::Receiver<Box<dyn WriteRequest>>,
 ) {
-    let mut under_way = JoinSet::new();
+    let mut running = JoinSet::new();
     let retry_lock = Rc::new(Mutex::new(()));
     loop {
         tokio::select! {
-            Some(_) = under_way.join_next() => {}
-            request = requests.recv(), if under_way.len() < UNDER_WAY_MAX => match request {
+            Some(_) = running.join_next() => {}
+            request = requests.recv(), if running.len() < RUNNING_MAX => match request {
                 Some(work) => {
-                    under_way.spawn_local(write(writers.clone(), Arc::clone(&common), Rc::clone(&retry_lock), work));
+                    running.spawn_local(write(writers.clone(), Arc::clone(&shared), Rc::clone(&retry_lock), work));
                 }
                 None => break,
             },
         }
     }
-    let all = async { while under_way.join_next().await.is_some() {} };
+    let all = async { while running.join_next().await.is_some() {} };
     if tokio::time::timeout(SHUTDOWN_TIMEOUT, all).await.is_err() {
-        tracing::warn!(left = under_way.len(), "writes were abandoned at shutdown");
-        under_way.shutdown().await;
+        tracing::warn!(left = running.len(), "writes were abandoned at shutdown");
+        running.shutdown().await;
     }
     writers.close().await;
 }
 
 async fn write(
     writers: Writers,
-    common: Arc<Common>,
+    shared: Arc<SharedState>,
     retry_lock: Rc<Mutex<()>>,
     mut work: Box<dyn WriteRequest>,
 ) {
@@ -74,11 +74,11 @@ async fn write(
     let mut retry_guard = None;
     let outcome = loop {
         runs += 1;
-        let refusal = match run_attempt(&writers, &common, work.as_mut()).await {
+        let write_error = match run_attempt(&writers, &shared, work.as_mut()).await {
             Ok(()) => break Outcome::Committed,
             Err(refusal) => refusal,
         };
-        if let Some(outcome) = last(refusal, runs, started) {
+        if let Some(outcome) = final_outcome(write_error, runs, started) {
             break outcome;
         }
         if runs + 1 >= QUEUE_FROM_ATTEMPT && retry_guard.is_none() {
@@ -89,18 +89,20 @@ async fn write(
             }
             continue;
         }
-        tokio::time::sleep(jittered(pause, &common)).await;
+        tokio::time::sleep(jittered(pause, &shared)).await;
         pause = BACKOFF_MAX.min(pause * 2);
     };
     if matches!(outcome, Outcome::RolledBack(Error::Full) | Outcome::Failed(Error::Full)) {
-        common.set_disk_full(true);
+        shared.set_disk_full(true);
     }
     work.answer(outcome);
 }
 
 /// The outcome after a failed run; `None` when the closure must be retried.
-fn last(refusal: WriteError, runs: usize, started: Instant) -> Option<Outcome> {
-    let WriteError::Engine(EngineError { error, remedy }) = refusal else { return Some(refusal.outcome()) };
+fn final_outcome(write_error: WriteError, runs: usize, started: Instant) -> Option<Outcome> {
+    let WriteError::Engine(EngineError { error, remedy }) = write_error else {
+        return Some(write_error.outcome());
+    };
     let in_time = started.elapsed() < RETRY_WITHIN;
     match remedy {
         // A row had changed before this transaction began.
@@ -118,37 +120,37 @@ fn last(refusal: WriteError, runs: usize, started: Instant) -> Option<Outcome> {
 /// the pool.
 async fn run_attempt(
     writers: &Writers,
-    common: &Arc<Common>,
+    shared: &Arc<SharedState>,
     work: &mut dyn WriteRequest,
 ) -> Result<(), WriteError> {
-    if common.is_stopped() {
+    if shared.is_stopped() {
         return Err(WriteError::Broken(Error::Stopped));
     }
     let connection = writers.begin(work.isolation()).await.map_err(WriteError::Engine)?;
-    let mut tx = Tx::new(Session::postgres(connection), Arc::clone(common));
+    let mut tx = Tx::new(Session::postgres(connection), Arc::clone(shared));
     let done = run_once(&mut tx, work).await?;
-    commit(tx, common, done).await.map_err(WriteError::Engine)
+    commit(tx, shared, done).await.map_err(WriteError::Engine)
 }
 
-async fn commit(tx: Tx, common: &Common, done: WriteOutcome) -> Result<(), EngineError> {
+async fn commit(tx: Tx, shared: &SharedState, done: WriteOutcome) -> Result<(), EngineError> {
     // Another transaction may have reached the simulated crash.
-    if common.is_stopped() {
+    if shared.is_stopped() {
         return Err(Error::Stopped.into());
     }
     if !done.changed {
         return tx.session.commit().await;
     }
-    common.fault(FaultPoint::BeforeCommit)?;
+    shared.fault(FaultPoint::BeforeCommit)?;
     tx.session.commit().await?;
-    common.set_disk_full(false);
-    common.notify(done.effects);
-    common.fault(FaultPoint::AfterCommit)?;
+    shared.set_disk_full(false);
+    shared.notify(done.signals);
+    shared.fault(FaultPoint::AfterCommit)?;
     Ok(())
 }
 
 /// A random time up to `pause`, so that two conflicting transactions do not collide again.
-fn jittered(pause: Duration, common: &Common) -> Duration {
+fn jittered(pause: Duration, shared: &SharedState) -> Duration {
     let mut byte = [0];
-    common.random.fill(&mut byte);
+    shared.random.fill(&mut byte);
     pause * u32::from(byte[0]) / 255
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::{ATTEMPTS_MAX, WriteError, WriteOutcome, run_once};
 use crate::sql::{EngineError, Session, Statement, statements};
-use crate::store::Common;
+use crate::store::SharedState;
 use crate::write::{Outcome, WriteRequest};
 use crate::{Error, FaultPoint, Tx};
 
@@ -33,15 +33,15 @@ statements! {
 /// Runs until no store is left, then closes the connection. `session` is the only writer of this process.
 pub(super) async fn run(
     session: Session,
-    common: Arc<Common>,
+    shared: Arc<SharedState>,
     mut requests: mpsc::Receiver<Box<dyn WriteRequest>>,
 ) {
-    let mut writer = Writer { tx: Tx::new(session, common) };
+    let mut writer = Writer { tx: Tx::new(session, shared) };
     while let Some(first) = requests.recv().await {
-        if writer.tx.common.is_stopped() {
+        if writer.tx.shared.is_stopped() {
             first.answer(Outcome::Failed(Error::Stopped));
         } else {
-            writer.group(first, &mut requests).await;
+            writer.commit_group(first, &mut requests).await;
         }
     }
     if let Err(error) = writer.tx.session.close().await {
@@ -56,19 +56,19 @@ struct Writer {
 /// Why a closure's savepoint has ended.
 enum Failure {
     /// It was rolled back alone; the other closures are not affected.
-    Undone(Outcome),
+    SavepointRolledBack(Outcome),
     /// The whole transaction was rolled back.
-    Lost(Error),
+    TransactionRolledBack(Error),
 }
 
 impl Writer {
-    async fn group(
+    async fn commit_group(
         &mut self,
         first: Box<dyn WriteRequest>,
         requests: &mut mpsc::Receiver<Box<dyn WriteRequest>>,
     ) {
         if let Err(error) = self.control(BEGIN).await {
-            self.tx.common.set_disk_full(matches!(error, Error::Full));
+            self.tx.shared.set_disk_full(matches!(error, Error::Full));
             // The waiting closures fail too, because each would wait as long again.
             let waiting = std::iter::from_fn(|| requests.try_recv().ok());
             std::iter::once(first)
@@ -77,21 +77,21 @@ impl Writer {
             return;
         }
         let started = Instant::now();
-        let mut all = WriteOutcome::default();
+        let mut group_outcome = WriteOutcome::default();
         let mut outcomes = Vec::new();
-        let mut ended = Ok(());
+        let mut transaction_result = Ok(());
         let mut next = Some(first);
         while let Some(mut work) = next.take() {
-            match self.closure(work.as_mut()).await {
+            match self.run_in_savepoint(work.as_mut()).await {
                 Ok(done) => {
-                    all.effects.add(done.effects);
-                    all.changed |= done.changed;
+                    group_outcome.signals.add(done.signals);
+                    group_outcome.changed |= done.changed;
                     outcomes.push((work, Outcome::Committed));
                 }
-                Err(Failure::Undone(outcome)) => outcomes.push((work, outcome)),
-                Err(Failure::Lost(error)) => {
+                Err(Failure::SavepointRolledBack(outcome)) => outcomes.push((work, outcome)),
+                Err(Failure::TransactionRolledBack(error)) => {
                     outcomes.push((work, Outcome::RolledBack(error.clone())));
-                    ended = Err(error);
+                    transaction_result = Err(error);
                     break;
                 }
             }
@@ -99,63 +99,63 @@ impl Writer {
                 next = requests.try_recv().ok();
             }
         }
-        if ended.is_ok() {
-            ended = self.commit(all).await;
+        if transaction_result.is_ok() {
+            transaction_result = self.commit(group_outcome).await;
         }
-        if ended.is_err() {
+        if transaction_result.is_err() {
             // Ends the rest of the transaction; usually there is none, and then this fails.
             let _ = self.control(ROLLBACK).await;
         }
-        self.answer(outcomes, ended, all.changed);
+        self.answer(outcomes, transaction_result, group_outcome.changed);
     }
 
     /// Runs one closure in a savepoint, and retries it when a row that it saved had changed.
-    async fn closure(&mut self, work: &mut dyn WriteRequest) -> Result<WriteOutcome, Failure> {
+    async fn run_in_savepoint(&mut self, work: &mut dyn WriteRequest) -> Result<WriteOutcome, Failure> {
         for _ in 0..ATTEMPTS_MAX {
-            self.control(SAVEPOINT).await.map_err(Failure::Lost)?;
-            let refusal = match run_once(&mut self.tx, work).await {
+            self.control(SAVEPOINT).await.map_err(Failure::TransactionRolledBack)?;
+            let write_error = match run_once(&mut self.tx, work).await {
                 Ok(done) => {
-                    self.control(RELEASE).await.map_err(Failure::Lost)?;
+                    self.control(RELEASE).await.map_err(Failure::TransactionRolledBack)?;
                     return Ok(done);
                 }
                 Err(refusal) => refusal,
             };
             for statement in [ROLLBACK_TO, RELEASE] {
-                self.control(statement).await.map_err(Failure::Lost)?;
+                self.control(statement).await.map_err(Failure::TransactionRolledBack)?;
             }
-            if !matches!(refusal, WriteError::Engine(EngineError { error: Error::Conflict, .. })) {
-                return Err(Failure::Undone(refusal.outcome()));
+            if !matches!(write_error, WriteError::Engine(EngineError { error: Error::Conflict, .. })) {
+                return Err(Failure::SavepointRolledBack(write_error.outcome()));
             }
         }
-        Err(Failure::Undone(Outcome::Failed(Error::Busy)))
+        Err(Failure::SavepointRolledBack(Outcome::Failed(Error::Busy)))
     }
 
-    async fn commit(&mut self, all: WriteOutcome) -> Result<(), Error> {
-        if !all.changed {
+    async fn commit(&mut self, group_outcome: WriteOutcome) -> Result<(), Error> {
+        if !group_outcome.changed {
             return self.control(COMMIT).await;
         }
-        self.tx.common.fault(FaultPoint::BeforeCommit)?;
+        self.tx.shared.fault(FaultPoint::BeforeCommit)?;
         self.control(COMMIT).await?;
-        self.tx.common.notify(all.effects);
-        self.tx.common.fault(FaultPoint::AfterCommit)
+        self.tx.shared.notify(group_outcome.signals);
+        self.tx.shared.fault(FaultPoint::AfterCommit)
     }
 
     fn answer(
         &self,
         outcomes: Vec<(Box<dyn WriteRequest>, Outcome)>,
-        ended: Result<(), Error>,
+        transaction_result: Result<(), Error>,
         changed: bool,
     ) {
-        let refused = outcomes.iter().any(|(_, outcome)| {
+        let is_disk_full = outcomes.iter().any(|(_, outcome)| {
             matches!(outcome, Outcome::RolledBack(Error::Full) | Outcome::Failed(Error::Full))
         });
-        if refused || matches!(ended, Err(Error::Full)) {
-            self.tx.common.set_disk_full(true);
-        } else if changed && ended.is_ok() {
-            self.tx.common.set_disk_full(false);
+        if is_disk_full || matches!(transaction_result, Err(Error::Full)) {
+            self.tx.shared.set_disk_full(true);
+        } else if changed && transaction_result.is_ok() {
+            self.tx.shared.set_disk_full(false);
         }
         for (work, outcome) in outcomes {
-            work.answer(match (&ended, outcome) {
+            work.answer(match (&transaction_result, outcome) {
                 (Err(error), Outcome::Committed) => Outcome::Failed(error.clone()),
                 (_, outcome) => outcome,
             });

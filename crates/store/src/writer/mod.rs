@@ -20,8 +20,8 @@ pub(crate) use group_commit::STATEMENTS as GROUP;
 
 use crate::sql::postgres::{PgAddress, Writers};
 use crate::sql::{EngineError, Session};
-use crate::store::Common;
-use crate::tx::Effects;
+use crate::store::SharedState;
+use crate::tx::CommitSignals;
 use crate::write::{Outcome, WriteRequest};
 use crate::{Error, Tx, pg_notify};
 
@@ -42,12 +42,15 @@ pub(crate) enum Target {
 }
 
 /// The queue of closures.
-pub(crate) type Requests = mpsc::Sender<Box<dyn WriteRequest>>;
+pub(crate) type WriteQueue = mpsc::Sender<Box<dyn WriteRequest>>;
 
 /// Starts the thread. When all senders are dropped and all closures have results, it ends and the receiver
 /// is notified.
-pub(crate) fn start(target: Target, common: Arc<Common>) -> Result<(Requests, oneshot::Receiver<()>), Error> {
-    let (requests, waiting) = mpsc::channel(QUEUE_MAX);
+pub(crate) fn start(
+    target: Target,
+    shared: Arc<SharedState>,
+) -> Result<(WriteQueue, oneshot::Receiver<()>), Error> {
+    let (write_queue, receiver) = mpsc::channel(QUEUE_MAX);
     // Dropped unsent at the end.
     let (alive, ended) = oneshot::channel::<()>();
     let runtime =
@@ -55,20 +58,20 @@ pub(crate) fn start(target: Target, common: Arc<Common>) -> Result<(Requests, on
     std::thread::Builder::new()
         .name("kinora-writer".into())
         .spawn(move || {
-            runtime.block_on(LocalSet::new().run_until(run(target, common, waiting)));
+            runtime.block_on(LocalSet::new().run_until(run(target, shared, receiver)));
             drop(alive);
         })
         .map_err(Error::internal)?;
-    Ok((requests, ended))
+    Ok((write_queue, ended))
 }
 
-async fn run(target: Target, common: Arc<Common>, waiting: mpsc::Receiver<Box<dyn WriteRequest>>) {
+async fn run(target: Target, shared: Arc<SharedState>, receiver: mpsc::Receiver<Box<dyn WriteRequest>>) {
     match target {
-        Target::Sqlite(session) => group_commit::run(session, common, waiting).await,
+        Target::Sqlite(session) => group_commit::run(session, shared, receiver).await,
         Target::Postgres(address) => {
             let notifier =
-                tokio::task::spawn_local(pg_notify::send_notifications(address.clone(), Arc::clone(&common)));
-            concurrent::run(Writers::new(&address), common, waiting).await;
+                tokio::task::spawn_local(pg_notify::send_notifications(address.clone(), Arc::clone(&shared)));
+            concurrent::run(Writers::new(&address), shared, receiver).await;
             notifier.abort();
         }
     }
@@ -77,7 +80,7 @@ async fn run(target: Target, common: Arc<Common>, waiting: mpsc::Receiver<Box<dy
 /// The result of a closure's run.
 #[derive(Clone, Copy, Default)]
 struct WriteOutcome {
-    effects: Effects,
+    signals: CommitSignals,
     changed: bool,
 }
 
@@ -103,19 +106,19 @@ impl WriteError {
 
 /// Runs a closure once. Catches its panics and limits its time.
 async fn run_once(tx: &mut Tx, work: &mut dyn WriteRequest) -> Result<WriteOutcome, WriteError> {
-    tx.effects = Effects::default();
+    tx.signals = CommitSignals::default();
     tx.session.take_changed();
     let run = AssertUnwindSafe(work.run(tx)).catch_unwind();
-    let content = match tokio::time::timeout(CLOSURE_TIME_MAX, run).await {
+    let result = match tokio::time::timeout(CLOSURE_TIME_MAX, run).await {
         Ok(Ok(content)) => Ok(content),
         Ok(Err(_)) => Err("the closure of a write panicked"),
         Err(_) => Err("the closure of a write took too long"),
     };
     let error = tx.session.take_error();
-    match (content, error) {
+    match (result, error) {
         (Err(sentence), _) => Err(WriteError::Broken(Error::internal(sentence))),
         (Ok(_), Some(error)) => Err(WriteError::Engine(error)),
         (Ok(false), None) => Err(WriteError::Closure),
-        (Ok(true), None) => Ok(WriteOutcome { effects: tx.effects, changed: tx.session.take_changed() }),
+        (Ok(true), None) => Ok(WriteOutcome { signals: tx.signals, changed: tx.session.take_changed() }),
     }
 }

@@ -1,26 +1,28 @@
 //! Keys of encrypted playback IDs: created with the IDs, sealed, never changed, and deleted with them.
 
-use kinora_domain::{AccessPolicy, ContentKey, Encryption, Media, NewPlayback, PlaybackHandle, PlaybackId};
+use kinora_domain::{
+    AccessPolicy, ContentKey, Encryption, Media, NewPlaybackId, PlaybackId, PlaybackIdSettings,
+};
 use kinora_store::{Error, Store, StoreOptions};
 
 use crate::support::{SECRET_KEY, TestStore, insert, workspace, write};
 
 suite!(content_key_is_created_and_deleted_with_playback_id, content_key_opens_after_key_rotation,);
 
-fn handle(world: &TestStore, encryption: Encryption) -> PlaybackHandle {
+fn handle(world: &TestStore, encryption: Encryption) -> PlaybackIdSettings {
     let restrictions = kinora_domain::AccessRestrictions::default();
-    let new = NewPlayback { policy: AccessPolicy::Public, restrictions, resolution: None, encryption };
-    PlaybackHandle::new(new, world.now(), world.random.as_ref())
+    let new = NewPlaybackId { policy: AccessPolicy::Public, restrictions, resolution: None, encryption };
+    PlaybackIdSettings::new(new, world.now(), world.random.as_ref())
 }
 
 /// A media with a playback ID that is not encrypted, and two that are.
 async fn encrypted(world: &TestStore, store: &Store) -> (Media, [PlaybackId; 2]) {
     let (mut media, event) = world.media(workspace(store).await);
-    media.playback.push(handle(world, Encryption::Aes128));
+    media.playback_ids.push(handle(world, Encryption::Aes128));
     insert(store, &media, &event).await;
-    media.playback.push(handle(world, Encryption::Aes128));
+    media.playback_ids.push(handle(world, Encryption::Aes128));
     save(store, &mut media).await;
-    let ids = [media.playback[1].id, media.playback[2].id];
+    let ids = [media.playback_ids[1].id, media.playback_ids[2].id];
     (media, ids)
 }
 
@@ -37,13 +39,13 @@ async fn keys(store: &Store, ids: [PlaybackId; 2]) -> [Option<ContentKey>; 2] {
 async fn content_key_is_created_and_deleted_with_playback_id(world: TestStore) {
     let store = world.open().await;
     let (mut media, ids) = encrypted(&world, &store).await;
-    assert_eq!(store.content_key(media.playback[0].id).await.unwrap(), None, "it is not encrypted");
+    assert_eq!(store.content_key(media.playback_ids[0].id).await.unwrap(), None, "it is not encrypted");
     let made = keys(&store, ids).await;
     assert!(made[0].is_some() && made[1].is_some() && made[0] != made[1], "each has its own");
 
     save(&store, &mut media).await;
     assert_eq!(keys(&store, ids).await, made, "another save makes no other key");
-    media.playback.remove(1);
+    media.playback_ids.remove(1);
     save(&store, &mut media).await;
     assert_eq!(keys(&store, ids).await, [None, made[1].clone()]);
     let id = media.id;

@@ -85,7 +85,7 @@ async fn create(store: &Store, media: &Media, event: &Event) -> Result<(), Error
         tx.insert_media(&media).await?;
         tx.push_event(&event).await?;
         let kind = JobKind::Download { media: media.id };
-        tx.enqueue(NewJob::soon(kind, media.workspace, event.at)).await.map(drop)
+        tx.enqueue(NewJob::due_now(kind, media.workspace, event.at)).await.map(drop)
     })
     .await
 }

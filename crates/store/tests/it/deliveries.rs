@@ -1,7 +1,7 @@
 //! Which deliveries are claimed, and in what order (C-9).
 
 use kinora_domain::{DisabledReason, Event, EventKind, Timestamp, Webhook, WebhookState};
-use kinora_store::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, DueWebhook, Error, Store};
+use kinora_store::{ClaimDeliveries, ClaimedDelivery, DueWebhook, Error, NextDeliveryState, Store};
 
 use crate::support::{SECOND, TestStore, insert, push, workspace, write};
 
@@ -55,7 +55,7 @@ async fn event_snapshot_is_delivered_to_every_webhook_of_workspace(world: TestSt
     assert_ne!(first[0].id, same[0].id);
     assert_eq!(Some(&first[0].event.workspace), store.workspace(here).await.unwrap().as_ref());
     assert_eq!((first[0].webhook, first[0].attempt_count, first[0].attempts.len()), (one.id, 0, 0));
-    finish(&world, &store, &first[0], DeliveryNext::Delivered).await.unwrap();
+    finish(&world, &store, &first[0], NextDeliveryState::Delivered).await.unwrap();
     // The clock has not moved.
     let expected = Event { at: became_ready.at.plus_micros(1), ..became_ready };
     assert_eq!(world.claim(&store, &one).await[0].event.event, expected);
@@ -89,7 +89,7 @@ async fn events_of_a_media_follow_commit_order_despite_clock_skew(world: TestSto
         } else {
             assert!([created_other.at, at(40)].contains(&event.at), "{event:?}");
         }
-        finish(&world, &store, delivery, DeliveryNext::Delivered).await.unwrap();
+        finish(&world, &store, delivery, NextDeliveryState::Delivered).await.unwrap();
     }
     assert_eq!(times, [0, 1, 2, 5_000_000, 5_000_001, 5_000_002]);
 }
@@ -113,7 +113,7 @@ async fn first_attempts_of_one_subject_are_sequential(world: TestStore) {
 
     // A failed first attempt has ended too.
     let later = world.now().plus_seconds(5);
-    finish(&world, &store, &first[1], DeliveryNext::RetryAt(later)).await.unwrap();
+    finish(&world, &store, &first[1], NextDeliveryState::RetryAt(later)).await.unwrap();
     let second = world.claim(&store, &webhook).await;
     assert_eq!(second.len(), 1);
     assert_eq!(second[0].event.event.kind, EventKind::MediaDeleted(b.id));
@@ -148,7 +148,7 @@ async fn retry_does_not_delay_later_events(world: TestStore) {
     let (media, created) = world.media(workspace);
     insert(&store, &media, &created).await;
     let first = world.claim(&store, &webhook).await;
-    finish(&world, &store, &first[0], DeliveryNext::RetryAt(world.now())).await.unwrap();
+    finish(&world, &store, &first[0], NextDeliveryState::RetryAt(world.now())).await.unwrap();
     push(&store, &media, world.now()).await;
     let both = world.claim(&store, &webhook).await;
     assert_eq!(names(&both), ["video.media.created", "video.media.deleted"]);
@@ -168,7 +168,7 @@ async fn pending_deliveries_resume_oldest_first_when_webhook_is_enabled(world: T
     }
     let first_claim = world.claim(&store, &webhook).await.remove(0);
     // The receiver rejects further events, and this one stays pending.
-    finish(&world, &store, &first_claim, DeliveryNext::Pending).await.unwrap();
+    finish(&world, &store, &first_claim, NextDeliveryState::Pending).await.unwrap();
     set_state(
         &store,
         &webhook,
@@ -205,7 +205,7 @@ async fn delivery_lists_last_ten_attempts(world: TestStore) {
         made.push(attempt.clone());
         let at = world.now();
         write(&store, async move |tx| {
-            tx.finish_delivery(&delivery, &attempt, DeliveryNext::RetryAt(at)).await
+            tx.finish_delivery(&delivery, &attempt, NextDeliveryState::RetryAt(at)).await
         })
         .await
         .unwrap();
@@ -226,9 +226,9 @@ async fn delivery_with_lost_lease_is_not_recorded(world: TestStore) {
     let reclaimed = world.claim(&store, &webhook).await.remove(0);
     assert_eq!((lost.id, lost.event.id), (reclaimed.id, reclaimed.event.id));
 
-    let refused = finish(&world, &store, &lost, DeliveryNext::Delivered).await;
+    let refused = finish(&world, &store, &lost, NextDeliveryState::Delivered).await;
     assert!(matches!(refused, Err(Error::LeaseLost)));
-    finish(&world, &store, &reclaimed, DeliveryNext::RetryAt(world.now())).await.unwrap();
+    finish(&world, &store, &reclaimed, NextDeliveryState::RetryAt(world.now())).await.unwrap();
     let again = world.claim(&store, &webhook).await.remove(0);
     assert_eq!((again.attempt_count, again.attempts.len()), (1, 1));
 }
@@ -237,12 +237,12 @@ async fn finished_delivery_is_not_claimed_again(world: TestStore) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
-    for next in [DeliveryNext::Delivered, DeliveryNext::GivenUp] {
+    for next in [NextDeliveryState::Delivered, NextDeliveryState::GivenUp] {
         let (media, created) = world.media(workspace);
         insert(&store, &media, &created).await;
         let delivery = world.claim(&store, &webhook).await.remove(0);
         finish(&world, &store, &delivery, next).await.unwrap();
-        let twice = finish(&world, &store, &delivery, DeliveryNext::RetryAt(world.now())).await;
+        let twice = finish(&world, &store, &delivery, NextDeliveryState::RetryAt(world.now())).await;
         assert!(matches!(twice, Err(Error::LeaseLost)));
         world.clock.advance(3600 * SECOND);
         assert!(world.claim(&store, &webhook).await.is_empty());
@@ -264,7 +264,7 @@ async fn next_delivery_due_matches_claimable_time(world: TestStore) {
     let started = world.now();
     let delivery = world.claim(&store, &webhook).await.remove(0);
     check(Some(started.plus_seconds(30))).await;
-    finish(&world, &store, &delivery, DeliveryNext::RetryAt(started.plus_seconds(5))).await.unwrap();
+    finish(&world, &store, &delivery, NextDeliveryState::RetryAt(started.plus_seconds(5))).await.unwrap();
     check(Some(started.plus_seconds(5))).await;
 }
 
@@ -272,7 +272,7 @@ async fn finish(
     world: &TestStore,
     store: &Store,
     delivery: &ClaimedDelivery,
-    next: DeliveryNext,
+    next: NextDeliveryState,
 ) -> Result<(), Error> {
     let (delivery, attempt) = (delivery.clone(), world.attempt(500));
     write(store, async move |tx| tx.finish_delivery(&delivery, &attempt, next).await).await

@@ -106,7 +106,7 @@ async fn stored_response_quota_is_freed_by_sweep(world: TestStore) {
         "all of it came back"
     );
     let small = world.edit_many(&format!("{rest} BETWEEN {full} - 200 AND {full} AND id = '{here}'")).await;
-    assert_eq!(small, 1, "what was counted of the first one came back too");
+    assert_eq!(small, 1, "the bytes of the first response were released");
 }
 
 async fn stored_response_opens_after_key_rotation(world: TestStore) {

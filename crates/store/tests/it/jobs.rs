@@ -283,7 +283,10 @@ async fn claim_takes_at_most_the_limit_per_workspace(world: TestStore) {
     let shares = [(Some(workspaces[0]), 2), (None, 5), (Some(workspaces[2]), 5)];
     let shares = shares.map(|(workspace, limit)| WorkspaceLimit { workspace, limit }).to_vec();
     let (owner, queue, lease_until) = (world.worker(), JobQueue::Maintenance, now.plus_seconds(30));
-    let claimed = store.claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until }).await.unwrap();
+    let claimed = store
+        .claim_jobs(ClaimJobs { owner, queue, workspace_limits: shares, now, lease_until })
+        .await
+        .unwrap();
     assert_eq!(ids(&claimed), [made[1][0], made[1][1], made[0][0]]);
     assert_eq!(claimed[0].workspace, Some(workspaces[0]));
     assert_eq!(
@@ -330,7 +333,13 @@ async fn claim(
 ) -> Vec<ClaimedJob> {
     let (now, shares) = (world.now(), vec![WorkspaceLimit { workspace: None, limit }]);
     store
-        .claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until: now.plus_seconds(30) })
+        .claim_jobs(ClaimJobs {
+            owner,
+            queue,
+            workspace_limits: shares,
+            now,
+            lease_until: now.plus_seconds(30),
+        })
         .await
         .unwrap()
 }

@@ -2,7 +2,7 @@
 //! no server starts without the old one.
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, ContentKey, Encryption, NewPlayback, PlaybackHandle, PlaybackId,
+    AccessPolicy, AccessRestrictions, ContentKey, Encryption, NewPlaybackId, PlaybackId, PlaybackIdSettings,
     Webhook, WorkspaceId,
 };
 use kinora_store::{Error, IdempotencyKey, Store, StoreOptions, StoredResponse};
@@ -47,15 +47,15 @@ async fn rotated(world: &TestStore, store: &Store) -> Webhook {
 /// An encrypted playback ID, and its key.
 async fn encrypted(world: &TestStore, store: &Store) -> (PlaybackId, ContentKey) {
     let (mut media, event) = world.media(workspace(store).await);
-    let new = NewPlayback {
+    let new = NewPlaybackId {
         policy: AccessPolicy::Public,
         restrictions: AccessRestrictions::default(),
         resolution: None,
         encryption: Encryption::Aes128,
     };
-    media.playback.push(PlaybackHandle::new(new, world.now(), world.random.as_ref()));
+    media.playback_ids.push(PlaybackIdSettings::new(new, world.now(), world.random.as_ref()));
     insert(store, &media, &event).await;
-    let id = media.playback[1].id;
+    let id = media.playback_ids[1].id;
     (id, store.content_key(id).await.unwrap().unwrap())
 }
 
@@ -74,7 +74,7 @@ async fn store_response(world: &TestStore, store: &Store, byte: u8) -> Idempoten
 }
 
 fn secrets(webhook: &Webhook) -> (String, Option<String>) {
-    (webhook.secret.reveal(), webhook.previous.as_ref().map(|(secret, _)| secret.reveal()))
+    (webhook.secret.reveal(), webhook.previous_secret.as_ref().map(|(secret, _)| secret.reveal()))
 }
 
 async fn next_start_reseals_secrets_of_other_processes(world: TestStore) {
@@ -175,9 +175,9 @@ async fn key_rotation_keeps_concurrent_change(world: TestStore) {
     let webhook = rotated(&world, &store).await;
     store.close().await;
     // Another transaction is about to change the row: it swaps both secrets.
-    let mut somebody = world.server().connect().await;
+    let mut other = world.server().connect().await;
     let swap = "BEGIN; UPDATE webhook SET secret = previous_secret, previous_secret = secret";
-    sqlx::raw_sql(swap).execute(&mut somebody).await.unwrap();
+    sqlx::raw_sql(swap).execute(&mut other).await.unwrap();
     let new_first = new_first();
     let meanwhile = async {
         // The start has read the rows, and waits for the lock of one.
@@ -185,7 +185,7 @@ async fn key_rotation_keeps_concurrent_change(world: TestStore) {
             "UPDATE setting SET value = value WHERE key = 'canary' AND EXISTS (SELECT 1 FROM pg_stat_activity
             WHERE wait_event_type = 'Lock' AND datname = current_database())";
         until(async || (world.edit_many(waits).await == 1).then_some(())).await;
-        sqlx::raw_sql("COMMIT").execute(&mut somebody).await.unwrap();
+        sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
     };
     let (opened, ()) = tokio::join!(try_open(&world, &new_first), meanwhile);
     let store = opened.unwrap();

@@ -80,7 +80,7 @@ impl LateCommit {
                     release.notify_one();
                     tx.insert_media(&media).await?;
                     let kind = kinora_store::JobKind::Download { media: media.id };
-                    tx.enqueue(kinora_store::NewJob::soon(kind, media.workspace, event.at)).await.map(drop)
+                    tx.enqueue(kinora_store::NewJob::due_now(kind, media.workspace, event.at)).await.map(drop)
                 })
                 .await
             })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{Media, MediaId, MediaSettings, WorkspaceId};
-use kinora_store::{Error, ListPage, MediaFilter, Page, Position, SliceStart, Store};
+use kinora_store::{Error, ListPage, MediaFilter, Page, PageStart, Position, Store};
 
 use crate::support::{SECOND, TestStore, insert, workspace, write};
 
@@ -18,15 +18,15 @@ suite!(
 );
 
 fn after(limit: u32, newest_first: bool, position: Position) -> ListPage {
-    ListPage { limit, newest_first, start: SliceStart::After(position) }
+    ListPage { limit, newest_first, start: PageStart::After(position) }
 }
 
 fn before(limit: u32, newest_first: bool, position: Position) -> ListPage {
-    ListPage { limit, newest_first, start: SliceStart::Before(position) }
+    ListPage { limit, newest_first, start: PageStart::Before(position) }
 }
 
 fn first(limit: u32, newest_first: bool) -> ListPage {
-    ListPage { limit, newest_first, start: SliceStart::Number(1) }
+    ListPage { limit, newest_first, start: PageStart::Number(1) }
 }
 
 fn ids(media: &[Media]) -> Vec<MediaId> {
@@ -303,7 +303,7 @@ async fn filtered_totals_are_exact_up_to_their_bound(world: TestStore) {
     assert_eq!((all.total, all.is_lower_bound), (u64::from(max), true));
     let beyond = Page { limit: 50, number: 2 * max / 50, newest_first: false };
     let page = list(&clip, beyond.into()).await;
-    assert_eq!((page.items.len(), page.next), (50, None), "pages go on behind what is counted");
+    assert_eq!((page.items.len(), page.next), (50, None), "pages continue beyond the counted rows");
     assert_eq!(page.items[49].created_at.as_micros(), i64::from(2 * max));
     let behind = list(&clip, Page { limit: 50, number: 2 * max / 50 + 1, newest_first: false }.into()).await;
     assert_eq!((behind.items.len(), behind.next), (0, None));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, AudioEdit, AudioOverlay, DefaultPolicy,
-    Encryption, Failure, FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack,
-    PlaybackHandle, PlaybackId, PresentationId, Resolution, Restriction, TrackEvents, TrackKind, TrackUpdate,
+    Encryption, Failure, FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackId,
+    PlaybackIdSettings, PresentationId, Resolution, Restriction, TrackEvents, TrackKind, TrackUpdate,
 };
 use kinora_store::{JobKind, JobQueue, Page};
 
@@ -92,9 +92,9 @@ async fn removed_parts_delete_their_rows(world: TestStore) {
     let store = world.open().await;
     let (mut media, event) = world.media(workspace(&store).await);
     insert(&store, &media, &event).await;
-    let first = media.playback[0].id;
+    let first = media.playback_ids[0].id;
     let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let second = PlaybackHandle {
+    let second = PlaybackIdSettings {
         id: PlaybackId::new(world.random.as_ref()),
         policy: AccessPolicy::Private,
         restrictions: AccessRestrictions {
@@ -115,11 +115,11 @@ async fn removed_parts_delete_their_rows(world: TestStore) {
         created_at: world.now(),
     };
     for playback in [
-        vec![media.playback[0].clone(), second.clone()],
-        vec![second.clone(), media.playback[0].clone()],
+        vec![media.playback_ids[0].clone(), second.clone()],
+        vec![second.clone(), media.playback_ids[0].clone()],
         vec![second.clone()],
     ] {
-        media.playback = playback;
+        media.playback_ids = playback;
         let saved = media.clone();
         write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
         media.version += 1;
@@ -140,7 +140,7 @@ async fn media_lookup_by_workspace_playback_id_and_source(world: TestStore) {
 
     assert_eq!(store.media(here, media.id).await.unwrap().as_ref(), Some(&media));
     assert_eq!(store.media(elsewhere, media.id).await.unwrap(), None);
-    assert_eq!(store.media_of_playback(media.playback[0].id).await.unwrap().as_ref(), Some(&media));
+    assert_eq!(store.media_of_playback(media.playback_ids[0].id).await.unwrap().as_ref(), Some(&media));
     assert_eq!(store.media_of_playback(PlaybackId::new(world.random.as_ref())).await.unwrap(), None);
     assert_eq!(store.media_of_source(source).await.unwrap().as_ref(), Some(&media));
     assert_eq!(store.media_of_source(world.source()).await.unwrap(), None);
@@ -200,7 +200,7 @@ async fn deleting_media_removes_its_rows_but_not_its_events(world: TestStore) {
     push(&store, &media, world.now()).await;
 
     assert_eq!(store.media_by_id(id).await.unwrap(), None);
-    assert_eq!(store.media_of_playback(media.playback[0].id).await.unwrap(), None);
+    assert_eq!(store.media_of_playback(media.playback_ids[0].id).await.unwrap(), None);
     let page = store.media_page(workspace, Page { limit: 10, number: 1, newest_first: true }).await.unwrap();
     assert_eq!((page.items, page.total), (vec![], 0));
     let claimed = world.claim(&store, &webhook).await;
@@ -236,19 +236,19 @@ async fn added_tracks_round_trip_and_own_their_sources(world: TestStore) {
     let workspace = workspace(&store).await;
     let (mut media, event) = world.media(workspace);
     let track = |name| AddedTrack::new(subtitles(name), world.now(), world.random.as_ref());
-    media.added = vec![track("a"), track("b"), track("c")];
-    media.added[1].spec.kind = AddedTrackKind::Audio;
+    media.added_tracks = vec![track("a"), track("b"), track("c")];
+    media.added_tracks[1].spec.kind = AddedTrackKind::Audio;
     insert(&store, &media, &event).await;
     assert_eq!(store.media(workspace, media.id).await.unwrap().unwrap(), media);
-    let sources: Vec<_> = media.added.iter().map(|track| track.source().unwrap()).collect();
+    let sources: Vec<_> = media.added_tracks.iter().map(|track| track.source().unwrap()).collect();
 
-    let ids: Vec<_> = media.added.iter().map(|track| track.id).collect();
+    let ids: Vec<_> = media.added_tracks.iter().map(|track| track.id).collect();
     let failure = Failure::new(FailureCode::NotSubtitles, "a page");
     let renamed =
         TrackUpdate { url: None, language_code: Some("de".into()), language_name: Some("Deutsch".into()) };
     let moves: [&dyn Fn(Media) -> (Media, TrackEvents); 5] = [
-        &|media| media.track_ready(ids[0], sources[0], world.now()).unwrap(),
-        &|media| media.track_failed(ids[1], sources[1], failure.clone(), world.now()).unwrap(),
+        &|media| media.finish_track(ids[0], sources[0], world.now()).unwrap(),
+        &|media| media.fail_track(ids[1], sources[1], failure.clone(), world.now()).unwrap(),
         &|media| {
             let (media, events) =
                 media.update_track(ids[2], renamed.clone(), world.now(), world.random.as_ref()).unwrap();
@@ -267,7 +267,7 @@ async fn added_tracks_round_trip_and_own_their_sources(world: TestStore) {
         media = Media { version: moved.version + 1, ..moved };
         assert_eq!(store.media_by_id(media.id).await.unwrap().unwrap(), media);
     }
-    assert_eq!(media.added.iter().map(|track| track.id).take(2).collect::<Vec<_>>(), ids[1..]);
+    assert_eq!(media.added_tracks.iter().map(|track| track.id).take(2).collect::<Vec<_>>(), ids[1..]);
     let mut in_use = Vec::new();
     for source in &sources {
         in_use.push(store.workspace_of_source(*source).await.unwrap().is_some());
@@ -285,16 +285,16 @@ async fn added_tracks_round_trip_and_own_their_sources(world: TestStore) {
 async fn deleted_media_discards_its_added_tracks(world: TestStore) {
     let store = world.open().await;
     let (mut media, created) = world.media(workspace(&store).await);
-    media.added = vec![AddedTrack::new(subtitles("a"), world.now(), world.random.as_ref())];
-    let source = media.added[0].source().unwrap();
+    media.added_tracks = vec![AddedTrack::new(subtitles("a"), world.now(), world.random.as_ref())];
+    let source = media.added_tracks[0].source().unwrap();
     let (registered, now) = (media.clone(), world.now());
     write(&store, async move |tx| tx.register_media(&registered, &created, now).await).await.unwrap();
     let claim = async |queue| {
         let jobs = claim_jobs(&world, &store, queue, 9).await;
         jobs.into_iter().map(|job| job.kind).collect::<Vec<_>>()
     };
-    let fetch = JobKind::FetchTrack { media: media.id, track: media.added[0].id, source };
-    assert_eq!(claim(JobQueue::Tracks).await, [fetch]);
+    let fetch = JobKind::FetchSubtitles { media: media.id, track: media.added_tracks[0].id, source };
+    assert_eq!(claim(JobQueue::Subtitles).await, [fetch]);
 
     let id = media.id;
     write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
@@ -302,7 +302,7 @@ async fn deleted_media_discards_its_added_tracks(world: TestStore) {
     assert_eq!(store.workspace_of_source(source).await.unwrap(), None);
     assert_eq!(claim(JobQueue::Maintenance).await, [JobKind::DeleteObjects { source }]);
     world.clock.advance(31 * SECOND);
-    assert_eq!(claim(JobQueue::Tracks).await, [], "whoever fetched it has lost it");
+    assert_eq!(claim(JobQueue::Subtitles).await, [], "the worker has lost its lease");
 }
 
 async fn added_audio_is_fetched_once_its_media_is_ready(world: TestStore) {
@@ -320,15 +320,16 @@ async fn added_audio_is_fetched_once_its_media_is_ready(world: TestStore) {
         let (mut media, created) = world.media(workspace);
         let audio = AddedTrack::new(new_track(AddedTrackKind::Audio, "a"), now, world.random.as_ref());
         let text = AddedTrack::new(subtitles("a"), now, world.random.as_ref());
-        media.added = vec![audio.clone(), text.clone()];
+        media.added_tracks = vec![audio.clone(), text.clone()];
         let id = media.id;
         let registered = media.clone();
         write(&store, async move |tx| tx.register_media(&registered, &created, now).await).await.unwrap();
         let fetch = JobKind::FetchAudio { media: id, track: audio.id };
         let early = claim(&store, JobQueue::Download).await;
         assert!(early.contains(&JobKind::Download { media: id }) && !early.contains(&fetch), "{early:?}");
-        let fetch_text = JobKind::FetchTrack { media: id, track: text.id, source: text.source().unwrap() };
-        assert!(claim(&store, JobQueue::Tracks).await.contains(&fetch_text));
+        let fetch_text =
+            JobKind::FetchSubtitles { media: id, track: text.id, source: text.source().unwrap() };
+        assert!(claim(&store, JobQueue::Subtitles).await.contains(&fetch_text));
 
         let source = world.source();
         let fetching = media.start_download(source, now).unwrap();
@@ -349,13 +350,13 @@ async fn added_audio_is_fetched_once_its_media_is_ready(world: TestStore) {
         .await
         .unwrap();
         assert_eq!(claim(&store, JobQueue::Download).await, [fetch], "{is_ready}");
-        assert_eq!(claim(&store, JobQueue::Tracks).await, [], "subtitles are not fetched again");
+        assert_eq!(claim(&store, JobQueue::Subtitles).await, [], "subtitles are not fetched again");
 
         // An attempt has its own source, for its objects.
         let (before, attempt) = (audio.source().unwrap(), world.source());
         let media = store.media_by_id(id).await.unwrap().unwrap();
         let track = audio.id;
-        let began = media.track_attempt(track, before, attempt).unwrap();
+        let began = media.begin_track_attempt(track, before, attempt).unwrap();
         write(&store, async move |tx| tx.save_track_attempt(&began, track).await).await.unwrap();
         let named = async |source| store.workspace_of_source(source).await.unwrap().is_some();
         assert_eq!((named(before).await, named(attempt).await), (false, true));
@@ -380,7 +381,7 @@ async fn added_audio_is_fetched_once_its_media_is_ready(world: TestStore) {
         let delete = JobKind::DeleteObjects { source: attempt };
         assert!(claim(&store, JobQueue::Maintenance).await.contains(&delete));
         world.clock.advance(31 * SECOND);
-        assert!(!claim(&store, JobQueue::Download).await.contains(&fetch), "whoever fetched it has lost it");
+        assert!(!claim(&store, JobQueue::Download).await.contains(&fetch), "the worker has lost its lease");
         let forget = async move |tx: &mut kinora_store::Tx| tx.delete_rendition(rendition).await;
         write(&store, forget).await.unwrap();
     }

@@ -80,7 +80,7 @@ async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: Test
 
     let (other, other_event) = world.media(media.workspace);
     let enqueue = async |store: &Store| {
-        let job = NewJob::soon(JobKind::Sweep, None, other_event.at);
+        let job = NewJob::due_now(JobKind::Sweep, None, other_event.at);
         write(store, async move |tx| tx.enqueue(job.clone()).await).await.map(drop)
     };
     let calls =
@@ -113,7 +113,8 @@ async fn unresponsive_connections_time_out(world: TestStore) {
         let now = world.now();
         let (owner, queue) = (world.worker(), JobQueue::Maintenance);
         let shares = vec![WorkspaceLimit { workspace: None, limit: 1 }];
-        let claim = ClaimJobs { owner, queue, shares, now, lease_until: now.plus_seconds(30) };
+        let claim =
+            ClaimJobs { owner, queue, workspace_limits: shares, now, lease_until: now.plus_seconds(30) };
         store.claim_jobs(claim).await.map(drop)
     };
     let save = async || {

@@ -96,7 +96,7 @@ async fn playlist_is_read_in_its_workspace_only(world: TestStore) {
     assert!(!delete(theirs, smart.id).await);
     let before = store.version().await.unwrap();
     assert!(delete(mine, smart.id).await);
-    assert_ne!(store.version().await.unwrap(), before, "what was remembered of it is old");
+    assert_ne!(store.version().await.unwrap(), before, "the cached playlist is stale");
     assert!(!delete(mine, smart.id).await, "once");
     assert_eq!(store.playlist(mine, smart.id).await.unwrap(), None);
     assert!(store.playlist(mine, manual.id).await.unwrap().is_some());
@@ -111,7 +111,11 @@ async fn reference_id_is_unique_in_workspace(world: TestStore) {
     saved(&world, &store, mine, "A").await;
     saved(&world, &store, theirs, "a").await;
     let page = Page { limit: 10, number: 1, newest_first: false };
-    assert_eq!(store.playlist_page(mine, page).await.unwrap().total, 2, "what was refused is not counted");
+    assert_eq!(
+        store.playlist_page(mine, page).await.unwrap().total,
+        2,
+        "the rejected playlist is not counted"
+    );
     write(&store, async move |tx| tx.delete_playlist(mine, first.id).await).await.unwrap();
     saved(&world, &store, mine, "a").await;
 

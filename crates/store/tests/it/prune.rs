@@ -1,7 +1,7 @@
 //! Which rows are removed, and when.
 
 use kinora_domain::{DisabledReason, Timestamp, WebhookState};
-use kinora_store::{DeliveryNext, JobKind, JobQueue, NewJob, Priority, PrunedCounts, Store};
+use kinora_store::{JobKind, JobQueue, NewJob, NextDeliveryState, Priority, PrunedCounts, Store};
 
 use crate::support::{DAY, SECOND, TestStore, claim_jobs, insert, workspace, write};
 
@@ -33,7 +33,7 @@ async fn finished_deliveries_and_events_are_pruned_after_30_days(world: TestStor
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
     let now = world.now();
-    for next in [DeliveryNext::Delivered, DeliveryNext::RetryAt(now)] {
+    for next in [NextDeliveryState::Delivered, NextDeliveryState::RetryAt(now)] {
         let (media, created) = world.media(workspace);
         insert(&store, &media, &created).await;
         let (delivery, attempt) = (world.claim(&store, &webhook).await.remove(0), world.attempt(200));

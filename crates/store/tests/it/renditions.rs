@@ -95,7 +95,7 @@ async fn rendition_name_is_unique_until_broken(world: TestStore) {
     assert_eq!(begin(PresentationId::of(unknown)).await.1, None, "no media names its source");
     let (first, begun) = begin(PresentationId::of(source)).await;
     assert_eq!(begun, Some(first));
-    assert_eq!(begin(PresentationId::of(source)).await.1, Some(first), "what was begun is gone on with");
+    assert_eq!(begin(PresentationId::of(source)).await.1, Some(first), "the begun rendition continues");
     let row = store.rendition_named(PresentationId::of(source), "720p whole").await.unwrap();
     assert_eq!(row.map(|row| row.id), Some(first));
     assert_eq!(store.rendition_named(PresentationId::of(source), "720p").await.unwrap(), None);
@@ -185,7 +185,7 @@ async fn ready_media_lists_its_broken_renditions(world: TestStore) {
     write(&store, async move |tx| tx.save_media(&ready).await).await.unwrap();
 
     let broken = async || match store.media_of_source(source).await.unwrap().unwrap().state {
-        MediaState::Ready { facts, .. } => facts.broken,
+        MediaState::Ready { facts, .. } => facts.broken_renditions,
         other => panic!("not ready: {other:?}"),
     };
     let (rung, _) = begin(&world, &store, source, "360p").await;

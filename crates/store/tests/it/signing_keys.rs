@@ -70,7 +70,7 @@ async fn signing_key_is_deleted_in_its_workspace_only(world: TestStore) {
     let before = store.version().await.unwrap();
     assert!(delete(mine, key.id).await);
     assert_eq!(store.signing_key(mine, key.id).await.unwrap(), None);
-    assert_ne!(store.version().await.unwrap(), before, "what was remembered of the key is old");
+    assert_ne!(store.version().await.unwrap(), before, "the cached key is stale");
     assert!(!delete(mine, key.id).await, "once");
     let count = write(&store, async move |tx| tx.signing_key_count(mine).await).await.unwrap();
     assert_eq!(count, 1);

@@ -156,7 +156,7 @@ async fn key_rotation_reseals_all_secrets() {
     drop(open(&both, Opener::Server).await.unwrap());
     assert!(matches!(open(&old, Opener::Server).await, Err(Error::WrongKey)));
     let found = open(&new, Opener::Server).await.unwrap().webhook(webhook.id).await.unwrap().unwrap();
-    assert_eq!((found.secret, found.previous), (rotated.secret, rotated.previous));
+    assert_eq!((found.secret, found.previous_secret), (rotated.secret, rotated.previous_secret));
 }
 
 #[tokio::test]

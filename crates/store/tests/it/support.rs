@@ -164,9 +164,9 @@ impl TestStore {
             aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),
             rungs: vec![Resolution::P360, Resolution::P240],
             is_truncated: true,
-            left_out: vec![LeftOutTrack { is_video: false, detail: "the sound is encrypted".into() }],
+            left_out: vec![LeftOutTrack { is_video: false, detail: "the audio is encrypted".into() }],
             does_not_decode: true,
-            broken: Vec::new(),
+            broken_renditions: Vec::new(),
         }
     }
 
@@ -205,7 +205,7 @@ pub(crate) async fn claim_jobs(
     let share = |due: &DueWorkspace| WorkspaceLimit { workspace: due.workspace, limit };
     let shares = due.iter().map(share).collect();
     let (owner, lease_until) = (world.worker(), now.plus_seconds(30));
-    store.claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until }).await.unwrap()
+    store.claim_jobs(ClaimJobs { owner, queue, workspace_limits: shares, now, lease_until }).await.unwrap()
 }
 
 /// Writes with the store's own error, so that closures need no type annotation.

@@ -12,7 +12,7 @@ async fn unknown_job_fails_alone(world: TestStore) {
     let now = world.now();
     let mut jobs = Vec::new();
     for _ in 0..3 {
-        let new = NewJob::soon(JobKind::Sweep, None, now);
+        let new = NewJob::due_now(JobKind::Sweep, None, now);
         jobs.push(write(&store, async move |tx| tx.enqueue(new.clone()).await).await.unwrap());
     }
     world.edit(&format!("UPDATE job SET kind = 'from_the_future' WHERE id = '{}'", jobs[0])).await;

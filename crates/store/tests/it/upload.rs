@@ -177,16 +177,17 @@ async fn multipart_parts_are_stored_in_order_and_deleted(world: TestStore) {
     })
     .await
     .unwrap();
-    let grown = UploadMultipart { multipart: Some("multipart 1".into()), parts: (0..11).map(part).collect() };
+    let grown =
+        UploadMultipart { multipart_id: Some("multipart 1".into()), parts: (0..11).map(part).collect() };
     assert_eq!(store.upload_multipart(upload.id).await.unwrap(), grown);
-    assert_eq!(store.growing_bytes(upload.workspace).await.unwrap(), 1155);
+    assert_eq!(store.multipart_upload_bytes(upload.workspace).await.unwrap(), 1155);
     assert_eq!(store.workspace_of_source(upload.source).await.unwrap(), Some(upload.workspace));
     for _ in 0..2 {
         let id = upload.id;
         write(&store, async move |tx| tx.delete_upload_multipart(id).await).await.unwrap();
         assert_eq!(store.upload_multipart(upload.id).await.unwrap(), UploadMultipart::default());
     }
-    assert_eq!(store.growing_bytes(upload.workspace).await.unwrap(), 0);
+    assert_eq!(store.multipart_upload_bytes(upload.workspace).await.unwrap(), 0);
 }
 
 async fn upload_offset_renews_timeout_and_never_decreases(world: TestStore) {
@@ -290,9 +291,9 @@ async fn addresses_are_signed_and_bound(world: TestStore) {
     let store = world.open().await;
     let upload = registered(&world, &store).await;
     let address = store.sign_upload(&upload);
-    let (ticket, signature) = kinora_domain::UploadClaims::split(&address).unwrap();
-    assert!(store.has_signed_upload(ticket, &signature));
-    let mut forged = ticket.to_vec();
+    let (claims, signature) = kinora_domain::UploadClaims::split(&address).unwrap();
+    assert!(store.has_signed_upload(claims, &signature));
+    let mut forged = claims.to_vec();
     *forged.last_mut().unwrap() ^= 1;
     assert!(!store.has_signed_upload(&forged, &signature));
 }

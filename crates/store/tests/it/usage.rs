@@ -71,8 +71,8 @@ async fn usage_of_processes_adds_up_by_workspace_and_day(world: TestStore) {
     let written = async |store: &Store| store.write_usage(world.now()).await.unwrap();
     let mut sum = times(10);
     sum.add(UsageCounts { delivered_bytes: 7, ..UsageCounts::default() });
-    assert_eq!(written(&store).await, Some(WrittenUsage { used: sum, was_late: false }));
-    assert_eq!(written(&beside).await, Some(WrittenUsage { used: times(11), was_late: false }));
+    assert_eq!(written(&store).await, Some(WrittenUsage { used: sum, is_retry: false }));
+    assert_eq!(written(&beside).await, Some(WrittenUsage { used: times(11), is_retry: false }));
     assert_eq!((written(&store).await, written(&beside).await), (None, None));
     assert_eq!(world.faults.commits(), before + 2);
     assert_eq!(store.generation(), generation, "no answer that is kept depends on it");
@@ -98,9 +98,9 @@ async fn failed_commit_keeps_usage_for_retry(world: TestStore) {
     }
     assert_eq!(used(&world, &store, workspace).await, UsageCounts::default());
     let written = store.write_usage(world.now()).await.unwrap();
-    assert_eq!(written, Some(WrittenUsage { used: SOME, was_late: true }));
+    assert_eq!(written, Some(WrittenUsage { used: SOME, is_retry: true }));
     let written = store.write_usage(world.now()).await.unwrap();
-    assert_eq!(written, Some(WrittenUsage { used: times(2), was_late: false }));
+    assert_eq!(written, Some(WrittenUsage { used: times(2), is_retry: false }));
     assert_eq!(used(&world, &store, workspace).await, times(3));
 }
 
@@ -113,7 +113,7 @@ async fn lost_commit_response_does_not_double_usage(world: TestStore) {
         assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
         assert_eq!(used(&world, &store, workspace).await, times(round), "it took place");
         let again = store.write_usage(world.now()).await.unwrap();
-        assert_eq!(again, Some(WrittenUsage { used: SOME, was_late: true }));
+        assert_eq!(again, Some(WrittenUsage { used: SOME, is_retry: true }));
         assert_eq!(used(&world, &store, workspace).await, times(round));
     }
 }
@@ -144,11 +144,11 @@ async fn usage_after_outage_is_written_in_batches(world: TestStore) {
     // Later counts wait.
     count();
     let written = store.write_usage(world.now()).await.unwrap();
-    assert_eq!(written, Some(WrittenUsage { used: times(1100), was_late: true }), "told once, all of it");
+    assert_eq!(written, Some(WrittenUsage { used: times(1100), is_retry: true }), "reported once, all of it");
     assert_eq!(sum().await, (1100, times(1100)));
     let before = world.faults.commits();
     let written = store.write_usage(world.now()).await.unwrap();
-    assert_eq!(written, Some(WrittenUsage { used: times(1100), was_late: false }));
+    assert_eq!(written, Some(WrittenUsage { used: times(1100), is_retry: false }));
     assert_eq!((world.faults.commits() - before, sum().await), (3, (1100, times(2200))));
     assert_eq!(store.write_usage(world.now()).await.unwrap(), None);
 }
@@ -175,9 +175,9 @@ async fn stored_bytes_are_the_last_measurement(world: TestStore) {
     let workspace = workspace(&store).await;
     let other = store.workspace_by_name("Production").await.unwrap().unwrap().id;
     let (first, at) = (today(&world), world.now());
-    store.set_stored(&[(workspace, 500), (other, 0)], at).await.unwrap();
-    store.set_stored(&[(workspace, 300)], at.plus_seconds(60)).await.unwrap();
-    store.set_stored(&[(workspace, 900)], at.plus_seconds(30)).await.unwrap();
+    store.set_stored_bytes(&[(workspace, 500), (other, 0)], at).await.unwrap();
+    store.set_stored_bytes(&[(workspace, 300)], at.plus_seconds(60)).await.unwrap();
+    store.set_stored_bytes(&[(workspace, 900)], at.plus_seconds(30)).await.unwrap();
     store.count_usage(workspace, at, SOME);
     store.write_usage(at).await.unwrap();
     let of_first = DailyUsage { day: first, used: SOME, stored_bytes: Some(300) };
@@ -193,7 +193,7 @@ async fn stored_bytes_are_the_last_measurement(world: TestStore) {
 
     // More workspaces than one transaction writes.
     let many = vec![(workspace, 1); 1001];
-    store.set_stored(&many, world.now()).await.unwrap();
+    store.set_stored_bytes(&many, world.now()).await.unwrap();
     let usage = store.usage(workspace, first, today(&world)).await.unwrap();
     let of_last = DailyUsage { day: today(&world), used: UsageCounts::default(), stored_bytes: Some(1) };
     assert_eq!(usage.days, [of_first, of_last]);
@@ -227,7 +227,7 @@ async fn usage_writers_are_pruned_after_a_month(world: TestStore) {
     let prune = async |days| store.prune(world.now().plus_micros(days * DAY)).await.unwrap();
     assert_eq!(prune(29).await, PrunedCounts::default());
     assert_eq!(prune(30).await, PrunedCounts { usage_writers: 1, ..PrunedCounts::default() });
-    assert_eq!(used(&world, &store, workspace).await, SOME, "what was used stays");
+    assert_eq!(used(&world, &store, workspace).await, SOME, "usage is unchanged");
     store.count_usage(workspace, world.now(), SOME);
     store.write_usage(world.now()).await.unwrap();
     assert_eq!(used(&world, &store, workspace).await, times(2));

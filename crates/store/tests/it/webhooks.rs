@@ -44,6 +44,6 @@ async fn concurrent_webhook_save_is_conflict(world: TestStore) {
 
 /// All stored fields of a webhook, with its secrets revealed.
 fn summary(webhook: &Webhook) -> String {
-    let previous = webhook.previous.as_ref().map(|(secret, until)| (secret.reveal(), *until));
+    let previous = webhook.previous_secret.as_ref().map(|(secret, until)| (secret.reveal(), *until));
     format!("{webhook:?} {} {previous:?}", webhook.secret.reveal())
 }

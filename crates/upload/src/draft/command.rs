@@ -19,15 +19,16 @@ pub(super) struct Version(pub(super) Option<u64>);
 /// The operation that a request wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Creates the upload. It exists already, and repeating this changes nothing.
+    /// The creation request of the protocol. The API has created the upload before, so a repeat changes
+    /// nothing.
     Create {
         /// Bytes of the file; `None` when they are not known yet.
-        length: Option<u64>,
-        /// The bytes that come with it.
-        with: Option<Chunk>,
+        file_len: Option<u64>,
+        /// The bytes in the body of the request.
+        first_chunk: Option<Chunk>,
     },
-    /// Returns the offset.
-    Stand,
+    /// Returns the offset: a status request.
+    Status,
     /// Appends bytes, ends the file, or both.
     Append(Chunk),
     /// Cancels the upload.
@@ -38,14 +39,14 @@ pub(super) enum Command {
 type Rejection = (ApiError, Problem);
 
 impl Version {
-    /// Supported versions. Drafts before version 5 use Upload-Incomplete (draft 03); 9 is the newest that
+    /// Supported versions. Drafts before version 5 (draft 03) use Upload-Incomplete; 9 is the newest that
     /// clients send.
-    const KNOWN: std::ops::RangeInclusive<u64> = 5..=9;
+    const SUPPORTED: std::ops::RangeInclusive<u64> = 5..=9;
 
     pub(super) fn read(headers: &HeaderMap) -> HeaderResult<Self> {
         let version = integer(RequestHeaders(headers), "upload-draft-interop-version")?;
-        if version.is_some_and(|version| !Self::KNOWN.contains(&version)) {
-            let (first, last) = (Self::KNOWN.start(), Self::KNOWN.end());
+        if version.is_some_and(|version| !Self::SUPPORTED.contains(&version)) {
+            let (first, last) = (Self::SUPPORTED.start(), Self::SUPPORTED.end());
             return Err(ApiError::bad_request(format!(
                 "Upload-Draft-Interop-Version must be one of {first} to {last}"
             )));
@@ -54,13 +55,13 @@ impl Version {
     }
 
     /// Whether the client sent a version of at most `last`.
-    fn is_until(self, last: u64) -> bool {
+    fn is_at_most(self, last: u64) -> bool {
         self.0.is_some_and(|version| version <= last)
     }
 
     /// The status after an append: 201 in drafts 03 to 05, later any 2xx.
-    pub(super) fn appended(self) -> StatusCode {
-        if self.is_until(6) { StatusCode::CREATED } else { StatusCode::NO_CONTENT }
+    pub(super) fn append_status(self) -> StatusCode {
+        if self.is_at_most(6) { StatusCode::CREATED } else { StatusCode::NO_CONTENT }
     }
 }
 
@@ -69,8 +70,8 @@ pub(super) fn read(method: &Method, headers: &HeaderMap, version: Version) -> Re
     match *method {
         Method::POST | Method::PUT => create(request_headers),
         Method::PATCH => append(request_headers, version).map(Command::Append),
-        Method::HEAD => without_state(request_headers, version).map(|()| Command::Stand),
-        Method::DELETE => without_state(request_headers, version).map(|()| Command::Cancel),
+        Method::HEAD => reject_state_headers(request_headers, version).map(|()| Command::Status),
+        Method::DELETE => reject_state_headers(request_headers, version).map(|()| Command::Cancel),
         _ => Err(plain_problem(error::method_not_in_protocol("Resumable Uploads for HTTP", METHODS))),
     }
 }
@@ -81,19 +82,19 @@ fn create(headers: RequestHeaders<'_>) -> Result<Command, Rejection> {
         return Err(malformed("the header Upload-Offset must be left out when an upload is created"));
     }
     let chunk = Chunk { may_overlap: true, ..read_chunk(headers, 0)? };
-    if chunk.len == Some(0) {
+    if chunk.body_len == Some(0) {
         if chunk.is_last {
             return Err(plain_problem(error::empty_file()));
         }
-        return Ok(Command::Create { length: chunk.file_len, with: None });
+        return Ok(Command::Create { file_len: chunk.file_len, first_chunk: None });
     }
-    Ok(Command::Create { length: chunk.file_len, with: Some(chunk) })
+    Ok(Command::Create { file_len: chunk.file_len, first_chunk: Some(chunk) })
 }
 
 fn append(headers: RequestHeaders<'_>, version: Version) -> Result<Chunk, Rejection> {
     headers.reject_encoded().map_err(plain_problem)?;
     // The type came with draft 04, whose interop version is 6.
-    if !version.is_until(5) && headers.body_type().map_err(plain_problem)?.as_deref() != Some(BODY_TYPE) {
+    if !version.is_at_most(5) && headers.body_type().map_err(plain_problem)?.as_deref() != Some(BODY_TYPE) {
         return Err(plain_problem(error::unsupported_body_type(
             "the header Content-Type must be application/partial-upload",
         )));
@@ -111,26 +112,26 @@ fn read_chunk(headers: RequestHeaders<'_>, start: u64) -> Result<Chunk, Rejectio
     let is_last = is_last.ok_or_else(|| {
         malformed("the header Upload-Complete must be ?1 if the body ends the file, and ?0 if not")
     })?;
-    let length = integer(headers, "upload-length").map_err(plain_problem)?;
-    if length == Some(0) {
+    let declared_len = integer(headers, "upload-length").map_err(plain_problem)?;
+    if declared_len == Some(0) {
         return Err(plain_problem(error::empty_file()));
     }
-    let len = headers.body_len().map_err(plain_problem)?;
-    let end = len.map(|len| start.saturating_add(len));
-    if let Some((length, end)) = length.zip(end)
+    let body_len = headers.body_len().map_err(plain_problem)?;
+    let end = body_len.map(|len| start.saturating_add(len));
+    if let Some((length, end)) = declared_len.zip(end)
         && (end > length || is_last && end != length)
     {
         let message = format!("Upload-Length is {length}, but the body ends at byte {end}");
         return Err((ApiError::bad_request(message), Problem::InconsistentLength));
     }
-    let file_len = length.or(end.filter(|_| is_last));
-    Ok(Chunk { start, may_overlap: false, file_len, is_last, len, checksum: None })
+    let file_len = declared_len.or(end.filter(|_| is_last));
+    Ok(Chunk { start, may_overlap: false, file_len, is_last, body_len, checksum: None })
 }
 
 /// Up to draft 05 a status request or cancellation must not have these headers; later they are ignored.
-fn without_state(headers: RequestHeaders<'_>, version: Version) -> Result<(), Rejection> {
+fn reject_state_headers(headers: RequestHeaders<'_>, version: Version) -> Result<(), Rejection> {
     let names = ["upload-offset", "upload-complete", "upload-length"];
-    match names.into_iter().find(|name| version.is_until(6) && headers.has(name)) {
+    match names.into_iter().find(|name| version.is_at_most(6) && headers.has(name)) {
         Some(name) => Err(malformed(format!("the header {name} must be left out with this method"))),
         None => Ok(()),
     }
@@ -140,8 +141,8 @@ fn malformed(description: impl Into<String>) -> Rejection {
     plain_problem(ApiError::bad_request(description))
 }
 
-fn plain_problem(refusal: ApiError) -> Rejection {
-    (refusal, Problem::Unnamed)
+fn plain_problem(rejection: ApiError) -> Rejection {
+    (rejection, Problem::AboutBlank)
 }
 
 #[cfg(test)]
@@ -155,7 +156,7 @@ mod tests {
     const VERSIONS: [Version; 4] = [Version(Some(5)), Version(Some(6)), Version(Some(8)), Version(None)];
 
     fn chunk(start: u64, file_len: Option<u64>, is_last: bool, len: Option<u64>) -> Chunk {
-        Chunk { start, may_overlap: false, file_len, is_last, len, checksum: None }
+        Chunk { start, may_overlap: false, file_len, is_last, body_len: len, checksum: None }
     }
 
     #[test]
@@ -168,19 +169,27 @@ mod tests {
         };
         let (length, ten) = (("upload-length", "100"), ("content-length", "10"));
         for method in [Method::POST, Method::PUT] {
-            check(method.clone(), &[MORE], Command::Create { length: None, with: None });
-            check(method.clone(), &[MORE, length], Command::Create { length: Some(100), with: None });
+            check(method.clone(), &[MORE], Command::Create { file_len: None, first_chunk: None });
+            check(
+                method.clone(),
+                &[MORE, length],
+                Command::Create { file_len: Some(100), first_chunk: None },
+            );
             let with = Chunk { may_overlap: true, ..chunk(0, Some(100), false, Some(10)) };
             check(
                 method.clone(),
                 &[MORE, length, ten],
-                Command::Create { length: Some(100), with: Some(with) },
+                Command::Create { file_len: Some(100), first_chunk: Some(with) },
             );
             let with = Chunk { may_overlap: true, ..chunk(0, Some(10), true, Some(10)) };
-            check(method.clone(), &[LAST, ten], Command::Create { length: Some(10), with: Some(with) });
+            check(
+                method.clone(),
+                &[LAST, ten],
+                Command::Create { file_len: Some(10), first_chunk: Some(with) },
+            );
             let with = Chunk { may_overlap: true, ..chunk(0, None, true, None) };
             let chunked = [LAST, ("transfer-encoding", "chunked")];
-            check(method, &chunked, Command::Create { length: None, with: Some(with) });
+            check(method, &chunked, Command::Create { file_len: None, first_chunk: Some(with) });
         }
         let offset = ("upload-offset", "90");
         check(Method::PATCH, &[TYPE, offset, MORE, ten], Command::Append(chunk(90, None, false, Some(10))));
@@ -195,7 +204,7 @@ mod tests {
             Command::Append(chunk(90, Some(100), true, Some(10))),
         );
         check(Method::PATCH, &[TYPE, offset, LAST], Command::Append(chunk(90, Some(90), true, Some(0))));
-        check(Method::HEAD, &[], Command::Stand);
+        check(Method::HEAD, &[], Command::Status);
         check(Method::DELETE, &[], Command::Cancel);
     }
 
@@ -203,14 +212,14 @@ mod tests {
     fn missing_duplicate_or_invalid_headers_are_rejected() {
         let check = |method: Method, pairs: &[(&str, &str)], status: u16, expected: Problem| {
             for version in VERSIONS {
-                let (refusal, problem) = read(&method, &headers(pairs), version).unwrap_err();
-                let found = (refusal.status().as_u16(), problem);
-                assert_eq!(found, (status, expected), "{method} {pairs:?} {version:?}: {refusal:?}");
+                let (rejection, problem) = read(&method, &headers(pairs), version).unwrap_err();
+                let found = (rejection.status().as_u16(), problem);
+                assert_eq!(found, (status, expected), "{method} {pairs:?} {version:?}: {rejection:?}");
             }
         };
         let (length, ten, offset) =
             (("upload-length", "100"), ("content-length", "10"), ("upload-offset", "0"));
-        let none = Problem::Unnamed;
+        let none = Problem::AboutBlank;
         check(Method::POST, &[], 400, none);
         check(Method::POST, &[MORE, MORE], 400, none);
         check(Method::POST, &[MORE, LAST], 400, none);

@@ -16,14 +16,15 @@ const BODY_TYPE: &str = "application/offset+octet-stream";
 /// The operation that a request wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Creates the upload. It exists already, and repeating this changes nothing.
+    /// The creation request of the protocol. The API has created the upload before, so a repeat changes
+    /// nothing.
     Create {
         /// Bytes of the file; `None` when they follow later.
-        length: Option<u64>,
-        /// The bytes that come with it.
-        with: Option<Chunk>,
+        file_len: Option<u64>,
+        /// The bytes in the body of the request.
+        first_chunk: Option<Chunk>,
     },
-    /// Returns the offset.
+    /// Returns the offset: a status request.
     Status,
     /// Appends bytes.
     Append(Chunk),
@@ -55,7 +56,7 @@ fn create(headers: RequestHeaders<'_>) -> HeaderResult<Command> {
             "the tus extension concatenation is not supported; send the file as one upload",
         ));
     }
-    let file_len = match (headers.bytes("upload-length")?, headers.single("upload-defer-length")?) {
+    let file_len = match (headers.byte_count("upload-length")?, headers.single("upload-defer-length")?) {
         (Some(0), None) => return Err(error::empty_file()),
         (Some(length), None) => Some(length),
         (None, Some("1")) => None,
@@ -65,43 +66,43 @@ fn create(headers: RequestHeaders<'_>) -> HeaderResult<Command> {
             ));
         }
     };
-    let len = headers.body_len()?;
-    if len == Some(0) {
-        return Ok(Command::Create { length: file_len, with: None });
+    let body_len = headers.body_len()?;
+    if body_len == Some(0) {
+        return Ok(Command::Create { file_len, first_chunk: None });
     }
     if headers.body_type()?.as_deref() != Some(BODY_TYPE) {
-        return Err(other_type());
+        return Err(wrong_body_type());
     }
     let checksum = checksum(headers)?;
     // Bytes that are skipped are not checked against a checksum.
     let may_overlap = checksum.is_none();
-    let chunk = Chunk { start: 0, may_overlap, file_len, is_last: false, len, checksum };
+    let chunk = Chunk { start: 0, may_overlap, file_len, is_last: false, body_len, checksum };
     check_end(&chunk)?;
-    Ok(Command::Create { length: file_len, with: Some(chunk) })
+    Ok(Command::Create { file_len, first_chunk: Some(chunk) })
 }
 
 fn append(headers: RequestHeaders<'_>) -> HeaderResult<Chunk> {
     headers.reject_encoded()?;
     if headers.body_type()?.as_deref() != Some(BODY_TYPE) {
-        return Err(other_type());
+        return Err(wrong_body_type());
     }
-    let start = headers.bytes("upload-offset")?;
+    let start = headers.byte_count("upload-offset")?;
     let start = start.ok_or_else(|| {
         ApiError::bad_request("the header Upload-Offset must have the position of the first byte of the body")
     })?;
-    let file_len = headers.bytes("upload-length")?;
+    let file_len = headers.byte_count("upload-length")?;
     if file_len == Some(0) {
         return Err(error::empty_file());
     }
-    let (len, checksum) = (headers.body_len()?, checksum(headers)?);
-    let chunk = Chunk { start, may_overlap: false, file_len, is_last: false, len, checksum };
+    let (body_len, checksum) = (headers.body_len()?, checksum(headers)?);
+    let chunk = Chunk { start, may_overlap: false, file_len, is_last: false, body_len, checksum };
     check_end(&chunk)?;
     Ok(chunk)
 }
 
 /// 400 when the bytes go beyond the end that the same request names.
 fn check_end(chunk: &Chunk) -> HeaderResult<()> {
-    let end = chunk.len.map(|len| chunk.start.saturating_add(len));
+    let end = chunk.body_len.map(|len| chunk.start.saturating_add(len));
     match chunk.file_len.zip(end) {
         Some((length, end)) if end > length => Err(ApiError::bad_request(format!(
             "the body ends at byte {end}, beyond the Upload-Length of {length}"
@@ -110,7 +111,7 @@ fn check_end(chunk: &Chunk) -> HeaderResult<()> {
     }
 }
 
-fn other_type() -> ApiError {
+fn wrong_body_type() -> ApiError {
     error::unsupported_body_type("the header Content-Type must be application/offset+octet-stream")
 }
 
@@ -147,7 +148,7 @@ mod tests {
     }
 
     fn chunk(start: u64, file_len: Option<u64>, len: Option<u64>) -> Chunk {
-        Chunk { start, may_overlap: false, file_len, is_last: false, len, checksum: None }
+        Chunk { start, may_overlap: false, file_len, is_last: false, body_len: len, checksum: None }
     }
 
     #[test]
@@ -159,12 +160,12 @@ mod tests {
         check(
             "POST",
             &[("upload-length", "100"), metadata],
-            Command::Create { length: Some(100), with: None },
+            Command::Create { file_len: Some(100), first_chunk: None },
         );
-        check("POST", &[("upload-defer-length", "1")], Command::Create { length: None, with: None });
+        check("POST", &[("upload-defer-length", "1")], Command::Create { file_len: None, first_chunk: None });
         let with = Chunk { may_overlap: true, ..chunk(0, Some(100), Some(10)) };
         let body = [("upload-length", "100"), TYPE, ("content-length", "10")];
-        check("POST", &body, Command::Create { length: Some(100), with: Some(with) });
+        check("POST", &body, Command::Create { file_len: Some(100), first_chunk: Some(with) });
         check("HEAD", &[], Command::Status);
         check("DELETE", &[], Command::Cancel);
         let offset = ("upload-offset", "5");
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn chunk_with_checksum_may_not_overlap() {
         let pairs = [("upload-length", "100"), TYPE, ("content-length", "10"), ("upload-checksum", NOTHING)];
-        let Ok(Command::Create { with: Some(chunk), .. }) = read_command("POST", &pairs) else {
+        let Ok(Command::Create { first_chunk: Some(chunk), .. }) = read_command("POST", &pairs) else {
             panic!("it is right")
         };
         assert!(chunk.checksum.is_some() && !chunk.may_overlap);
@@ -193,8 +194,8 @@ mod tests {
     #[test]
     fn missing_duplicate_or_invalid_headers_are_rejected() {
         let check = |method: &str, pairs: &[(&str, &str)], status: u16| {
-            let refusal = read_command(method, pairs).unwrap_err();
-            assert_eq!(refusal.status().as_u16(), status, "{method} {pairs:?}: {refusal:?}");
+            let rejection = read_command(method, pairs).unwrap_err();
+            assert_eq!(rejection.status().as_u16(), status, "{method} {pairs:?}: {rejection:?}");
         };
         let (length, offset) = (("upload-length", "100"), ("upload-offset", "0"));
         check("POST", &[], 400);

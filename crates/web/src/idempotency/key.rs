@@ -12,22 +12,22 @@ pub const LEN_MAX: usize = 255;
 
 /// The key: a quoted string as in the draft (RFC 9651, 3.3.3), or bare as most clients send it. Both forms
 /// are the same key.
-pub(super) fn read(headers: &HeaderMap) -> Result<String, ApiError> {
-    let refused = |must: String| ApiError::invalid_field(NAME, must);
+pub(super) fn parse(headers: &HeaderMap) -> Result<String, ApiError> {
+    let rejection = |must: String| ApiError::invalid_field(NAME, must);
     let mut values = headers.get_all(HEADER).iter();
-    let (value, more) = (values.next(), values.next());
-    let text = value.filter(|_| more.is_none()).and_then(|value| value.to_str().ok());
+    let (value, second) = (values.next(), values.next());
+    let text = value.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
     let text = text
-        .ok_or_else(|| refused("must be sent once and have only visible ASCII characters".into()))?
+        .ok_or_else(|| rejection("must be sent once and have only visible ASCII characters".into()))?
         .trim();
     let key = match text.strip_prefix('"') {
         Some(rest) => {
-            unquote(rest).ok_or_else(|| refused("must end with a quote if it begins with one".into()))?
+            unquote(rest).ok_or_else(|| rejection("must end with a quote if it begins with one".into()))?
         }
         None => text.to_owned(),
     };
     if key.is_empty() || key.len() > LEN_MAX {
-        return Err(refused(format!("must have 1 to {LEN_MAX} characters, such as a UUID")));
+        return Err(rejection(format!("must have 1 to {LEN_MAX} characters, such as a UUID")));
     }
     Ok(key)
 }
@@ -56,7 +56,7 @@ mod tests {
         for value in values {
             headers.append(HEADER, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
-        read(&headers).map_err(|refused| assert_eq!(refused.fields(), [NAME])).ok()
+        parse(&headers).map_err(|refused| assert_eq!(refused.fields(), [NAME])).ok()
     }
 
     #[test]

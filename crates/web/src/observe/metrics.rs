@@ -23,14 +23,14 @@ struct RouteMetrics {
 impl RequestMetrics {
     /// Counts one response. `route` is a route of the router, so that the number of metrics is bounded.
     pub(super) fn record(&self, route: &str, method: &Method, status: StatusCode, took: Duration) {
-        let counts = self.route(route);
-        counts.seconds.record(took.as_secs_f64());
-        counts.answer(route, label(method), status).increment(1);
+        let route_metrics = self.route(route);
+        route_metrics.seconds.record(took.as_secs_f64());
+        route_metrics.counter(route, method_label(method), status).increment(1);
     }
 
     fn route(&self, route: &str) -> Arc<RouteMetrics> {
-        if let Some(counts) = self.routes.read().unwrap_or_else(PoisonError::into_inner).get(route) {
-            return Arc::clone(counts);
+        if let Some(route_metrics) = self.routes.read().unwrap_or_else(PoisonError::into_inner).get(route) {
+            return Arc::clone(route_metrics);
         }
         let new = || {
             let seconds = metrics::histogram!("kinora_http_request_seconds", "route" => route.to_owned());
@@ -42,7 +42,7 @@ impl RequestMetrics {
 }
 
 impl RouteMetrics {
-    fn answer(&self, route: &str, method: &'static str, status: StatusCode) -> Counter {
+    fn counter(&self, route: &str, method: &'static str, status: StatusCode) -> Counter {
         let key = (method, status);
         if let Some(counter) = self.counters.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return counter.clone();
@@ -60,7 +60,7 @@ impl RouteMetrics {
 }
 
 /// The label of a method. Clients can invent any number of other methods: those share one label.
-fn label(method: &Method) -> &'static str {
+fn method_label(method: &Method) -> &'static str {
     const KNOWN: [Method; 7] = [
         Method::GET,
         Method::HEAD,
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn unknown_methods_share_one_metric_label() {
         let check = |method: &str, expected| {
-            assert_eq!(label(&Method::from_bytes(method.as_bytes()).unwrap()), expected, "{method}");
+            assert_eq!(method_label(&Method::from_bytes(method.as_bytes()).unwrap()), expected, "{method}");
         };
         check("GET", "GET");
         check("DELETE", "DELETE");

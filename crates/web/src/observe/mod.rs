@@ -24,22 +24,23 @@ use request_id::RequestIds;
 
 pub(crate) use request_id::LEN_MAX as ID_LEN_MAX;
 
-/// Makes request ids and counts requests.
+/// Generates request ids and counts requests.
 pub struct Observer {
     ids: RequestIds,
-    counts: RequestMetrics,
+    request_metrics: RequestMetrics,
 }
 
 impl Observer {
     /// The observer of one process.
     pub fn new(random: &dyn Random) -> Self {
-        Self { ids: RequestIds::new(random), counts: RequestMetrics::default() }
+        Self { ids: RequestIds::new(random), request_metrics: RequestMetrics::default() }
     }
 }
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Takes or makes the request id, runs the request, adds the id to the response and logs one line.
+/// Uses the request id of the client or generates one, runs the request, adds the id to the response and logs
+/// one line (C-25).
 ///
 /// The line names the route and not the path: a playback ID is the whole secret of a public media.
 pub fn observe(observer: &Arc<Observer>, request: Request, next: &mut Next) -> ResponseFuture {
@@ -51,24 +52,26 @@ pub fn observe(observer: &Arc<Observer>, request: Request, next: &mut Next) -> R
     let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or(""));
 
     let observer = Arc::clone(observer);
-    let answer = match request.extensions().get() {
+    let response_future = match request.extensions().get() {
         None => Either::Left(span.in_scope(|| next_response(request, next))),
         Some(NoHost) => {
-            let refusal = ApiError::bad_request("the request must have exactly one Host header");
-            Either::Right(ready(refusal.into_response()))
+            let rejection = ApiError::bad_request("the request must have exactly one Host header");
+            Either::Right(ready(rejection.into_response()))
         }
     };
     respond_with(async move {
-        let ran = std::panic::AssertUnwindSafe(answer).catch_unwind().instrument(span.clone()).await;
+        let result =
+            std::panic::AssertUnwindSafe(response_future).catch_unwind().instrument(span.clone()).await;
         let mut response =
-            ran.unwrap_or_else(|_| span.in_scope(|| ApiError::internal(&Panicked).into_response()));
+            result.unwrap_or_else(|_| span.in_scope(|| ApiError::internal(&Panicked).into_response()));
         response.headers_mut().insert(REQUEST_ID, id);
         response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 
         let route = matched.as_ref().map_or("none", MatchedPath::as_str);
         let (status, elapsed) = (response.status(), started.elapsed());
-        let counted = response.extensions().get::<MetricsRoute>().map_or(route, |MetricsRoute(route)| route);
-        observer.counts.record(counted, &method, status, elapsed);
+        let metrics_route =
+            response.extensions().get::<MetricsRoute>().map_or(route, |MetricsRoute(route)| route);
+        observer.request_metrics.record(metrics_route, &method, status, elapsed);
         let _entered = span.enter();
         tracing::info!(
             http.method = %method,

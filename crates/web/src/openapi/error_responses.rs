@@ -15,34 +15,34 @@ pub(super) struct ErrorResponses(BTreeMap<StatusCode, Vec<ApiError>>);
 
 impl ErrorResponses {
     /// Adds one. Of errors with the same message the first one is the example.
-    pub(super) fn add(&mut self, refusal: ApiError) {
-        let same = self.0.entry(refusal.status()).or_default();
-        if same.iter().all(|other| other.message() != refusal.message()) {
-            same.push(refusal);
+    pub(super) fn add(&mut self, error: ApiError) {
+        let errors = self.0.entry(error.status()).or_default();
+        if errors.iter().all(|other| other.message() != error.message()) {
+            errors.push(error);
         }
     }
 
     /// One response for each status, without the headers that all responses have.
     pub(super) fn into_responses(self) -> impl Iterator<Item = (u16, Value)> {
-        self.0.into_iter().map(|(status, refusals)| (status.as_u16(), response(status, &refusals)))
+        self.0.into_iter().map(|(status, errors)| (status.as_u16(), response(status, &errors)))
     }
 }
 
-fn response(status: StatusCode, refusals: &[ApiError]) -> Value {
-    let messages: Vec<&str> = refusals.iter().map(ApiError::message).collect();
-    let shape = if refusals.iter().all(ApiError::has_fields) { "InvalidFields" } else { "Refusal" };
+fn response(status: StatusCode, errors: &[ApiError]) -> Value {
+    let messages: Vec<&str> = errors.iter().map(ApiError::message).collect();
+    let shape = if errors.iter().all(ApiError::has_fields) { "InvalidFields" } else { "Refusal" };
     let error = json!({"properties": {"code": {"const": status.as_u16()}, "message": {"enum": messages}}});
     let schema = json!({
         "allOf": [{"$ref": format!("#/components/schemas/{shape}")}, {"properties": {"error": error}}],
     });
-    let first = refusals.first().expect("a status is there with its first refusal");
+    let first = errors.first().expect("a status is there with its first refusal");
     let mut response = json!({
         "description": describe(status, &messages),
         "content": json_content(schema, &json!(first.body())),
     });
-    if refusals.iter().all(ApiError::has_retry_after) {
+    if errors.iter().all(ApiError::has_retry_after) {
         response["headers"]["Retry-After"] = json!({"$ref": "#/components/headers/RetryAfter"});
-    } else if refusals.iter().any(ApiError::has_retry_after) {
+    } else if errors.iter().any(ApiError::has_retry_after) {
         let description = "Seconds to wait before a retry, if a retry can succeed.";
         response["headers"]["Retry-After"] =
             json!({"description": description, "schema": {"type": "integer"}});
@@ -50,11 +50,11 @@ fn response(status: StatusCode, refusals: &[ApiError]) -> Value {
     if first.has_challenge() {
         response["headers"]["WWW-Authenticate"] = json!({"$ref": "#/components/headers/Challenge"});
     }
-    if refusals.len() > 1 {
+    if errors.len() > 1 {
         let content = &mut response["content"]["application/json"];
         content.as_object_mut().map(|content| content.remove("example"));
-        for refusal in refusals {
-            content["examples"][refusal.message()] = json!({"value": refusal.body()});
+        for api_error in errors {
+            content["examples"][api_error.message()] = json!({"value": api_error.body()});
         }
     }
     response
@@ -83,9 +83,9 @@ fn describe(status: StatusCode, messages: &[&str]) -> String {
     )
 }
 
-/// The two shapes of an error.
+/// The two schemas of an error: with a description, and with invalid fields.
 pub(super) fn schemas() -> [(&'static str, Value); 2] {
-    let refusal = |detail: &str, schema: Value| {
+    let error_schema = |detail: &str, schema: Value| {
         json!({
             "type": "object",
             "required": ["success", "error"],
@@ -106,5 +106,5 @@ pub(super) fn schemas() -> [(&'static str, Value); 2] {
     let description = json!({"type": "string", "description": "The problem and its remedy, for people."});
     let fields = json!({"type": "array", "minItems": 1, "maxItems": crate::fields::Problems::REPORTED_MAX,
         "items": {"$ref": "#/components/schemas/FieldError"}});
-    [("Refusal", refusal("description", description)), ("InvalidFields", refusal("fields", fields))]
+    [("Refusal", error_schema("description", description)), ("InvalidFields", error_schema("fields", fields))]
 }

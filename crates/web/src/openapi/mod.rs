@@ -18,7 +18,7 @@ pub use operation::Operation;
 pub use schema::Schemas;
 
 /// The parts of a document that follow from its operations.
-pub struct Described {
+pub struct OpenApiParts {
     /// The operations, by path and method.
     pub paths: Map<String, Value>,
     /// Headers of responses, by name.
@@ -30,7 +30,7 @@ pub struct Described {
 }
 
 /// Describes these operations.
-pub fn describe(operations: fn(&mut Schemas) -> Vec<Operation>) -> Described {
+pub fn describe(operations: fn(&mut Schemas) -> Vec<Operation>) -> OpenApiParts {
     let mut schemas = Schemas::new();
     let (mut paths, mut responses) = (Map::new(), Map::new());
     for operation in operations(&mut schemas) {
@@ -39,9 +39,9 @@ pub fn describe(operations: fn(&mut Schemas) -> Vec<Operation>) -> Described {
     schemas.of::<Pagination>();
     schemas.of::<FieldError>();
     for (name, schema) in error_responses::schemas() {
-        schemas.named(name, schema);
+        schemas.add(name, schema);
     }
-    Described { paths, headers: headers(), responses, schemas: schemas.into_named() }
+    OpenApiParts { paths, headers: headers(), responses, schemas: schemas.into_named() }
 }
 
 /// Headers that several responses share.

@@ -15,13 +15,13 @@ use crate::rate_limit::RateLimit;
 pub struct Operation {
     path: &'static str,
     method: &'static str,
-    about: Map<String, Value>,
+    object: Map<String, Value>,
     parameters: Vec<Value>,
     body: Option<Value>,
-    answer: Option<(u16, Value)>,
+    success_response: Option<(u16, Value)>,
     /// A missing resource is created, with 201 (RFC 9110, 9.3.4).
     may_create: bool,
-    refusals: ErrorResponses,
+    error_responses: ErrorResponses,
     /// Headers of every response, in addition to those of all operations.
     headers: Map<String, Value>,
     /// Evaluates conditional requests.
@@ -36,37 +36,37 @@ impl Operation {
 
     /// An operation that creates, with a read-write token.
     pub fn post(path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        Self::new("post", path, id, summary).writes()
+        Self::new("post", path, id, summary).with_write_errors()
     }
 
     /// An operation that acts on a resource, with a read-write token.
     pub fn put(path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        Self::new("put", path, id, summary).writes()
+        Self::new("put", path, id, summary).with_write_errors()
     }
 
     /// An operation that changes, with a read-write token.
     pub fn patch(path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        Self::new("patch", path, id, summary).writes()
+        Self::new("patch", path, id, summary).with_write_errors()
     }
 
     /// An operation that deletes, with a read-write token.
     pub fn delete(path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        Self::new("delete", path, id, summary).writes()
+        Self::new("delete", path, id, summary).with_write_errors()
     }
 
     fn new(method: &'static str, path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        let mut about = Map::new();
-        about.insert("operationId".to_owned(), id.into());
-        about.insert("summary".to_owned(), summary.into());
+        let mut object = Map::new();
+        object.insert("operationId".to_owned(), id.into());
+        object.insert("summary".to_owned(), summary.into());
         let operation = Self {
             path,
             method,
-            about,
+            object,
             parameters: Vec::new(),
             body: None,
-            answer: None,
+            success_response: None,
             may_create: false,
-            refusals: ErrorResponses::default(),
+            error_responses: ErrorResponses::default(),
             headers: Map::new(),
             is_conditional: false,
         };
@@ -77,12 +77,12 @@ impl Operation {
             .error(ApiError::busy())
     }
 
-    fn writes(self) -> Self {
+    fn with_write_errors(self) -> Self {
         self.error(ApiError::read_only()).error(ApiError::disk_full())
     }
 
-    /// Accepts an idempotency key. The fingerprint includes the body, so it is read even where the operation
-    /// takes none.
+    /// Accepts an idempotency key. The fingerprint includes the body, so the body is read even if the
+    /// operation has none.
     fn accepts_idempotency_key(mut self) -> Self {
         self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A unique key that you choose for this request: visible ASCII characters, with or \
@@ -100,19 +100,19 @@ impl Operation {
 
     /// A longer description for people, in Markdown.
     pub fn description(mut self, description: &str) -> Self {
-        self.about.insert("description".to_owned(), description.into());
+        self.object.insert("description".to_owned(), description.into());
         self
     }
 
-    /// The group it is shown in.
+    /// Adds it to a group (a tag of OpenAPI).
     pub fn tagged(mut self, tag: &str) -> Self {
-        self.about.insert("tags".to_owned(), json!([tag]));
+        self.object.insert("tags".to_owned(), json!([tag]));
         self
     }
 
     /// Marks it as deprecated, with the headers that say so.
     pub fn deprecated(mut self, headers: [(&str, &str, &str); 3]) -> Self {
-        self.about.insert("deprecated".to_owned(), true.into());
+        self.object.insert("deprecated".to_owned(), true.into());
         let described = headers.map(|(name, description, example)| {
             let header = json!({"description": description, "schema": {"type": "string"}, "required": true, "example": example});
             (name.to_owned(), header)
@@ -144,13 +144,13 @@ impl Operation {
     /// A path parameter that is an id.
     pub fn id(self, name: &str, description: &str, example: &str) -> Self {
         let schema = json!({"type": "string", "format": "uuid"});
-        self.part(name, schema, description, example)
+        self.path_parameter(name, schema, description, example)
             .error(ApiError::bad_request("the path is not valid UTF-8"))
             .error(ApiError::invalid_field(name, "must be a UUID"))
     }
 
     /// A path parameter.
-    pub fn part(mut self, name: &str, schema: Value, description: &str, example: &str) -> Self {
+    pub fn path_parameter(mut self, name: &str, schema: Value, description: &str, example: &str) -> Self {
         let parameter = json!({"name": name, "in": "path", "required": true, "description": description,
             "schema": schema, "example": example});
         self.parameters.push(parameter);
@@ -158,9 +158,9 @@ impl Operation {
     }
 
     /// Describes all path parameters, whose values have no effect.
-    pub fn with_any_parts(mut self) -> Self {
-        let parts = self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-        for name in parts {
+    pub fn with_path_parameters(mut self) -> Self {
+        let names = self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        for name in names {
             let parameter = json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}});
             self.parameters.push(parameter);
         }
@@ -207,24 +207,24 @@ impl Operation {
     }
 
     /// 200 with this payload as `data`.
-    pub fn answers(self, data: Value, example: Value) -> Self {
+    pub fn responds_with_data(self, data: Value, example: Value) -> Self {
         self.enveloped(200, Envelope::Data, data, &example)
     }
 
     /// 200 with this payload as `data`, and perhaps warnings.
-    pub fn sets(self, data: Value, example: Value) -> Self {
-        self.enveloped(200, Envelope::Warned, data, &example)
+    pub fn responds_with_warnings(self, data: Value, example: Value) -> Self {
+        self.enveloped(200, Envelope::WithWarnings, data, &example)
     }
 
     /// 201 with this payload, and perhaps warnings.
     pub fn creates(self, data: Value, example: Value) -> Self {
-        self.accepts_idempotency_key().enveloped(201, Envelope::Warned, data, &example)
+        self.accepts_idempotency_key().enveloped(201, Envelope::WithWarnings, data, &example)
     }
 
     /// 200 with this payload as `data`, and 201 where it was created.
     pub fn puts(mut self, data: Value, example: Value) -> Self {
         self.may_create = true;
-        self.answers(data, example)
+        self.responds_with_data(data, example)
     }
 
     /// 200 with one page of a list of these.
@@ -243,7 +243,7 @@ impl Operation {
     pub fn responds_empty(mut self) -> Self {
         let schema =
             json!({"type": "object", "required": ["success"], "properties": {"success": {"const": true}}});
-        self.answer = Some((200, json_content(schema, &json!({"success": true}))));
+        self.success_response = Some((200, json_content(schema, &json!({"success": true}))));
         self
     }
 
@@ -253,7 +253,7 @@ impl Operation {
         let mut body = json!({"success": true, "data": example});
         match envelope {
             Envelope::Data => {}
-            Envelope::Warned => {
+            Envelope::WithWarnings => {
                 properties["warnings"] = json!({"type": "array", "items": {"type": "string"},
                     "description": "Warnings, such as accepted fields that have no effect yet."});
             }
@@ -265,13 +265,13 @@ impl Operation {
             }
         }
         let schema = json!({"type": "object", "required": required, "properties": properties});
-        self.answer = Some((status, json_content(schema, &body)));
+        self.success_response = Some((status, json_content(schema, &body)));
         self
     }
 
     /// An error that it may return.
-    pub fn error(mut self, refusal: ApiError) -> Self {
-        self.refusals.add(refusal);
+    pub fn error(mut self, error: ApiError) -> Self {
+        self.error_responses.add(error);
         self
     }
 
@@ -280,17 +280,17 @@ impl Operation {
         let Self {
             path,
             method,
-            about,
+            object,
             parameters,
             body,
-            answer,
+            success_response,
             may_create,
-            refusals,
+            error_responses,
             headers,
             is_conditional,
         } = self;
         let mut by_status = BTreeMap::new();
-        if let Some((status, content)) = answer {
+        if let Some((status, content)) = success_response {
             if may_create {
                 by_status.insert(201, json!({"description": "Made.", "content": content}));
             }
@@ -300,7 +300,7 @@ impl Operation {
         if is_conditional && method == "get" {
             by_status.insert(304, json!({"description": "Not modified."}));
         }
-        for (status, response) in refusals.into_responses() {
+        for (status, response) in error_responses.into_responses() {
             by_status.insert(status, response);
         }
         let operation_responses: Map<String, Value> = by_status
@@ -320,12 +320,13 @@ impl Operation {
                     response["headers"][name] = header.clone();
                 }
                 let is_shared = headers.is_empty() && status >= 400;
-                let response = if is_shared { share(status, response, responses) } else { response };
+                let response =
+                    if is_shared { add_shared_response(status, response, responses) } else { response };
                 (status.to_string(), response)
             })
             .collect();
 
-        let mut operation = about;
+        let mut operation = object;
         if !parameters.is_empty() {
             operation.insert("parameters".to_owned(), parameters.into());
         }
@@ -343,7 +344,7 @@ impl Operation {
 #[derive(Clone, Copy)]
 enum Envelope {
     Data,
-    Warned,
+    WithWarnings,
     Page,
 }
 
@@ -352,7 +353,7 @@ pub(super) fn json_content(schema: Value, example: &Value) -> Value {
 }
 
 /// Stores a response under the first free name, or finds an equal one; returns a reference to it.
-fn share(status: u16, response: Value, responses: &mut Map<String, Value>) -> Value {
+fn add_shared_response(status: u16, response: Value, responses: &mut Map<String, Value>) -> Value {
     let name = (1..)
         .map(|n| if n == 1 { format!("Refusal{status}") } else { format!("Refusal{status}-{n}") })
         .find(|name| responses.get(name).is_none_or(|found| *found == response))

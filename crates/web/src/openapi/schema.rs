@@ -68,41 +68,41 @@ schemas! {
     /// An empty list: not supported yet.
     Nothing = json!({"type": "array", "maxItems": 0});
     /// Status of a media.
-    MediaStatus = words(MediaState::NAMES);
+    MediaStatus = string_enum(MediaState::NAMES);
     /// Status of an upload.
-    UploadStatus = words(UploadState::NAMES);
+    UploadStatus = string_enum(UploadState::NAMES);
     /// Access policy of a playback ID.
-    Policy = words(AccessPolicy::ALL.map(AccessPolicy::as_str));
+    Policy = string_enum(AccessPolicy::ALL.map(AccessPolicy::as_str));
     /// Encryption of the segments of a playback ID.
-    Encrypted = words([Encryption::Aes128.as_str()]);
+    Encrypted = string_enum([Encryption::Aes128.as_str()]);
     /// Policy for values on neither list.
-    RuleDefault = words(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
+    RuleDefault = string_enum(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
     /// Requested quality.
-    Quality = words(MediaQuality::ALL.map(MediaQuality::as_str));
+    Quality = string_enum(MediaQuality::ALL.map(MediaQuality::as_str));
     /// MP4 files for download.
-    Files = words(Mp4Support::WORDS);
+    Files = string_enum(Mp4Support::WORDS);
     /// Largest resolution that is streamed.
-    Cap = words(Resolution::CAPS.map(Resolution::as_str));
+    Cap = string_enum(Resolution::CAPS.map(Resolution::as_str));
     /// Name of a resolution.
-    Size = words(Resolution::ALL.map(Resolution::as_str));
+    Size = string_enum(Resolution::ALL.map(Resolution::as_str));
     /// Failure code of a media or an upload.
-    Code = words(FailureCode::ALL.map(FailureCode::as_str));
+    Code = string_enum(FailureCode::ALL.map(FailureCode::as_str));
     /// Reason why a track is not copied.
-    Reason = words(NotCopiedReason::ALL.map(NotCopiedReason::as_str));
+    Reason = string_enum(NotCopiedReason::ALL.map(NotCopiedReason::as_str));
     /// `2025-11-03`, in UTC.
     CalendarDay = day();
     /// `manual`: a list of media. `smart`: selected by rules.
-    PlaylistKind = words(["manual", "smart"]);
+    PlaylistKind = string_enum(["manual", "smart"]);
     /// Sort order of a smart playlist.
-    PlaylistOrder = words(PlayOrder::ALL.map(PlayOrder::as_str));
+    PlaylistOrder = string_enum(PlayOrder::ALL.map(PlayOrder::as_str));
     /// Type of a track.
-    Kind = words(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    Kind = string_enum(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
     /// Type of an added track.
-    AddedKind = words(AddedTrackKind::ALL.map(AddedTrackKind::as_str));
+    AddedKind = string_enum(AddedTrackKind::ALL.map(AddedTrackKind::as_str));
     /// Type of an input.
-    InputKind = words(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    InputKind = string_enum(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
     /// Status of a track. Tracks of the source are always available.
-    TrackStatus = words(AddedTrackState::NAMES);
+    TrackStatus = string_enum(AddedTrackState::NAMES);
 }
 
 /// Makes the schemas of responses, and collects the named ones.
@@ -122,21 +122,22 @@ impl Schemas {
         self.0.subschema_for::<T>().to_value()
     }
 
-    /// Gives a schema a name and returns a reference to it.
-    pub fn named(&mut self, name: &str, schema: Value) -> Value {
+    /// Adds a schema under this name and returns a reference to it.
+    pub fn add(&mut self, name: &str, schema: Value) -> Value {
         self.0.definitions_mut().insert(name.to_owned(), schema);
         json!({"$ref": format!("#{}/{name}", Self::REF_PREFIX)})
     }
 
     pub(super) fn into_named(mut self) -> Map<String, Value> {
         let mut named = self.0.take_definitions(true);
-        named.values_mut().for_each(strip_references);
+        named.values_mut().for_each(strip_fact_ids);
         named
     }
 }
 
-/// Removes the sources of facts from every description: `(C-118)` means nothing to readers of the document.
-fn strip_references(schema: &mut Value) {
+/// Removes the ids of facts, such as `(C-118)`, from every description: readers of the document cannot look
+/// them up.
+fn strip_fact_ids(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if let Some(Value::String(text)) = fields.get_mut("description") {
@@ -148,15 +149,15 @@ fn strip_references(schema: &mut Value) {
                     }
                 }
             }
-            fields.values_mut().for_each(strip_references);
+            fields.values_mut().for_each(strip_fact_ids);
         }
-        Value::Array(items) => items.iter_mut().for_each(strip_references),
+        Value::Array(items) => items.iter_mut().for_each(strip_fact_ids),
         _ => {}
     }
 }
 
-/// One of a few words.
-pub fn words(words: impl IntoIterator<Item = &'static str>) -> Value {
+/// The schema of a string that is one of these words.
+pub fn string_enum(words: impl IntoIterator<Item = &'static str>) -> Value {
     json!({"type": "string", "enum": words.into_iter().collect::<Vec<_>>()})
 }
 
@@ -181,13 +182,13 @@ pub fn metadata() -> Value {
 }
 
 /// The schema with a description for people.
-pub fn described(mut schema: Value, description: &str) -> Value {
+pub fn with_description(mut schema: Value, description: &str) -> Value {
     schema["description"] = description.into();
     schema
 }
 
 /// The schema with the default value.
-pub fn default(mut schema: Value, value: impl Into<Value>) -> Value {
+pub fn with_default(mut schema: Value, value: impl Into<Value>) -> Value {
     schema["default"] = value.into();
     schema
 }

@@ -5,7 +5,8 @@ fn position() -> Position {
 }
 
 fn listing(name: &str, query: &str) -> Result<PageRequest, ApiError> {
-    ListQuery::of("/on-demand", query).filtered(name, Problems::default(), |name| name == "title")
+    ListQuery::of("/on-demand", query)
+        .into_filtered_page_request(name, Problems::default(), |name| name == "title")
 }
 
 fn cursor_of(name: &str, query: &str, is_before: bool) -> String {
@@ -16,17 +17,20 @@ fn cursor_of(name: &str, query: &str, is_before: bool) -> String {
 fn cursor_keeps_position_and_order_with_any_limit() {
     let after = cursor_of("media", "limit=10", false);
     let found = listing("media", &format!("limit=25&cursor={after}")).unwrap();
-    assert_eq!(found.slice, ListPage { limit: 25, newest_first: true, start: SliceStart::After(position()) });
-    assert_eq!((found.skip, found.number()), (30, 2));
+    assert_eq!(
+        found.list_page,
+        ListPage { limit: 25, newest_first: true, start: PageStart::After(position()) }
+    );
+    assert_eq!((found.skip, found.page_number()), (30, 2));
     // A client can forge a cursor with a valid check.
     let far = listing("media", "").unwrap().cursor(position(), false, u64::MAX);
-    assert_eq!(listing("media", &format!("limit=1&cursor={far}")).unwrap().number(), u64::MAX);
+    assert_eq!(listing("media", &format!("limit=1&cursor={far}")).unwrap().page_number(), u64::MAX);
 
     let before = cursor_of("media", "orderBy=asc&title=a", true);
     let found = listing("media", &format!("title=a&cursor={before}")).unwrap();
     assert_eq!(
-        found.slice,
-        ListPage { limit: 10, newest_first: false, start: SliceStart::Before(position()) }
+        found.list_page,
+        ListPage { limit: 10, newest_first: false, start: PageStart::Before(position()) }
     );
     listing("media", &format!("title=a&orderBy=asc&cursor={before}")).unwrap();
 }

@@ -51,8 +51,8 @@ struct Buckets {
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
-    units: u64,
-    at_us: u64,
+    debt: u64,
+    updated_at_us: u64,
 }
 
 /// The time that has passed. A clock that is set back does not increase any debt; one that is set forward
@@ -64,7 +64,7 @@ struct MonotonicTime {
 }
 
 impl MonotonicTime {
-    fn at(&mut self, now: Timestamp) -> u64 {
+    fn advance_to(&mut self, now: Timestamp) -> u64 {
         let before = self.last_now.replace(now).unwrap_or(now);
         let passed = now.as_micros().saturating_sub(before.as_micros());
         self.passed_us = self.passed_us.saturating_add(u64::try_from(passed).unwrap_or(0));
@@ -79,28 +79,29 @@ impl RateLimiter {
     }
 
     /// Counts a request of this token. A request over the limit is not counted.
-    pub(super) fn take(&self, token: Principal, clock: &dyn Clock) -> LimitStatus {
+    pub(super) fn count_request(&self, token: Principal, clock: &dyn Clock) -> LimitStatus {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = &mut *buckets;
+        let state = &mut *buckets;
         // Read under the lock: two readings in the other order would make time pass twice.
-        let now_us = held.time.at(clock.now());
-        self.evict(held, token, now_us);
-        let bucket = held.principals.entry(token).or_insert(Bucket { units: 0, at_us: now_us });
+        let now_us = state.time.advance_to(clock.now());
+        self.evict(state, token, now_us);
+        let bucket = state.principals.entry(token).or_insert(Bucket { debt: 0, updated_at_us: now_us });
         self.leak(bucket, now_us);
-        let most = self.requests * self.window_us;
-        let is_limited = bucket.units + self.window_us > most;
+        let debt_max = self.requests * self.window_us;
+        let is_limited = bucket.debt + self.window_us > debt_max;
         if !is_limited {
-            bucket.units += self.window_us;
+            bucket.debt += self.window_us;
         }
-        let remaining = (most - bucket.units) / self.window_us;
-        let too_much = bucket.units - (most - (remaining + 1) * self.window_us);
-        let more_in_s = too_much.div_ceil(self.requests).div_ceil(1_000_000);
+        let remaining = (debt_max - bucket.debt) / self.window_us;
+        let excess_debt = bucket.debt - (debt_max - (remaining + 1) * self.window_us);
+        let more_in_s = excess_debt.div_ceil(self.requests).div_ceil(1_000_000);
         LimitStatus { is_limited, remaining, retry_after_s: u32::try_from(more_in_s).unwrap_or(u32::MAX) }
     }
 
     fn leak(&self, bucket: &mut Bucket, now_us: u64) {
-        let passed_us = (now_us - bucket.at_us).min(self.window_us);
-        *bucket = Bucket { units: bucket.units.saturating_sub(passed_us * self.requests), at_us: now_us };
+        let passed_us = (now_us - bucket.updated_at_us).min(self.window_us);
+        *bucket =
+            Bucket { debt: bucket.debt.saturating_sub(passed_us * self.requests), updated_at_us: now_us };
     }
 
     /// Removes tokens without debt, from time to time and when the table is full; that changes nothing for
@@ -114,14 +115,14 @@ impl RateLimiter {
         buckets.evicted_at_us = now_us;
         buckets.principals.retain(|_, bucket| {
             self.leak(bucket, now_us);
-            bucket.units > 0
+            bucket.debt > 0
         });
         let too_many = buckets.principals.len().saturating_sub(PRINCIPALS_MAX / 2);
         if is_full && too_many > 0 {
-            let mut owed: Vec<_> = buckets.principals.values().map(|debt| debt.units).collect();
-            let (_, most_forgotten, _) = owed.select_nth_unstable(too_many - 1);
-            let most_forgotten = *most_forgotten;
-            buckets.principals.retain(|_, debt| debt.units > most_forgotten);
+            let mut debts: Vec<_> = buckets.principals.values().map(|debt| debt.debt).collect();
+            let (_, largest_removed, _) = debts.select_nth_unstable(too_many - 1);
+            let most_forgotten = *largest_removed;
+            buckets.principals.retain(|_, debt| debt.debt > most_forgotten);
         }
     }
 }

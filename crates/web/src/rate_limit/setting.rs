@@ -53,8 +53,8 @@ impl FromStr for RateLimit {
     fn from_str(text: &str) -> Result<Self, InvalidRateLimit> {
         let (requests, window_s) = text.split_once('/').ok_or(InvalidRateLimit)?;
         let number = |text: &str| {
-            let is_bare = text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse().ok().filter(|_| is_bare).ok_or(InvalidRateLimit)
+            let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse().ok().filter(|_| is_digits).ok_or(InvalidRateLimit)
         };
         Self::new(number(requests)?, number(window_s)?).ok_or(InvalidRateLimit)
     }

@@ -31,13 +31,13 @@ fn canonical(network: IpNet) -> IpNet {
         IpNet::V4(_) => None,
     };
     let bits = network.prefix_len().checked_sub(MAPPED_BITS);
-    let of_ipv4 = mapped.zip(bits).and_then(|(address, bits)| Ipv4Net::new(address, bits).ok());
-    of_ipv4.map_or(network, IpNet::V4)
+    let ipv4_network = mapped.zip(bits).and_then(|(address, bits)| Ipv4Net::new(address, bits).ok());
+    ipv4_network.map_or(network, IpNet::V4)
 }
 
 impl TrustedProxies {
-    /// Whether this address, in its canonical form, is one of theirs.
-    fn has(&self, address: IpAddr) -> bool {
+    /// Whether this address, in its canonical form, is that of a trusted proxy.
+    fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }
 }
@@ -57,7 +57,7 @@ pub(super) struct Peer {
 impl Peer {
     pub(super) fn of(address: IpAddr, proxies: &TrustedProxies) -> Self {
         let address = address.to_canonical();
-        Self { address, proxies: proxies.has(address).then(|| proxies.clone()) }
+        Self { address, proxies: proxies.contains(address).then(|| proxies.clone()) }
     }
 
     /// The address whose connections are counted. `None` for loopback and for a proxy, whose connections
@@ -65,7 +65,7 @@ impl Peer {
     /// address has all of that network (RFC 6177).
     pub(super) fn counted_address(&self) -> Option<IpAddr> {
         const HOST_BITS: u32 = 64;
-        let address = self.proxies.is_none().then(|| self.unless_loopback().0).flatten()?;
+        let address = self.proxies.is_none().then(|| self.non_loopback_address().0).flatten()?;
         Some(match address {
             IpAddr::V4(_) => address,
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS).into(),
@@ -76,7 +76,7 @@ impl Peer {
     /// peers no header is read.
     pub(super) fn client(&self, headers: &HeaderMap) -> ClientAddress {
         let forwarded = self.proxies.as_ref().and_then(|proxies| self.forwarded_for(proxies, headers));
-        forwarded.map_or_else(|| self.unless_loopback(), |address| ClientAddress(Some(address)))
+        forwarded.map_or_else(|| self.non_loopback_address(), |address| ClientAddress(Some(address)))
     }
 
     /// The last address before the trusted proxies. Entries before it may be forged. If an entry is no
@@ -88,9 +88,9 @@ impl Peer {
         let entries = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
         let mut hop = self.address;
         for entry in entries.take(ENTRIES_MAX) {
-            let Some(address) = address_of(entry) else { break };
+            let Some(address) = parse_address(entry) else { break };
             hop = address;
-            if !proxies.has(address) {
+            if !proxies.contains(address) {
                 break;
             }
         }
@@ -99,14 +99,14 @@ impl Peer {
 
     /// `None` for loopback: a local proxy without the header stands for all its clients, and a local client
     /// has no limit either.
-    fn unless_loopback(&self) -> ClientAddress {
+    fn non_loopback_address(&self) -> ClientAddress {
         ClientAddress((!self.address.is_loopback()).then_some(self.address))
     }
 }
 
 /// `203.0.113.1`, `2001:db8::1`, each also with a port, as some proxies write it (RFC 7239, 6, has the same
 /// forms).
-fn address_of(entry: &[u8]) -> Option<IpAddr> {
+fn parse_address(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?.trim_matches([' ', '\t']);
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let address = bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()));
@@ -198,7 +198,7 @@ mod tests {
             assert_eq!(
                 client_of("127.0.0.1", &[bad.as_bytes()]).as_deref(),
                 Some("127.0.0.1"),
-                "{bad:?}: nobody is set free"
+                "{bad:?}: no client is exempt"
             );
         }
         // The bytes of a client may not be UTF-8; they do not hide entries that were appended.
@@ -249,7 +249,7 @@ mod tests {
         check("127.0.0.1", None);
         check("127.0.0.2", None);
         check("::1", None);
-        let nobody = Peer::of([10, 0, 0, 1].into(), &TrustedProxies::default());
-        assert_eq!(nobody.counted_address(), Some([10, 0, 0, 1].into()));
+        let untrusted = Peer::of([10, 0, 0, 1].into(), &TrustedProxies::default());
+        assert_eq!(untrusted.counted_address(), Some([10, 0, 0, 1].into()));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Fails writes after `most` without progress. Reads have no timeout here.
+/// Fails writes after `timeout` without progress. Reads have no timeout here.
 ///
 /// A write makes no progress when the client does not read: its receive window and our send buffer are full.
 #[derive(Debug)]
@@ -16,12 +16,12 @@ pub(super) struct WriteTimeout<T> {
     stream: T,
     timeout: Duration,
     /// The timer of a write without progress.
-    stalled: Option<Pin<Box<Sleep>>>,
+    stall_timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<T> WriteTimeout<T> {
     pub(super) fn new(stream: T, timeout: Duration) -> Self {
-        Self { stream, timeout, stalled: None }
+        Self { stream, timeout, stall_timer: None }
     }
 
     /// The result of a write, or `TimedOut`.
@@ -31,12 +31,12 @@ impl<T> WriteTimeout<T> {
         written: Poll<io::Result<R>>,
     ) -> Poll<io::Result<R>> {
         if written.is_ready() {
-            self.stalled = None;
+            self.stall_timer = None;
             return written;
         }
-        let most = self.timeout;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(most)));
-        ready!(stalled.as_mut().poll(context));
+        let timeout = self.timeout;
+        let timer = self.stall_timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        ready!(timer.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -80,8 +80,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<T> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.check_timeout(context, shut)
+        let result = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.check_timeout(context, result)
     }
 }
 

@@ -1,10 +1,10 @@
-//! The bodies that media are made and changed with.
+//! The schemas of the bodies that create and change media.
 
 use kinora_domain::{
     AccessPolicy, DefaultPolicy, Encryption, MediaQuality, MediaSettings, Mp4Support, Resolution, Restriction,
 };
 use kinora_web::openapi::Schemas;
-use kinora_web::openapi::schema::{default, described, metadata, object, text, words};
+use kinora_web::openapi::schema::{metadata, object, string_enum, text, with_default, with_description};
 use serde_json::{Value, json};
 
 use crate::on_demand::audio_input;
@@ -12,29 +12,32 @@ use crate::on_demand::media_settings_request::{INPUTS_MAX, SUMMARY_LENGTHS, URL_
 use crate::on_demand::tracks::described_input;
 use crate::on_demand::update_request::TIME_S_MAX;
 
-pub(in crate::on_demand) const DOMAINS: &str =
+pub(in crate::on_demand) const DOMAINS_DESCRIPTION: &str =
     "A host such as `example.com`, which includes its subdomains, or `*.example.com` for subdomains only.";
-pub(in crate::on_demand) const USER_AGENTS: &str = "A part of the `User-Agent` header. Case matters.";
+pub(in crate::on_demand) const USER_AGENTS_DESCRIPTION: &str =
+    "A part of the `User-Agent` header. Case matters.";
 
 /// The body of `POST /on-demand`.
 pub(super) fn create(schemas: &mut Schemas) -> Value {
     let url = json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://"});
-    let url = described(
+    let url = with_description(
         url,
         "URL of the file. Its host must be on the public internet, unless the operator allows other networks.",
     );
-    let video =
-        object(&["type", "url"], [("type", words(["video"])), ("url", url)].into_iter().chain(trimming()));
+    let video = object(
+        &["type", "url"],
+        [("type", string_enum(["video"])), ("url", url)].into_iter().chain(trimming()),
+    );
     let mut inputs = inputs(video);
     inputs["minItems"] = 1.into();
     let body = object(&["inputs"], [("inputs", inputs)].into_iter().chain(media_settings()));
-    schemas.named("CreateMedia", body)
+    schemas.add("CreateMedia", body)
 }
 
 /// The body of `PATCH /on-demand/{mediaId}`.
 pub(super) fn update(schemas: &mut Schemas) -> Value {
     let time = json!({"type": "number", "minimum": 0, "maximum": TIME_S_MAX});
-    let time = described(
+    let time = with_description(
         time,
         "Position of the default thumbnail in seconds. `thumbnail.jpg` shows this frame if the request has no `time`.",
     );
@@ -42,52 +45,58 @@ pub(super) fn update(schemas: &mut Schemas) -> Value {
     let body = object(
         &[],
         [
-            ("title", described(text(MediaSettings::TEXT_MAX), "`null` clears it.")),
+            ("title", with_description(text(MediaSettings::TEXT_MAX), "`null` clears it.")),
             ("creatorId", text(MediaSettings::TEXT_MAX)),
-            ("metadata", described(metadata(), "Replaces all entries.")),
-            ("thumbnail", described(thumbnail, "`null` restores the default, a frame near the middle.")),
+            ("metadata", with_description(metadata(), "Replaces all entries.")),
+            (
+                "thumbnail",
+                with_description(thumbnail, "`null` restores the default, a frame near the middle."),
+            ),
         ],
     );
-    schemas.named("UpdateMedia", body)
+    schemas.add("UpdateMedia", body)
 }
 
 /// The body of `PATCH /on-demand/{mediaId}/source-access`.
 pub(super) fn source_access(schemas: &mut Schemas) -> Value {
-    let flag = described(json!({"type": "boolean"}), "Whether viewers may download the source.");
-    schemas.named("SourceAccess", object(&["sourceAccess"], [("sourceAccess", flag)]))
+    let flag = with_description(json!({"type": "boolean"}), "Whether viewers may download the source.");
+    schemas.add("SourceAccess", object(&["sourceAccess"], [("sourceAccess", flag)]))
 }
 
 /// The body of `PATCH /on-demand/{mediaId}/update-mp4Support`.
 pub(super) fn update_mp4_support(schemas: &mut Schemas) -> Value {
-    schemas.named("UpdateMp4Support", object(&["mp4Support"], [("mp4Support", mp4_support())]))
+    schemas.add("UpdateMp4Support", object(&["mp4Support"], [("mp4Support", mp4_support())]))
 }
 
-/// The files that are offered in addition to playback.
+/// The `mp4Support` field: the files that are offered in addition to playback.
 fn mp4_support() -> Value {
     let description = "`capped_4k`: video and audio at `{playbackId}/capped-4k.mp4`. `audioOnly`: audio at `{playbackId}/audio.m4a`.";
-    described(words(Mp4Support::WORDS), description)
+    with_description(string_enum(Mp4Support::WORDS), description)
 }
 
 /// `pushMediaSettings` of a direct upload: the settings of the media, and an input without a URL.
 pub(in crate::on_demand) fn push_media_settings() -> Value {
-    let url = described(words([""]), "Leave it out: the source is the file sent to the upload URL.");
-    let video = object(&["type"], [("type", words(["video"])), ("url", url)].into_iter().chain(trimming()));
+    let url =
+        with_description(string_enum([""]), "Leave it out: the source is the file sent to the upload URL.");
+    let video =
+        object(&["type"], [("type", string_enum(["video"])), ("url", url)].into_iter().chain(trimming()));
     object(&[], [("inputs", inputs(video))].into_iter().chain(trim_times()).chain(media_settings()))
 }
 
-/// One video, edits of its audio, and subtitles.
+/// The `inputs` field: one video, edits of its audio, and subtitles.
 fn inputs(video: Value) -> Value {
     let kinds = [video, audio_input::audio_input_schema(), described_input()];
     let inputs = json!({"type": "array", "maxItems": INPUTS_MAX, "items": {"anyOf": kinds}});
-    described(
+    with_description(
         inputs,
         "The inputs: one video or audio file; optionally audio that replaces or overlays its audio, and subtitles.",
     )
 }
 
-/// What can be wished of a media, however its bytes come.
+/// The media settings that `POST /on-demand` and direct uploads share.
 fn media_settings() -> Vec<(&'static str, Value)> {
-    let flag = |description: &str| default(described(json!({"type": "boolean"}), description), false);
+    let flag =
+        |description: &str| with_default(with_description(json!({"type": "boolean"}), description), false);
     let (shortest, longest) = (*SUMMARY_LENGTHS.start(), *SUMMARY_LENGTHS.end());
     let summary = object(
         &[],
@@ -99,31 +108,31 @@ fn media_settings() -> Vec<(&'static str, Value)> {
     let mut fields = vec![
         (
             "title",
-            described(
+            with_description(
                 text(MediaSettings::TEXT_MAX),
                 "Title for people. The player page of a public playback ID shows it.",
             ),
         ),
-        ("creatorId", described(text(MediaSettings::TEXT_MAX), "Your own id of the creator.")),
-        ("metadata", described(metadata(), "Your own key-value pairs.")),
+        ("creatorId", with_description(text(MediaSettings::TEXT_MAX), "Your own id of the creator.")),
+        ("metadata", with_description(metadata(), "Your own key-value pairs.")),
         ("accessPolicy", policy()),
         (
             "drmConfigurationId",
-            described(
+            with_description(
                 json!({"type": "string", "format": "uuid"}),
                 "Has no effect: this server has no licence service.",
             ),
         ),
         (
             "accessRestrictions",
-            described(restrictions(), "Domain and user agent rules of the first playback ID."),
+            with_description(restrictions(), "Domain and user agent rules of the first playback ID."),
         ),
         ("encryption", encryption()),
         (
             "maxResolution",
-            default(
-                described(
-                    words(Resolution::CAPS.map(Resolution::as_str)),
+            with_default(
+                with_description(
+                    string_enum(Resolution::CAPS.map(Resolution::as_str)),
                     "Largest resolution that is streamed. A larger source is encoded.",
                 ),
                 Resolution::P1080.as_str(),
@@ -131,9 +140,9 @@ fn media_settings() -> Vec<(&'static str, Value)> {
         ),
         (
             "mediaQuality",
-            default(
-                described(
-                    words(MediaQuality::ALL.map(MediaQuality::as_str)),
+            with_default(
+                with_description(
+                    string_enum(MediaQuality::ALL.map(MediaQuality::as_str)),
                     "Stored, but has no effect yet.",
                 ),
                 MediaQuality::default().as_str(),
@@ -141,77 +150,81 @@ fn media_settings() -> Vec<(&'static str, Value)> {
         ),
         ("sourceAccess", flag("Whether viewers may download the source.")),
         ("optimizeAudio", flag("Stored, but loudness is not normalised yet.")),
-        ("mp4Support", default(mp4_support(), Mp4Support::default().as_str())),
-        ("summary", described(summary, "Not supported yet.")),
+        ("mp4Support", with_default(mp4_support(), Mp4Support::default().as_str())),
+        ("summary", with_description(summary, "Not supported yet.")),
     ];
     for name in ["chapters", "namedEntities"] {
-        fields.push((name, described(json!({"type": "boolean", "const": false}), "Not supported yet.")));
+        fields
+            .push((name, with_description(json!({"type": "boolean", "const": false}), "Not supported yet.")));
     }
     for name in ["subtitles", "createSubtitles", "moderation"] {
         fields.push((
             name,
-            described(json!({"type": "object", "maxProperties": 0}), "Not supported yet; leave it out."),
+            with_description(
+                json!({"type": "object", "maxProperties": 0}),
+                "Not supported yet; leave it out.",
+            ),
         ));
     }
     fields
 }
 
-/// Who may watch.
+/// The `accessPolicy` field.
 pub(in crate::on_demand) fn policy() -> Value {
-    let policies = words(AccessPolicy::ALL.map(AccessPolicy::as_str));
+    let policies = string_enum(AccessPolicy::ALL.map(AccessPolicy::as_str));
     let description = "`public`: the playback ID is enough to play. `private`: playback needs a token signed \
         by a signing key of the workspace. `drm` is rejected: this server has no licence service.";
-    default(described(policies, description), AccessPolicy::Public.as_str())
+    with_default(with_description(policies, description), AccessPolicy::Public.as_str())
 }
 
-/// How what plays is encrypted.
+/// The `encryption` field.
 pub(in crate::on_demand) fn encryption() -> Value {
-    let ways = words(Encryption::ALL.map(Encryption::as_str));
+    let modes = string_enum(Encryption::ALL.map(Encryption::as_str));
     let description = "`aes-128`: every segment is encrypted for delivery (RFC 8216, METHOD=AES-128). Copies \
         in caches and CDNs do not play without the key, which only authorised viewers get. Single files and \
         the source cannot be downloaded then; thumbnails and subtitles are not encrypted. This is not DRM. \
         The value cannot be changed: create another playback ID.";
-    default(described(ways, description), Encryption::None.as_str())
+    with_default(with_description(modes, description), Encryption::None.as_str())
 }
 
-/// What would show something else than the file as it is.
+/// The input fields that would cut or extend the video. None is supported yet.
 fn trimming() -> impl Iterator<Item = (&'static str, Value)> {
-    let empty = |name| (name, described(words([""]), "Not supported yet; leave it out."));
-    let none =
-        |name| (name, described(json!({"type": "array", "maxItems": 0}), "Not supported yet; leave it out."));
-    let cuts = [empty("introUrl"), empty("outroUrl"), none("expungeSegments"), none("segments")];
-    trim_times().into_iter().chain(cuts)
+    let empty = |name| (name, with_description(string_enum([""]), "Not supported yet; leave it out."));
+    let none = |name| {
+        (name, with_description(json!({"type": "array", "maxItems": 0}), "Not supported yet; leave it out."))
+    };
+    let trim_fields = [empty("introUrl"), empty("outroUrl"), none("expungeSegments"), none("segments")];
+    trim_times().into_iter().chain(trim_fields)
 }
 
-/// Where the media would begin and end within the file.
+/// The `startTime` and `endTime` fields, which would play only a part of the file. Not supported yet.
 fn trim_times() -> [(&'static str, Value); 2] {
     ["startTime", "endTime"]
-        .map(|name| (name, described(json!({"type": "null"}), "Not supported yet; leave it out.")))
+        .map(|name| (name, with_description(json!({"type": "null"}), "Not supported yet; leave it out.")))
 }
 
-/// Where, and in what, something is watched.
+/// The `accessRestrictions` field: the rules on pages and user agents.
 pub(in crate::on_demand) fn restrictions() -> Value {
-    object(&[], [("domains", rule(DOMAINS)), ("userAgents", rule(USER_AGENTS))])
+    object(&[], [("domains", rule(DOMAINS_DESCRIPTION)), ("userAgents", rule(USER_AGENTS_DESCRIPTION))])
 }
 
-/// A rule, whose entries are described by these words.
-pub(in crate::on_demand) fn rule(entries: &str) -> Value {
+/// The schema of a rule, with this description of its entries.
+pub(in crate::on_demand) fn rule(entry_description: &str) -> Value {
     let entry = json!({"type": "string", "minLength": 1, "maxLength": Restriction::ENTRY_CHARS_MAX});
-    let list =
-        json!({"type": "array", "maxItems": Restriction::ENTRIES_MAX, "items": described(entry, entries)});
-    let policies = words(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
+    let list = json!({"type": "array", "maxItems": Restriction::ENTRIES_MAX, "items": with_description(entry, entry_description)});
+    let policies = string_enum(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
     object(
         &[],
         [
             (
                 "defaultPolicy",
-                default(
-                    described(policies, "Applies to clients on neither list."),
+                with_default(
+                    with_description(policies, "Applies to clients on neither list."),
                     DefaultPolicy::default().as_str(),
                 ),
             ),
-            ("allow", described(list.clone(), "Allowed if the default is `deny`.")),
-            ("deny", described(list, "Denied if the default is `allow`.")),
+            ("allow", with_description(list.clone(), "Allowed if the default is `deny`.")),
+            ("deny", with_description(list, "Denied if the default is `allow`.")),
         ],
     )
 }

@@ -6,17 +6,17 @@ use kinora_web::error::ApiError;
 
 use super::*;
 
-fn parse(query: &str) -> Result<MediaFilter, ApiError> {
+fn filter_of(query: &str) -> Result<MediaFilter, ApiError> {
     let (mut parts, ()) = Request::get(format!("/on-demand?{query}")).body(()).unwrap().into_parts();
     let query = ListQuery::from_request_parts(&mut parts, &()).now_or_never().unwrap().unwrap();
     let problems = Problems::default();
-    let filter = read(&query, &problems);
+    let filter = parse(&query, &problems);
     problems.into_result(Some(filter))
 }
 
 #[test]
 fn every_filter_parses() {
-    let filter = parse(
+    let filter = filter_of(
         "status=Ready&title=Sum%20mer&creatorId=&metadataKey=a&metadata[b]=c&metadata%5Bd]e%5D=\
          &createdAfter=2025-11-03&createdBefore=2025-11-03T12:00:00.5%2B02:00&other=1&metadatum=2",
     );
@@ -33,25 +33,25 @@ fn every_filter_parses() {
         created_before: Some(midnight.plus_micros((10 * 3600 * 2 + 1) * Timestamp::SECOND / 2)),
     };
     assert_eq!(filter.unwrap(), expected);
-    assert_eq!(parse("").unwrap(), MediaFilter::default());
+    assert_eq!(filter_of("").unwrap(), MediaFilter::default());
 }
 
 #[test]
 fn status_filter_accepts_every_contract_state() {
     for state in STATUSES {
         assert_eq!(
-            parse(&format!("status={}", state.replace(' ', "+"))).unwrap().state.as_deref(),
+            filter_of(&format!("status={}", state.replace(' ', "+"))).unwrap().state.as_deref(),
             Some(state)
         );
     }
-    assert_eq!(parse("status=In%20Queue").unwrap().state.as_deref(), Some("In Queue"));
+    assert_eq!(filter_of("status=In%20Queue").unwrap().state.as_deref(), Some("In Queue"));
     assert!(MediaState::NAMES.iter().all(|state| STATUSES.contains(state)));
 }
 
 #[test]
 fn invalid_filters_are_named() {
     let check = |query: &str, fields: &[&str]| {
-        assert_eq!(parse(query).unwrap_err().fields(), fields, "{query}");
+        assert_eq!(filter_of(query).unwrap_err().fields(), fields, "{query}");
     };
     check("status=ready", &["status"]);
     check("status=In", &["status"]);
@@ -66,20 +66,20 @@ fn invalid_filters_are_named() {
     check("createdAfter=2025-11-03T10:03:48+02:00", &["createdAfter"]);
     check("createdAfter=2025-11-03T10:03:48", &["createdAfter"]);
     check("createdAfter=2025-11-03&createdBefore=2025-11-03T00:00:00Z", &["createdBefore"]);
-    parse("createdAfter=2025-11-03&createdBefore=2025-11-04").unwrap();
+    filter_of("createdAfter=2025-11-03&createdBefore=2025-11-04").unwrap();
 }
 
 #[test]
 fn filter_texts_and_metadata_are_bounded() {
     let (most, over) = ("%C3%A4".repeat(255), "%C3%A4".repeat(256));
     for name in ["title", "creatorId", "metadataKey", "metadata[a]"] {
-        parse(&format!("{name}={most}")).unwrap();
-        assert_eq!(parse(&format!("{name}={over}")).unwrap_err().fields(), [name]);
+        filter_of(&format!("{name}={most}")).unwrap();
+        assert_eq!(filter_of(&format!("{name}={over}")).unwrap_err().fields(), [name]);
     }
-    parse(&format!("metadata[{most}]=a")).unwrap();
-    assert_eq!(parse(&format!("metadata[{over}]=a")).unwrap_err().fields(), ["metadata"]);
+    filter_of(&format!("metadata[{most}]=a")).unwrap();
+    assert_eq!(filter_of(&format!("metadata[{over}]=a")).unwrap_err().fields(), ["metadata"]);
     let entries =
         |count: usize| (0..count).map(|at| format!("metadata[{at}]=a")).collect::<Vec<_>>().join("&");
-    parse(&entries(10)).unwrap();
-    assert_eq!(parse(&entries(11)).unwrap_err().fields(), ["metadata"]);
+    filter_of(&entries(10)).unwrap();
+    assert_eq!(filter_of(&entries(11)).unwrap_err().fields(), ["metadata"]);
 }

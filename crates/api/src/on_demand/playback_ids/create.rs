@@ -1,6 +1,6 @@
 use axum::extract::State;
-use kinora_domain::{Media, MediaId, PlaybackHandle};
-use kinora_web::auth::Writer;
+use kinora_domain::{Media, MediaId, PlaybackIdSettings};
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
@@ -10,7 +10,7 @@ use kinora_web::idempotency::IdempotentRequest;
 use super::request;
 use super::view::{PlaybackIdView, warnings_of_new};
 use crate::ApiState;
-use crate::commit::Respond;
+use crate::commit::IdempotentCommit;
 
 /// `POST /on-demand/{mediaId}/playback-ids`: adds a playback ID to a media, in any state.
 ///
@@ -19,17 +19,22 @@ use crate::commit::Respond;
 /// an `Idempotency-Key`, a repeated request adds a second playback ID.
 pub(super) async fn create(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     idempotent_request: IdempotentRequest,
     PathId(id): PathId<MediaId>,
     JsonBody(body): JsonBody,
 ) -> Result<RenderedResponse, ApiError> {
     let new = request::parse(&body)?;
-    let created = |(playback, media): (PlaybackHandle, Media)| {
+    let render = |(playback, media): (PlaybackIdSettings, Media)| {
         let warnings = warnings_of_new(&playback, &media);
         Data::created(PlaybackIdView::from(&playback), warnings).into_rendered()
     };
     app.service
-        .create_playback_id(&caller, id, new, Respond::with(idempotent_request, &app.idempotency, created))
+        .create_playback_id(
+            &caller,
+            id,
+            new,
+            IdempotentCommit::new(idempotent_request, &app.idempotency, render),
+        )
         .await
 }

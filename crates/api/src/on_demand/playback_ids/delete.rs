@@ -1,6 +1,6 @@
 use axum::extract::{RawQuery, State};
-use kinora_domain::{MediaId, ParseIdError, PlaybackHandle, PlaybackId};
-use kinora_web::auth::Writer;
+use kinora_domain::{MediaId, ParseIdError, PlaybackId, PlaybackIdSettings};
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::{Data, Success};
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
@@ -19,13 +19,14 @@ const PARAMETER: &str = "playbackId";
 /// time; 412 when `If-Match` does not match the playback ID.
 pub(super) async fn delete(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<MediaId>,
     RawQuery(query): RawQuery,
     conditions: Preconditions,
 ) -> Result<Success, ApiError> {
     let playback = parse(query.as_deref().unwrap_or(""))?;
-    let condition = move |found: &PlaybackHandle| conditions.is_met(|| Data::ok(PlaybackIdView::from(found)));
+    let condition =
+        move |found: &PlaybackIdSettings| conditions.is_met(|| Data::ok(PlaybackIdView::from(found)));
     let deleted = app.service.delete_playback_id(&caller, (id, playback), condition).await;
     deleted.map_err(error::from_operation)?;
     Ok(Success)
@@ -33,10 +34,10 @@ pub(super) async fn delete(
 
 fn parse(query: &str) -> Result<PlaybackId, ApiError> {
     let mut parameters = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == PARAMETER);
-    let refused = |must: &str| ApiError::invalid_field(PARAMETER, must);
-    let (_, id) = parameters.next().ok_or_else(|| refused("must not be null"))?;
+    let rejection = |must: &str| ApiError::invalid_field(PARAMETER, must);
+    let (_, id) = parameters.next().ok_or_else(|| rejection("must not be null"))?;
     if parameters.next().is_some() {
-        return Err(refused("must be given once"));
+        return Err(rejection("must be given once"));
     }
-    id.parse().map_err(|error: ParseIdError| refused(&error.to_string()))
+    id.parse().map_err(|error: ParseIdError| rejection(&error.to_string()))
 }

@@ -1,29 +1,30 @@
 //! The OpenAPI descriptions of playback IDs.
 
-use kinora_domain::{Media, PlaybackHandle, Resolution, TooManyPlaybackIds};
-use kinora_web::openapi::schema::{described, object, words};
+use kinora_domain::{Media, PlaybackIdSettings, Resolution, TooManyPlaybackIds};
+use kinora_web::openapi::schema::{object, string_enum, with_description};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
 use super::view::PlaybackIdView;
 use crate::error;
 use crate::example;
-use crate::on_demand::doc::{no_restrictions, one, requests};
+use crate::on_demand::doc::{media_operation, no_restrictions, requests};
 use crate::view::RestrictionView;
 
-const ALL: &str = "/on-demand/{mediaId}/playback-ids";
-const ONE: &str = "/on-demand/{mediaId}/playback-ids/{playbackId}";
+const COLLECTION_PATH: &str = "/on-demand/{mediaId}/playback-ids";
+const ITEM_PATH: &str = "/on-demand/{mediaId}/playback-ids/{playbackId}";
 
 /// Every operation on playback IDs.
 pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let (playback, rule) = (schemas.of::<PlaybackIdView>(), schemas.of::<RestrictionView>());
     let new = request(schemas);
-    let (domains, user_agents) = (requests::rule(requests::DOMAINS), requests::rule(requests::USER_AGENTS));
     let (domains, user_agents) =
-        (schemas.named("DomainRule", domains), schemas.named("UserAgentRule", user_agents));
+        (requests::rule(requests::DOMAINS_DESCRIPTION), requests::rule(requests::USER_AGENTS_DESCRIPTION));
+    let (domains, user_agents) =
+        (schemas.add("DomainRule", domains), schemas.add("UserAgentRule", user_agents));
     let list = json!({"type": "array", "maxItems": Media::PLAYBACK_IDS_MAX, "items": playback});
     let all = [
-        one(Operation::post(ALL, "createPlaybackId", "Create a playback ID"))
+        media_operation(Operation::post(COLLECTION_PATH, "createPlaybackId", "Create a playback ID"))
             .description("Adds a playback ID to a media in any state. A private playback ID needs a playback token in `?token=`.")
             .request_body(
                 new,
@@ -42,40 +43,40 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
             )
             .creates(playback.clone(), playback_example())
             .error(error::too_many_playback_ids(TooManyPlaybackIds)),
-        one(Operation::get(ALL, "listPlaybackIds", "List the playback IDs of a media"))
+        media_operation(Operation::get(COLLECTION_PATH, "listPlaybackIds", "List the playback IDs of a media"))
             .description("Returns all of them, oldest first.")
-            .answers(list, json!([playback_example()])),
-        Operation::delete(ALL, "deletePlaybackId", "Delete a playback ID")
+            .responds_with_data(list, json!([playback_example()])),
+        Operation::delete(COLLECTION_PATH, "deletePlaybackId", "Delete a playback ID")
             .id("mediaId", "The id of a media.", example::MEDIA)
             .conditional()
             .description("Playback through this playback ID stops. The last one can be deleted too.")
             .query("playbackId", true, json!({"type": "string", "format": "uuid"}), "The playback ID.")
             .responds_empty()
             .error(error::media_playback_not_found()),
-        of_playback(Operation::get(ONE, "getPlaybackId", "Read a playback ID"))
-            .answers(playback, playback_example()),
-        of_playback(Operation::patch(
+        playback_id_operation(Operation::get(ITEM_PATH, "getPlaybackId", "Read a playback ID"))
+            .responds_with_data(playback, playback_example()),
+        playback_id_operation(Operation::patch(
             "/on-demand/{mediaId}/playback-ids/{playbackId}/domains",
             "updateDomainRule",
             "Set the domain rules of a playback ID",
         ))
         .description("Replaces the whole rule: fields that are left out get their defaults. Applies within 2 s, also to running playback.")
         .request_body(domains, &[("shop", json!({"defaultPolicy": "deny", "allow": ["shop.example"]}))])
-        .sets(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
-        of_playback(Operation::patch(
+        .responds_with_warnings(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
+        playback_id_operation(Operation::patch(
             "/on-demand/{mediaId}/playback-ids/{playbackId}/user-agents",
             "updateUserAgentRule",
             "Set the user agent rules of a playback ID",
         ))
         .description("Replaces the whole rule: fields that are left out get their defaults. Applies within 2 s, also to running playback.")
         .request_body(user_agents, &[("bots", json!({"deny": ["curl/", "python-requests"]}))])
-        .sets(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
+        .responds_with_warnings(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
     ];
     all.into_iter().map(|operation| operation.tagged("Playback IDs")).collect()
 }
 
 /// The parameters and errors of an operation on one playback ID.
-fn of_playback(operation: Operation) -> Operation {
+fn playback_id_operation(operation: Operation) -> Operation {
     operation
         .id("mediaId", "The id of a media.", example::MEDIA)
         .id("playbackId", "The playback ID.", example::PLAYBACK)
@@ -84,7 +85,7 @@ fn of_playback(operation: Operation) -> Operation {
 }
 
 fn request(schemas: &mut Schemas) -> Value {
-    let caps = words(PlaybackHandle::CAPS.map(Resolution::as_str));
+    let caps = string_enum(PlaybackIdSettings::CAPS.map(Resolution::as_str));
     let drm = json!({"type": "string", "format": "uuid"});
     let body = object(
         &[],
@@ -93,16 +94,19 @@ fn request(schemas: &mut Schemas) -> Value {
             ("accessRestrictions", requests::restrictions()),
             (
                 "resolution",
-                described(
+                with_description(
                     caps,
                     "Largest resolution that this playback ID plays. If left out, only the limit of the media applies.",
                 ),
             ),
             ("encryption", requests::encryption()),
-            ("drmConfigurationId", described(drm, "Has no effect: this server has no licence service.")),
+            (
+                "drmConfigurationId",
+                with_description(drm, "Has no effect: this server has no licence service."),
+            ),
         ],
     );
-    schemas.named("CreatePlaybackId", body)
+    schemas.add("CreatePlaybackId", body)
 }
 
 fn playback_example() -> Value {

@@ -1,6 +1,6 @@
 //! The body of `POST /on-demand/{mediaId}/playback-ids` (C-161, C-11, C-12, C-16).
 
-use kinora_domain::{NewPlayback, PlaybackHandle, Resolution};
+use kinora_domain::{NewPlaybackId, PlaybackIdSettings, Resolution};
 use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
@@ -8,11 +8,11 @@ use serde_json::Value;
 use crate::on_demand::media_settings_request::{access_policy, access_restrictions, encryption};
 
 /// Parses the new playback ID.
-pub(super) fn parse(body: &Value) -> Result<NewPlayback, ApiError> {
+pub(super) fn parse(body: &Value) -> Result<NewPlaybackId, ApiError> {
     let problems = Problems::default();
     let new = Fields::of_body(body, &problems).map(|fields| {
-        let caps = PlaybackHandle::CAPS.map(Resolution::as_str);
-        NewPlayback {
+        let caps = PlaybackIdSettings::CAPS.map(Resolution::as_str);
+        NewPlaybackId {
             policy: access_policy(&fields),
             restrictions: access_restrictions(&fields),
             resolution: fields.one_of("resolution", &caps, Resolution::from_text),

@@ -1,8 +1,8 @@
 //! The rules of a playback ID on pages and user agents.
 
 use axum::extract::State;
-use kinora_domain::{MediaId, NewRestriction, PlaybackHandle, PlaybackId, Restriction};
-use kinora_web::auth::Writer;
+use kinora_domain::{MediaId, PlaybackId, PlaybackIdSettings, Restriction, RestrictionUpdate};
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathIds};
@@ -24,44 +24,45 @@ use crate::view::RestrictionView;
 /// names each wrong field. The change and its event are one commit; an unchanged rule emits no event.
 pub(super) async fn domains(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, RestrictionKind::Domains)?;
-    let answer = Data::ok(RestrictionView::from(&rule)).with_warnings(warnings(&rule));
-    replace(&app, caller, (media, playback), conditions, NewRestriction::Domains(rule)).await?;
-    Ok(answer)
+    let response = Data::ok(RestrictionView::from(&rule)).with_warnings(warnings(&rule));
+    replace(&app, caller, (media, playback), conditions, RestrictionUpdate::Domains(rule)).await?;
+    Ok(response)
 }
 
 /// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/user-agents`: the same for the rule on user agents.
 pub(super) async fn user_agents(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, RestrictionKind::UserAgents)?;
-    let answer = Data::ok(RestrictionView::from(&rule)).with_warnings(warnings(&rule));
-    replace(&app, caller, (media, playback), conditions, NewRestriction::UserAgents(rule)).await?;
-    Ok(answer)
+    let response = Data::ok(RestrictionView::from(&rule)).with_warnings(warnings(&rule));
+    replace(&app, caller, (media, playback), conditions, RestrictionUpdate::UserAgents(rule)).await?;
+    Ok(response)
 }
 
-pub(super) fn parse(body: &Value, entries: RestrictionKind) -> Result<Restriction, ApiError> {
+pub(super) fn parse(body: &Value, kind: RestrictionKind) -> Result<Restriction, ApiError> {
     let problems = Problems::default();
-    let rule = Fields::of_body(body, &problems).and_then(|fields| restriction(&fields, entries));
+    let rule = Fields::of_body(body, &problems).and_then(|fields| restriction(&fields, kind));
     problems.into_result(rule)
 }
 
 async fn replace(
     app: &ApiState,
-    caller: Writer,
+    caller: WriteCaller,
     ids: (MediaId, PlaybackId),
     conditions: Preconditions,
-    rule: NewRestriction,
+    rule: RestrictionUpdate,
 ) -> Result<(), ApiError> {
-    let condition = move |found: &PlaybackHandle| conditions.is_met(|| Data::ok(PlaybackIdView::from(found)));
-    app.service.restrict_playback(&caller, ids, condition, rule).await.map_err(error::from_operation)
+    let condition =
+        move |found: &PlaybackIdSettings| conditions.is_met(|| Data::ok(PlaybackIdView::from(found)));
+    app.service.set_playback_restriction(&caller, ids, condition, rule).await.map_err(error::from_operation)
 }

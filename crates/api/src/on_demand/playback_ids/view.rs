@@ -1,6 +1,6 @@
 //! The JSON view of a playback ID (C-121, C-161, D-0067).
 
-use kinora_domain::{AccessPolicy, AccessRestrictions, Encryption, Media, PlaybackHandle};
+use kinora_domain::{AccessPolicy, AccessRestrictions, Encryption, Media, PlaybackIdSettings};
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,15 +19,15 @@ pub(super) struct PlaybackIdView {
     resolution: Option<&'static str>,
 }
 
-impl From<&PlaybackHandle> for PlaybackIdView {
-    fn from(playback: &PlaybackHandle) -> Self {
+impl From<&PlaybackIdSettings> for PlaybackIdView {
+    fn from(playback: &PlaybackIdSettings) -> Self {
         Self { playback: playback.into(), resolution: playback.resolution.map(|name| name.as_str()) }
     }
 }
 
 /// Warnings about a new playback ID (C-14).
-pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<String> {
-    let has = |is_so: fn(&PlaybackHandle) -> bool| media.playback.iter().any(is_so);
+pub(super) fn warnings_of_new(playback: &PlaybackIdSettings, media: &Media) -> Vec<String> {
+    let has = |is_so: fn(&PlaybackIdSettings) -> bool| media.playback_ids.iter().any(is_so);
     let mut warnings = Vec::new();
     if playback.policy == AccessPolicy::Public && has(|other| other.policy == AccessPolicy::Private) {
         warnings.push("this media also has a private playback ID; this public one plays without a token");

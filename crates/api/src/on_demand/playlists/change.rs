@@ -16,11 +16,11 @@ pub(super) fn condition(
     let state = app.clone();
     let has_any = !conditions.is_empty();
     has_any.then_some(move |playlist: &Playlist, media: &[Media]| {
-        conditions.is_met(|| Data::ok(PlaylistView::new(playlist, media, &state.addresses)))
+        conditions.is_met(|| Data::ok(PlaylistView::new(playlist, media, &state.base_urls)))
     })
 }
 
 /// Responds with a changed playlist as `GET` does.
-pub(super) fn changed(app: &ApiState, (playlist, media): &(Playlist, Vec<Media>)) -> Response {
-    TaggedResponse::of(&Data::ok(PlaylistView::new(playlist, media, &app.addresses))).into_response()
+pub(super) fn playlist_response(app: &ApiState, (playlist, media): &(Playlist, Vec<Media>)) -> Response {
+    TaggedResponse::of(&Data::ok(PlaylistView::new(playlist, media, &app.base_urls))).into_response()
 }

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::PlaylistId;
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Success;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
@@ -15,7 +15,7 @@ use crate::error;
 /// 404 unless it is in the caller's workspace, also the second time; 412 when `If-Match` does not match it.
 pub(super) async fn delete(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<PlaylistId>,
     conditions: Preconditions,
 ) -> Result<Success, ApiError> {

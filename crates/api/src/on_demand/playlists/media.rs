@@ -5,14 +5,14 @@ use axum::extract::State;
 use axum::response::Response;
 use kinora_domain::{PlaylistId, PlaylistRejected};
 use kinora_service::Error;
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
 use kinora_web::fields::Problems;
 use kinora_web::preconditions::Preconditions;
 
-use super::change::{changed, condition};
-use super::media_request::{MEDIA_IDS, media_ids};
+use super::change::{condition, playlist_response};
+use super::media_ids_request::{MEDIA_IDS, media_ids};
 use crate::ApiState;
 use crate::error;
 
@@ -23,7 +23,7 @@ use crate::error;
 /// each media that does not exist or is not ready.
 pub(super) async fn append(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<PlaylistId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
@@ -31,7 +31,7 @@ pub(super) async fn append(
     let media = media_ids(&body, 1)?;
     let condition = condition(&app, conditions);
     let outcome = app.service.append_to_playlist(&caller, id, condition, media).await;
-    Ok(changed(&app, &outcome.map_err(rejected)?))
+    Ok(playlist_response(&app, &outcome.map_err(convert_error)?))
 }
 
 /// `PUT /on-demand/playlists/{playlistId}/media`: puts the media in the order of the request, which names
@@ -41,7 +41,7 @@ pub(super) async fn append(
 /// request names others, or not all.
 pub(super) async fn reorder(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<PlaylistId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
@@ -49,7 +49,7 @@ pub(super) async fn reorder(
     let media = media_ids(&body, 0)?;
     let condition = condition(&app, conditions);
     let outcome = app.service.reorder_playlist(&caller, id, condition, media).await;
-    Ok(changed(&app, &outcome.map_err(rejected)?))
+    Ok(playlist_response(&app, &outcome.map_err(convert_error)?))
 }
 
 /// `DELETE /on-demand/playlists/{playlistId}/media`: removes media.
@@ -58,7 +58,7 @@ pub(super) async fn reorder(
 /// the first media that is not in it, and none is removed.
 pub(super) async fn remove(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<PlaylistId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
@@ -66,11 +66,11 @@ pub(super) async fn remove(
     let media = media_ids(&body, 1)?;
     let condition = condition(&app, conditions);
     let outcome = app.service.remove_from_playlist(&caller, id, condition, media).await;
-    Ok(changed(&app, &outcome.map_err(rejected)?))
+    Ok(playlist_response(&app, &outcome.map_err(convert_error)?))
 }
 
 /// Converts an error; 422 names each wrong field of the body.
-fn rejected(error: Error) -> ApiError {
+fn convert_error(error: Error) -> ApiError {
     match error {
         Error::PlaylistRejected(problem) => ApiError::invalid_field(field_of(&problem), problem.to_string()),
         Error::MediaNotReady(others) => not_ready(others),
@@ -80,8 +80,8 @@ fn rejected(error: Error) -> ApiError {
 
 fn field_of(problem: &PlaylistRejected) -> String {
     match problem {
-        PlaylistRejected::Smart => "playlistId".to_owned(),
-        PlaylistRejected::NotAMember { at } => format!("{MEDIA_IDS}[{at}]"),
+        PlaylistRejected::NotManual => "playlistId".to_owned(),
+        PlaylistRejected::NotAMember { index: at } => format!("{MEDIA_IDS}[{at}]"),
         PlaylistRejected::Full { .. } | PlaylistRejected::Incomplete { .. } => MEDIA_IDS.to_owned(),
     }
 }

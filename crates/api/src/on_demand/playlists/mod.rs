@@ -6,7 +6,7 @@ mod delete;
 mod doc;
 mod list;
 mod media;
-mod media_request;
+mod media_ids_request;
 mod read;
 mod request;
 mod update;

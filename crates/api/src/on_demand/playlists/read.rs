@@ -1,7 +1,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use kinora_domain::PlaylistId;
-use kinora_web::auth::Reader;
+use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
@@ -15,11 +15,11 @@ use crate::error;
 /// caller's workspace.
 pub(super) async fn read(
     State(app): State<ApiState>,
-    caller: Reader,
+    caller: ReadCaller,
     PathId(id): PathId<PlaylistId>,
     conditions: Preconditions,
 ) -> Result<Response, ApiError> {
     let found = app.store.playlist(caller.workspace, id).await?;
     let (playlist, media) = found.ok_or_else(error::playlist_not_found)?;
-    conditions.answer(TaggedResponse::of(&Data::ok(PlaylistView::new(&playlist, &media, &app.addresses))))
+    conditions.respond(TaggedResponse::of(&Data::ok(PlaylistView::new(&playlist, &media, &app.base_urls))))
 }

@@ -15,11 +15,11 @@ pub(super) struct PlaylistText {
 /// The body of `PUT`: both fields are required.
 pub(super) fn parse_update(body: &Value) -> Result<PlaylistText, ApiError> {
     let problems = Problems::default();
-    let shown = Fields::of_body(body, &problems).and_then(|fields| {
+    let text = Fields::of_body(body, &problems).and_then(|fields| {
         let (name, description) = (non_empty(&fields, "name"), required_text(&fields, "description"));
         Some(PlaylistText { name: name?, description: description? })
     });
-    problems.into_result(shown)
+    problems.into_result(text)
 }
 
 /// The body of `POST`.
@@ -27,7 +27,7 @@ pub(super) fn parse_new(body: &Value, workspace: WorkspaceId) -> Result<NewPlayl
     let problems = Problems::default();
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let (name, reference_id) = (non_empty(&fields, "name"), non_empty(&fields, "referenceId"));
-        let (description, limit) = (optional(&fields, "description"), limit(&fields));
+        let (description, limit) = (optional_text(&fields, "description"), limit(&fields));
         let smart = smart(&fields);
         Some(NewPlaylist {
             workspace,
@@ -41,16 +41,16 @@ pub(super) fn parse_new(body: &Value, workspace: WorkspaceId) -> Result<NewPlayl
     problems.into_result(new)
 }
 
-fn optional(fields: &Fields<'_>, name: &str) -> String {
+fn optional_text(fields: &Fields<'_>, name: &str) -> String {
     fields.stored_text(name, Playlist::TEXT_MAX).unwrap_or_default()
 }
 
 fn required_text(fields: &Fields<'_>, name: &str) -> Option<String> {
-    if !fields.has(name) {
+    if !fields.is_present(name) {
         fields.reject(name, "must not be null");
         return None;
     }
-    Some(optional(fields, name))
+    Some(optional_text(fields, name))
 }
 
 fn non_empty(fields: &Fields<'_>, name: &str) -> Option<String> {
@@ -64,7 +64,7 @@ fn non_empty(fields: &Fields<'_>, name: &str) -> Option<String> {
 }
 
 fn limit(fields: &Fields<'_>) -> Option<u32> {
-    if !fields.has("limit") {
+    if !fields.is_present("limit") {
         return Some(Playlist::ITEMS_MAX);
     }
     let number = fields.number("limit")?;
@@ -76,9 +76,9 @@ fn limit(fields: &Fields<'_>) -> Option<u32> {
 }
 
 /// The rules of a smart playlist, `Some(None)` for a manual one, `None` when a field is wrong.
-#[expect(clippy::option_option, reason = "what is wrong, and what is not wanted, are two things")]
+#[expect(clippy::option_option, reason = "an invalid field and an absent one differ")]
 fn smart(fields: &Fields<'_>) -> Option<Option<SmartRules>> {
-    if !fields.has("type") {
+    if !fields.is_present("type") {
         fields.reject("type", "must not be null");
         return None;
     }
@@ -86,38 +86,38 @@ fn smart(fields: &Fields<'_>) -> Option<Option<SmartRules>> {
     if is_smart {
         return rules(fields).map(Some);
     }
-    let mut is_alone = true;
+    let mut has_no_rules = true;
     for name in ["playOrder", "metadata"] {
-        if fields.has(name) {
+        if fields.is_present(name) {
             fields.reject(name, "must be left out: only smart playlists have rules");
-            is_alone = false;
+            has_no_rules = false;
         }
     }
-    is_alone.then_some(None)
+    has_no_rules.then_some(None)
 }
 
 fn rules(fields: &Fields<'_>) -> Option<SmartRules> {
     for name in ["playOrder", "metadata"] {
-        if !fields.has(name) {
+        if !fields.is_present(name) {
             fields.reject(name, "must not be null");
         }
     }
     let orders = PlayOrder::ALL.map(PlayOrder::as_str);
     let order = fields.one_of("playOrder", &orders, PlayOrder::from_text);
     let metadata = fields.object("metadata")?;
-    let (created, updated) = (days(&metadata, "createdDate"), days(&metadata, "updatedDate"));
-    if !metadata.has("createdDate") && !metadata.has("updatedDate") {
+    let (created, updated) = (day_range(&metadata, "createdDate"), day_range(&metadata, "updatedDate"));
+    if !metadata.is_present("createdDate") && !metadata.is_present("updatedDate") {
         fields.reject("metadata", "must have createdDate or updatedDate");
     }
     Some(SmartRules { order: order?, created: created?, updated: updated? })
 }
 
-fn days(metadata: &Fields<'_>, name: &str) -> Option<DayRange> {
-    if !metadata.has(name) {
+fn day_range(metadata: &Fields<'_>, name: &str) -> Option<DayRange> {
+    if !metadata.is_present(name) {
         return Some(DayRange::default());
     }
     let range = metadata.object(name)?;
-    if ["startDate", "endDate"].iter().all(|name| !range.has(name)) {
+    if ["startDate", "endDate"].iter().all(|name| !range.is_present(name)) {
         metadata.reject(name, "must have startDate or endDate");
         return None;
     }
@@ -133,11 +133,11 @@ fn days(metadata: &Fields<'_>, name: &str) -> Option<DayRange> {
 }
 
 /// A day; `Some(None)` when it was not sent, `None` when it is wrong.
-#[expect(clippy::option_option, reason = "what is wrong, and what is not there, are two things")]
+#[expect(clippy::option_option, reason = "an invalid field and an absent one differ")]
 fn day(range: &Fields<'_>, name: &str) -> Option<Option<Day>> {
     /// Longest text of a day, in characters.
     const TEXT_MAX: usize = 10;
-    if !range.has(name) {
+    if !range.is_present(name) {
         return Some(None);
     }
     let day = Day::from_text(range.text(name, TEXT_MAX)?);

@@ -1,12 +1,12 @@
 use axum::extract::State;
 use axum::response::Response;
 use kinora_domain::PlaylistId;
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
 use kinora_web::preconditions::Preconditions;
 
-use super::change::{changed, condition};
+use super::change::{condition, playlist_response};
 use super::request::{self, PlaylistText};
 use crate::ApiState;
 use crate::error;
@@ -17,7 +17,7 @@ use crate::error;
 /// field. Unchanged values are not saved.
 pub(super) async fn update(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(id): PathId<PlaylistId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
@@ -25,5 +25,5 @@ pub(super) async fn update(
     let PlaylistText { name, description } = request::parse_update(&body)?;
     let condition = condition(&app, conditions);
     let renamed = app.service.rename_playlist(&caller, id, condition, (name, description)).await;
-    Ok(changed(&app, &renamed.map_err(error::from_operation)?))
+    Ok(playlist_response(&app, &renamed.map_err(error::from_operation)?))
 }

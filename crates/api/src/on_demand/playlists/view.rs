@@ -7,7 +7,7 @@ use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::view::thumbnail;
+use crate::view::thumbnail_url;
 
 /// A playlist with its media.
 #[derive(Serialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub(super) struct PlaylistView {
 
 impl PlaylistView {
     /// `media` are the media of the playlist, in its order.
-    pub(super) fn new(playlist: &Playlist, media: &[Media], addresses: &BaseUrls) -> Self {
+    pub(super) fn new(playlist: &Playlist, media: &[Media], base_urls: &BaseUrls) -> Self {
         let rules = match &playlist.content {
             PlaylistContent::Manual(_) => None,
             PlaylistContent::Smart(rules) => Some(rules),
@@ -54,7 +54,7 @@ impl PlaylistView {
             description: playlist.description.clone(),
             play_order: rules.map(|rules| rules.order.as_str()),
             metadata: rules.map(RulesView::from),
-            media_list: media.iter().map(|media| ItemView::new(media, addresses)).collect(),
+            media_list: media.iter().map(|media| ItemView::new(media, base_urls)).collect(),
             workspace_id: playlist.workspace.to_string(),
             created_at: playlist.created_at.to_string(),
             updated_at: playlist.updated_at.to_string(),
@@ -76,7 +76,7 @@ struct RulesView {
 
 impl From<&SmartRules> for RulesView {
     fn from(rules: &SmartRules) -> Self {
-        let days = |range: DayRange| (!range.is_everything()).then(|| DaysView::from(range));
+        let days = |range: DayRange| (!range.is_unbounded()).then(|| DaysView::from(range));
         Self { created_date: days(rules.created), updated_date: days(rules.updated) }
     }
 }
@@ -126,7 +126,7 @@ struct ItemView {
 }
 
 impl ItemView {
-    fn new(media: &Media, addresses: &BaseUrls) -> Self {
+    fn new(media: &Media, base_urls: &BaseUrls) -> Self {
         let facts = match &media.state {
             MediaState::Ready { facts, .. } => Some(facts),
             _ => None,
@@ -138,7 +138,7 @@ impl ItemView {
             duration: facts.map_or(MediaDuration::UNKNOWN, |facts| facts.duration).to_string(),
             status: media.state.name(),
             source_resolution: facts.and_then(|facts| facts.source_resolution).map(|name| name.as_str()),
-            thumbnail: thumbnail(media, addresses),
+            thumbnail: thumbnail_url(media, base_urls),
             created_at: media.created_at.to_string(),
         }
     }

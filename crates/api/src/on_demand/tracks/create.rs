@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{AddedTrack, MediaId};
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
@@ -10,7 +10,7 @@ use kinora_web::idempotency::IdempotentRequest;
 use super::request;
 use super::view::AddedTrackView;
 use crate::ApiState;
-use crate::commit::Respond;
+use crate::commit::IdempotentCommit;
 
 /// `POST /on-demand/{mediaId}/tracks`: adds subtitles or audio to a media, in any state. Subtitles are
 /// fetched at once, audio when the media is ready.
@@ -20,14 +20,19 @@ use crate::commit::Respond;
 /// events and its job are one commit.
 pub(super) async fn create(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     idempotent_request: IdempotentRequest,
     PathId(id): PathId<MediaId>,
     JsonBody(body): JsonBody,
 ) -> Result<RenderedResponse, ApiError> {
     let new_track = request::parse_new(&body)?;
-    let created = |track: AddedTrack| Data::created(AddedTrackView::from(&track), Vec::new()).into_rendered();
+    let render = |track: AddedTrack| Data::created(AddedTrackView::from(&track), Vec::new()).into_rendered();
     app.service
-        .add_track(&caller, id, new_track, Respond::with(idempotent_request, &app.idempotency, created))
+        .add_track(
+            &caller,
+            id,
+            new_track,
+            IdempotentCommit::new(idempotent_request, &app.idempotency, render),
+        )
         .await
 }

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{Media, MediaId, TrackId};
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::{Data, Success};
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathIds;
@@ -17,13 +17,13 @@ use crate::view::MediaView;
 /// `If-Match` does not match the media; 400 for a track of the media's own file.
 pub(super) async fn delete(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathIds(media, track): PathIds<MediaId, TrackId>,
     conditions: Preconditions,
 ) -> Result<Success, ApiError> {
     let state = app.clone();
     let condition =
-        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.addresses)));
+        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.base_urls)));
     let deleted = app.service.delete_track(&caller, (media, track), condition).await;
     deleted.map_err(error::from_operation)?;
     Ok(Success)

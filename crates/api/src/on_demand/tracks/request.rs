@@ -1,7 +1,9 @@
 //! The bodies of `POST` and `PATCH /on-demand/{mediaId}/tracks`, and the subtitle inputs of a media
 //! (C-127, C-155, C-156).
 
-use kinora_domain::{AddedTrackKind, MediaSettings, NewTrack, TrackUpdate};
+use kinora_domain::{
+    AddedTrackKind, LANGUAGE_CODE_MAX, MediaSettings, NewTrack, TrackUpdate, is_language_code,
+};
 use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
@@ -12,7 +14,7 @@ use crate::on_demand::media_settings_request::URL_MAX;
 pub(super) fn parse_new(body: &Value) -> Result<NewTrack, ApiError> {
     let problems = Problems::default();
     let new = Fields::of_body(body, &problems).and_then(|fields| {
-        if !fields.has("tracks") {
+        if !fields.is_present("tracks") {
             fields.reject("tracks", "must not be null");
         }
         let track = fields.object("tracks")?;
@@ -27,7 +29,7 @@ pub(super) fn parse_new(body: &Value) -> Result<NewTrack, ApiError> {
 pub(super) fn parse_update(body: &Value) -> Result<TrackUpdate, ApiError> {
     let problems = Problems::default();
     let update = Fields::of_body(body, &problems).map(|fields| TrackUpdate {
-        url: address(&fields),
+        url: source_url(&fields),
         language_code: language_code(&fields),
         language_name: language_name(&fields),
     });
@@ -41,7 +43,7 @@ pub(in crate::on_demand) fn subtitle_input(input: &Fields<'_>) -> Option<NewTrac
 
 /// A new track, with all required fields.
 fn new_track(fields: &Fields<'_>, kind: Option<AddedTrackKind>) -> Option<NewTrack> {
-    let url = required(fields, "url", address);
+    let url = required(fields, "url", source_url);
     let code = required(fields, "languageCode", language_code);
     let name = required(fields, "languageName", language_name);
     Some(NewTrack { kind: kind?, url: url?, language_code: code?, language_name: name? })
@@ -49,7 +51,7 @@ fn new_track(fields: &Fields<'_>, kind: Option<AddedTrackKind>) -> Option<NewTra
 
 /// A required field, parsed by `read`.
 fn required<T>(fields: &Fields<'_>, name: &str, read: fn(&Fields<'_>) -> Option<T>) -> Option<T> {
-    if !fields.has(name) {
+    if !fields.is_present(name) {
         fields.reject(name, "must not be null");
     }
     read(fields)
@@ -59,7 +61,7 @@ fn kind(fields: &Fields<'_>) -> Option<AddedTrackKind> {
     fields.one_of("type", &AddedTrackKind::ALL.map(AddedTrackKind::as_str), AddedTrackKind::from_text)
 }
 
-fn address(fields: &Fields<'_>) -> Option<String> {
+fn source_url(fields: &Fields<'_>) -> Option<String> {
     let url = fields.text("url", URL_MAX)?;
     match kinora_fetch::parse_source_url(url) {
         Ok(_) => Some(url.to_owned()),
@@ -71,8 +73,8 @@ fn address(fields: &Fields<'_>) -> Option<String> {
 }
 
 fn language_code(fields: &Fields<'_>) -> Option<String> {
-    let code = fields.text("languageCode", NewTrack::LANGUAGE_CODE_MAX)?;
-    if !NewTrack::is_language_code(code) {
+    let code = fields.text("languageCode", LANGUAGE_CODE_MAX)?;
+    if !is_language_code(code) {
         fields.reject("languageCode", "must be a language tag such as en-US (BCP 47)");
         return None;
     }

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{Media, MediaId, TrackId};
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathIds};
@@ -21,7 +21,7 @@ use crate::view::MediaView;
 /// are one commit; a request without a change emits no event.
 pub(super) async fn update(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathIds(media, track): PathIds<MediaId, TrackId>,
     conditions: Preconditions,
     JsonBody(body): JsonBody,
@@ -29,7 +29,7 @@ pub(super) async fn update(
     let update = request::parse_update(&body)?;
     let state = app.clone();
     let condition =
-        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.addresses)));
+        move |media: &Media| conditions.is_met(|| Data::ok(MediaView::new(media, &state.base_urls)));
     let updated = app.service.update_track(&caller, (media, track), condition, update).await;
     Ok(Data::ok(AddedTrackView::from(&updated.map_err(error::from_operation)?)))
 }

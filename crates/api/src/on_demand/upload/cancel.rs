@@ -3,7 +3,7 @@ use std::str::FromStr;
 use axum::extract::State;
 use kinora_domain::{MediaId, ParseIdError};
 use kinora_intake::IntakeError;
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{PathId, PathParameter};
@@ -34,7 +34,7 @@ impl PathParameter for UploadId {
 /// has ended, also the second time.
 pub(super) async fn cancel(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     PathId(UploadId(id)): PathId<UploadId>,
 ) -> Result<Data<CancelledUpload>, ApiError> {
     app.store.upload(caller.workspace, id).await?.ok_or_else(error::upload_not_found)?;
@@ -44,6 +44,6 @@ pub(super) async fn cancel(
         Err(IntakeError::Ended(upload) | IntakeError::Complete(upload)) => {
             Err(ApiError::upload_not_cancelled(&upload))
         }
-        Err(other) => Err(error::not_cancelled(other)),
+        Err(other) => Err(error::cancellation_failed(other)),
     }
 }

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use kinora_domain::Upload;
-use kinora_web::auth::Writer;
+use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::envelope::RenderedResponse;
 use kinora_web::error::ApiError;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::request;
 use super::view::UploadView;
 use crate::ApiState;
-use crate::commit::Respond;
+use crate::commit::IdempotentCommit;
 
 /// `POST /on-demand/upload`: registers a direct upload, and responds with the address that accepts its
 /// bytes.
@@ -20,36 +20,27 @@ use crate::commit::Respond;
 /// upload, its event and its maintenance job are one commit.
 pub(super) async fn create(
     State(app): State<ApiState>,
-    caller: Writer,
+    caller: WriteCaller,
     idempotent_request: IdempotentRequest,
     JsonBody(body): JsonBody,
 ) -> Result<RenderedResponse, ApiError> {
     register(&app, caller, idempotent_request, &body, None).await
 }
 
-/// `POST /on-demand/uploads`: the same for a file of at most 500 MB.
-pub(super) async fn create_limited(
-    State(app): State<ApiState>,
-    caller: Writer,
-    idempotent_request: IdempotentRequest,
-    JsonBody(body): JsonBody,
-) -> Result<RenderedResponse, ApiError> {
-    register(&app, caller, idempotent_request, &body, Some(Upload::DEPRECATED_SIZE_MAX)).await
-}
-
-async fn register(
+/// `size_max`, in bytes, is the size limit of the file; `None`: no limit.
+pub(super) async fn register(
     app: &ApiState,
-    caller: Writer,
+    caller: WriteCaller,
     idempotent_request: IdempotentRequest,
     body: &Value,
     size_max: Option<u64>,
 ) -> Result<RenderedResponse, ApiError> {
     let (new, warnings) = request::parse(body, caller.workspace, size_max)?;
     let state = app.clone();
-    let created = move |upload: Upload| {
+    let render = move |upload: Upload| {
         Data::created(UploadView::new(&upload, &state), warnings.clone()).into_rendered()
     };
     app.service
-        .create_upload(&caller, new, Respond::with(idempotent_request, &app.idempotency, created))
+        .create_upload(&caller, new, IdempotentCommit::new(idempotent_request, &app.idempotency, render))
         .await
 }

@@ -2,7 +2,7 @@
 
 use kinora_domain::{CorsOrigin, Upload};
 use kinora_web::error::ApiError;
-use kinora_web::openapi::schema::{default, described, object, text};
+use kinora_web::openapi::schema::{object, text, with_default, with_description};
 use kinora_web::openapi::{Operation, Schemas};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
         Operation::put("/on-demand/upload/{uploadId}/cancel", "cancelUpload", "Cancel a direct upload")
             .description("The upload accepts no more bytes, and its media is deleted if there is one. 400 once the upload has ended.")
             .id("uploadId", "The id of an upload.", example::MEDIA)
-            .answers(cancelled, cancelled_example())
+            .responds_with_data(cancelled, cancelled_example())
             .error(error::upload_not_found())
             .error(ApiError::upload_ended_already("cancelled")),
     ];
@@ -60,7 +60,7 @@ pub(in crate::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> 
 
 fn request(schemas: &mut Schemas) -> Value {
     let timeout = json!({"type": "integer", "minimum": Upload::TIMEOUT_MIN_S, "maximum": Upload::LIFE_MAX_S});
-    let timeout = described(
+    let timeout = with_description(
         timeout,
         "Seconds until the first byte must arrive. Each stored byte restarts the timeout, for at most seven days in all.",
     );
@@ -68,12 +68,12 @@ fn request(schemas: &mut Schemas) -> Value {
     let body = object(
         &["corsOrigin"],
         [
-            ("corsOrigin", described(text(CorsOrigin::LEN_MAX), origin)),
-            ("timeout", default(timeout, Upload::TIMEOUT_DEFAULT_S)),
+            ("corsOrigin", with_description(text(CorsOrigin::LEN_MAX), origin)),
+            ("timeout", with_default(timeout, Upload::TIMEOUT_DEFAULT_S)),
             ("pushMediaSettings", requests::push_media_settings()),
         ],
     );
-    schemas.named("CreateUpload", body)
+    schemas.add("CreateUpload", body)
 }
 
 fn upload_example() -> Value {

@@ -1,5 +1,5 @@
 use axum::extract::State;
-use kinora_web::auth::Reader;
+use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::pagination::ListQuery;
@@ -11,12 +11,12 @@ use crate::ApiState;
 /// Their addresses are signed for read-write tokens only.
 pub(super) async fn list(
     State(app): State<ApiState>,
-    caller: Reader,
+    caller: ReadCaller,
     query: ListQuery,
 ) -> Result<Data<Vec<UploadView>>, ApiError> {
-    let listing = query.of_list("uploads")?;
-    let found = app.store.upload_page(caller.workspace, listing.slice).await?;
+    let page_request = query.into_page_request("uploads")?;
+    let found = app.store.upload_page(caller.workspace, page_request.list_page).await?;
     let view = if caller.may_write { UploadView::new } else { UploadView::without_signature };
     let views = found.items.iter().map(|upload| view(upload, &app)).collect();
-    Ok(listing.answer(&app.addresses, &found, views))
+    Ok(page_request.respond(&app.base_urls, &found, views))
 }

@@ -23,6 +23,6 @@ pub(crate) use deprecated::{add_deprecation_headers as announce_deprecated, is_d
 pub(crate) fn routes(prefix: &str) -> Routes<ApiState> {
     Routes::new()
         .route(&format!("{prefix}/on-demand/upload"), post(create::create))
-        .route(&format!("{prefix}/on-demand/uploads"), get(list::list).post(create::create_limited))
+        .route(&format!("{prefix}/on-demand/uploads"), get(list::list).post(deprecated::create_limited))
         .route(&format!("{prefix}/on-demand/upload/{{uploadId}}/cancel"), put(cancel::cancel))
 }

@@ -14,28 +14,32 @@ pub(super) fn parse(text: &str) -> Option<CorsOrigin> {
     if text == "*" {
         return Some(CorsOrigin::Any);
     }
-    let (scheme, host) = text.split_once("://")?;
+    let (scheme, after_scheme) = text.split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-    let origin =
-        if is_web { web_origin(text, host) } else { is_app_origin(scheme, host).then(|| text.to_owned()) };
+    let origin = if is_web {
+        web_origin(text, after_scheme)
+    } else {
+        is_app_origin(scheme, after_scheme).then(|| text.to_owned())
+    };
     origin.filter(|origin| origin.len() <= CorsOrigin::LEN_MAX).map(CorsOrigin::One)
 }
 
-fn web_origin(text: &str, host: &str) -> Option<String> {
+fn web_origin(text: &str, after_scheme: &str) -> Option<String> {
     // A URL parser removes these characters, or reads them as the end of the host; it accepts a star in a
     // host.
-    let is_foreign = |c: char| c.is_whitespace() || c.is_control() || "/\\?#@*".contains(c);
-    if host.contains(is_foreign) {
+    let is_forbidden_char = |c: char| c.is_whitespace() || c.is_control() || "/\\?#@*".contains(c);
+    if after_scheme.contains(is_forbidden_char) {
         return None;
     }
     let origin = Url::parse(text).ok()?.origin();
     origin.is_tuple().then(|| origin.ascii_serialization())
 }
 
-fn is_app_origin(scheme: &str, host: &str) -> bool {
+fn is_app_origin(scheme: &str, authority: &str) -> bool {
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    let is_host = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._:[]".contains(c));
+    let is_host =
+        !authority.is_empty() && authority.chars().all(|c| c.is_ascii_alphanumeric() || "-._:[]".contains(c));
     is_scheme && is_host
 }
 

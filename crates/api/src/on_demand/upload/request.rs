@@ -15,7 +15,7 @@ use super::super::media_settings_request::{
 use super::origin;
 
 /// Parses the body: the new upload, and warnings about settings that are stored and have no effect yet.
-/// `size_max` is the limit of the path.
+/// `size_max` is the size limit of the operation that was called.
 pub(super) fn parse(
     body: &Value,
     workspace: WorkspaceId,
@@ -44,7 +44,7 @@ pub(super) fn parse(
 }
 
 fn cors_origin(fields: &Fields<'_>) -> Option<CorsOrigin> {
-    if !fields.has("corsOrigin") {
+    if !fields.is_present("corsOrigin") {
         fields.reject("corsOrigin", "must not be null");
         return None;
     }
@@ -83,9 +83,9 @@ fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (NewMediaSettings, 
     {
         input.reject("url", "must be left out: the source is the file sent to the upload URL");
     }
-    let wishes = media_settings(&fields, warnings);
-    let settings = MediaSettings { audio_edit: audio, ..wishes.settings };
-    (NewMediaSettings { settings, ..wishes }, tracks)
+    let new_settings = media_settings(&fields, warnings);
+    let settings = MediaSettings { audio_edit: audio, ..new_settings.settings };
+    (NewMediaSettings { settings, ..new_settings }, tracks)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A part that fills in memory.
+//! A part in memory that is being filled.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use bytes::{Bytes, BytesMut};
 
 use crate::s3::PartMemory;
 
-/// A part that fills. Its memory is one allocation, which it shares with pieces that are being sent.
+/// A part that is being filled. Its memory is one allocation, shared with pieces that are being sent.
 #[derive(Debug)]
 pub(super) struct PartBuffer {
     /// Its start offset in the object.
     start: u64,
-    /// Bytes that were read out before, in order.
+    /// Bytes that were read before, in order, and are immutable now.
     frozen: Vec<Bytes>,
     frozen_len: usize,
     tail: BytesMut,
@@ -41,8 +41,8 @@ impl PartBuffer {
         self.frozen_len + self.tail.len()
     }
 
-    /// Takes the first bytes of `bytes` up to the free capacity.
-    pub(super) fn take(&mut self, bytes: &mut Bytes) {
+    /// Moves the first bytes of `bytes` into the buffer, up to its free capacity.
+    pub(super) fn fill_from(&mut self, bytes: &mut Bytes) {
         let head = bytes.split_to(bytes.len().min(self.len_max - self.len()));
         self.tail.extend_from_slice(&head);
     }
@@ -67,7 +67,7 @@ impl PartBuffer {
     }
 }
 
-/// Slices a range out of adjacent pieces that begin at `start`.
+/// Slices a range out of adjacent chunks that begin at `start`.
 pub(super) fn slices(chunks: &[Bytes], start: u64, range: Range<u64>) -> Vec<Bytes> {
     let mut at = start;
     let mut cut = Vec::new();
@@ -95,15 +95,15 @@ mod tests {
         let memory = Budget::new(1, 0).acquire(None, 1).now_or_never().unwrap();
         let mut part = PartBuffer::new(100, 10, memory);
         let read = |part: &mut PartBuffer, range: Range<u64>| part.bytes(range).concat();
-        part.take(&mut Bytes::from_static(b"012"));
+        part.fill_from(&mut Bytes::from_static(b"012"));
         assert_eq!(read(&mut part, 101..103), b"12");
-        part.take(&mut Bytes::from_static(b"3456"));
+        part.fill_from(&mut Bytes::from_static(b"3456"));
         assert_eq!((part.start(), part.end(), part.is_full()), (100, 107, false));
         assert_eq!(read(&mut part, 100..107), b"0123456");
         assert_eq!(read(&mut part, 102..104), b"23");
         assert_eq!(read(&mut part, 104..104), b"");
         let mut more = Bytes::from_static(b"789abc");
-        part.take(&mut more);
+        part.fill_from(&mut more);
         assert_eq!(more, "abc");
         assert!(part.is_full());
         assert_eq!(part.into_bytes().0.concat(), b"0123456789");

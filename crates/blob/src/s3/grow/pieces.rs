@@ -36,21 +36,21 @@ impl Piece {
 /// Pieces of earlier writers after the recorded parts.
 pub(super) struct FoundPieces {
     /// The pieces that continue the parts, in order.
-    pub(super) chosen: Vec<Piece>,
+    pub(super) contiguous: Vec<Piece>,
     /// The unused pieces.
     pub(super) orphans: Vec<Piece>,
 }
 
 /// The pieces that continue `from` without a gap, in order. Of several with the same start the last
 /// writer's is used.
-pub(super) fn continuing(pieces: &[Piece], from: u64) -> Vec<Piece> {
-    let mut chosen: Vec<Piece> = Vec::new();
+pub(super) fn contiguous_from(pieces: &[Piece], from: u64) -> Vec<Piece> {
+    let mut contiguous: Vec<Piece> = Vec::new();
     loop {
-        let at = chosen.last().map_or(from, Piece::end);
+        let at = contiguous.last().map_or(from, Piece::end);
         let next = pieces.iter().filter(|piece| piece.covers(at));
         match next.max_by_key(|piece| (piece.name.lease, piece.end())) {
-            Some(piece) => chosen.push(*piece),
-            None => return chosen,
+            Some(piece) => contiguous.push(*piece),
+            None => return contiguous,
         }
     }
 }
@@ -69,7 +69,7 @@ impl S3Store {
     /// Stores a piece. Unlike an object it may replace a shorter one that begins with the same bytes.
     pub(super) async fn put_piece(&self, source: SourceId, name: PieceName, bytes: PutPayload) -> Result<()> {
         let key = ObjectKey::Piece(source, name);
-        self.before_write(WriteKind::Put, key)?;
+        self.inject_write_fault(WriteKind::Put, key)?;
         let options = PutOptions::from(PutMode::Overwrite);
         let put = self.shared.client.put_opts(&self.shared.path(key), bytes, options).await;
         put.map(drop).map_err(|error| classify("keep a piece of an object", error))
@@ -84,7 +84,7 @@ impl S3Store {
         end: u64,
     ) -> Result<Option<Bytes>> {
         const ACTION: &str = "read a piece of an object";
-        self.before_read()?;
+        self.inject_read_fault()?;
         let range = at - piece.name.start..end - piece.name.start;
         let options = GetOptions { range: Some(GetRange::Bounded(range.clone())), ..GetOptions::default() };
         let path = self.shared.path(ObjectKey::Piece(source, piece.name));
@@ -105,7 +105,7 @@ impl S3Store {
     }
 
     /// Removes unused pieces in the background. [`S3Store::discard_growing`] removes any that stay.
-    pub(super) fn remove_pieces_behind(&self, source: SourceId, pieces: Vec<Piece>) {
+    pub(super) fn remove_pieces_in_background(&self, source: SourceId, pieces: Vec<Piece>) {
         if pieces.is_empty() {
             return;
         }
@@ -124,7 +124,7 @@ mod tests {
     fn pieces_are_used_up_to_first_gap() {
         let piece = |lease, start, len| Piece { name: PieceName { lease, start }, len };
         let check = |from, pieces: &[Piece], expected: &[Piece]| {
-            assert_eq!(continuing(pieces, from), expected, "{pieces:?} from {from}");
+            assert_eq!(contiguous_from(pieces, from), expected, "{pieces:?} from {from}");
         };
         check(0, &[], &[]);
         check(0, &[piece(1, 1, 5)], &[]);

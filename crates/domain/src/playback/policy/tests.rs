@@ -10,8 +10,8 @@ fn rule(default_policy: DefaultPolicy, allow: &[&str], deny: &[&str]) -> Restric
     Restriction { default_policy, allow: list(allow), deny: list(deny) }
 }
 
-fn handle(policy: AccessPolicy, restrictions: AccessRestrictions) -> PlaybackHandle {
-    PlaybackHandle {
+fn settings(policy: AccessPolicy, restrictions: AccessRestrictions) -> PlaybackIdSettings {
+    PlaybackIdSettings {
         id: PLAYBACK.parse().unwrap(),
         policy,
         restrictions,
@@ -30,94 +30,97 @@ fn mark(id: &str) -> KeyRef {
     KeyRef { id: id.parse().unwrap(), created_at: Timestamp::from_micros(1) }
 }
 
-fn ticket(generation: u32, key: Option<&str>) -> PathClaims {
+fn claims(generation: u32, key: Option<&str>) -> PathClaims {
     let key = key.map(mark);
-    let facts = PathBinding { generation, key, frame: None };
-    PathClaims::new(PLAYBACK.parse().unwrap(), facts, 0, Timestamp::from_micros(NOW))
+    let binding = PathBinding { generation, key, embedding_page: None };
+    PathClaims::new(PLAYBACK.parse().unwrap(), binding, 0, Timestamp::from_micros(NOW))
 }
 
 fn decide(
-    handle: &PlaybackHandle,
+    settings: &PlaybackIdSettings,
     credential: ViewerCredential,
     now: i64,
 ) -> Result<PlaybackGrant, PlaybackDenied> {
-    let viewer = Viewer { credential, page: Page::Unknown, embedder: None, user_agent: None };
-    PlaybackPolicy::of(handle).decide(&viewer, Timestamp::from_micros(now))
+    let viewer = Viewer { credential, page: Page::Unknown, embedding_page: None, user_agent: None };
+    PlaybackPolicy::of(settings).decide(&viewer, Timestamp::from_micros(now))
 }
 
 #[test]
 fn public_playback_needs_no_credential() {
-    let public = handle(AccessPolicy::Public, free());
+    let public = settings(AccessPolicy::Public, free());
     let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: None });
     for admission in [
         ViewerCredential::Token(Err(TokenError::Missing)),
         ViewerCredential::Token(Err(TokenError::BadSignature)),
         ViewerCredential::Token(Ok(mark(KEY))),
         ViewerCredential::Path(Err(PathError::Missing)),
-        ViewerCredential::Path(Ok(ticket(3, None))),
+        ViewerCredential::Path(Ok(claims(3, None))),
     ] {
         assert_eq!(decide(&public, admission.clone(), NOW), allowed, "{admission:?}");
     }
-    for (path, refusal) in [
+    for (path, error) in [
         (Err(PathError::Forged), PathError::Forged),
-        (Ok(ticket(2, None)), PathError::Revoked),
+        (Ok(claims(2, None)), PathError::Revoked),
         (Err(PathError::KeyDeleted), PathError::KeyDeleted),
     ] {
-        assert_eq!(decide(&public, ViewerCredential::Path(path), NOW), Err(PlaybackDenied::Path(refusal)));
+        assert_eq!(decide(&public, ViewerCredential::Path(path), NOW), Err(PlaybackDenied::Path(error)));
     }
 }
 
 #[test]
 fn private_playback_needs_token_or_signed_path() {
-    let private = handle(AccessPolicy::Private, free());
+    let private = settings(AccessPolicy::Private, free());
     let key = mark(KEY);
-    let facts = PathBinding { generation: 3, key: Some(key), frame: None };
-    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(facts) });
+    let binding = PathBinding { generation: 3, key: Some(key), embedding_page: None };
+    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(binding) });
     assert_eq!(decide(&private, ViewerCredential::Token(Ok(key)), NOW), allowed);
-    assert_eq!(decide(&private, ViewerCredential::Path(Ok(ticket(3, Some(KEY)))), NOW), allowed);
-    for refusal in [TokenError::Missing, TokenError::Expired, TokenError::Revoked] {
-        let refused = decide(&private, ViewerCredential::Token(Err(refusal)), NOW);
-        assert_eq!(refused, Err(PlaybackDenied::Token(refusal)));
+    assert_eq!(decide(&private, ViewerCredential::Path(Ok(claims(3, Some(KEY)))), NOW), allowed);
+    for error in [TokenError::Missing, TokenError::Expired, TokenError::Revoked] {
+        let rejected = decide(&private, ViewerCredential::Token(Err(error)), NOW);
+        assert_eq!(rejected, Err(PlaybackDenied::Token(error)));
     }
-    let mut other = ticket(3, Some(KEY));
+    let mut other = claims(3, Some(KEY));
     other.playback = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60".parse().unwrap();
-    let end = ticket(3, Some(KEY)).expires_at().as_micros();
+    let end = claims(3, Some(KEY)).expires_at().as_micros();
     for (path, now, refusal) in [
         (Err(PathError::Missing), NOW, PathError::Missing),
         (Err(PathError::Forged), NOW, PathError::Forged),
         (Err(PathError::KeyDeleted), NOW, PathError::KeyDeleted),
         (Ok(other), NOW, PathError::Forged),
         // A path from a time when no token was required.
-        (Ok(ticket(3, None)), NOW, PathError::Forged),
-        (Ok(ticket(2, Some(KEY))), NOW, PathError::Revoked),
-        (Ok(ticket(4, Some(KEY))), NOW, PathError::Revoked),
-        (Ok(ticket(3, Some(KEY))), end, PathError::Expired),
+        (Ok(claims(3, None)), NOW, PathError::Forged),
+        (Ok(claims(2, Some(KEY))), NOW, PathError::Revoked),
+        (Ok(claims(4, Some(KEY))), NOW, PathError::Revoked),
+        (Ok(claims(3, Some(KEY))), end, PathError::Expired),
     ] {
         let refused = decide(&private, ViewerCredential::Path(path.clone()), now);
         assert_eq!(refused, Err(PlaybackDenied::Path(refusal)), "{path:?}");
     }
-    assert_eq!(decide(&private, ViewerCredential::Path(Ok(ticket(3, Some(KEY)))), end - 1), allowed);
+    assert_eq!(decide(&private, ViewerCredential::Path(Ok(claims(3, Some(KEY)))), end - 1), allowed);
 }
 
 #[test]
 fn restricted_playback_signs_paths_without_token() {
     let domains = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
-    let restricted = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
-    let facts = PathBinding { generation: 3, key: None, frame: None };
-    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(facts) });
+    let restricted = settings(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
+    let binding = PathBinding { generation: 3, key: None, embedding_page: None };
+    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(binding) });
     assert_eq!(decide(&restricted, ViewerCredential::Token(Err(TokenError::Missing)), NOW), allowed);
-    // The ticket stores the embedding page, for later requests of the player page.
-    for frame in [None, Some(EmbeddingPage::of_text("")), Some(EmbeddingPage::of_text("a.example"))] {
+    // The claims store the embedding page, for later requests of the player page.
+    for embedding_page in
+        [None, Some(EmbeddingPage::from_text("")), Some(EmbeddingPage::from_text("a.example"))]
+    {
         let credential = ViewerCredential::Token(Err(TokenError::Missing));
-        let viewer = Viewer { credential, page: Page::Own, embedder: frame.clone(), user_agent: None };
+        let viewer =
+            Viewer { credential, page: Page::Own, embedding_page: embedding_page.clone(), user_agent: None };
         let decided = PlaybackPolicy::of(&restricted).decide(&viewer, Timestamp::from_micros(NOW));
-        assert_eq!(decided.unwrap().binding.unwrap().frame, frame);
+        assert_eq!(decided.unwrap().binding.unwrap().embedding_page, embedding_page);
     }
     // The token is ignored, so viewers with a token get the same addresses as all others.
     assert_eq!(decide(&restricted, ViewerCredential::Token(Ok(mark(KEY))), NOW), allowed);
-    assert_eq!(decide(&restricted, ViewerCredential::Path(Ok(ticket(3, None))), NOW), allowed);
-    let refused = decide(&restricted, ViewerCredential::Path(Err(PathError::Missing)), NOW);
-    assert_eq!(refused, Err(PlaybackDenied::Path(PathError::Missing)));
+    assert_eq!(decide(&restricted, ViewerCredential::Path(Ok(claims(3, None))), NOW), allowed);
+    let rejected = decide(&restricted, ViewerCredential::Path(Err(PathError::Missing)), NOW);
+    assert_eq!(rejected, Err(PlaybackDenied::Path(PathError::Missing)));
 }
 
 #[test]
@@ -136,17 +139,17 @@ fn deny_default_uses_allow_list_and_allow_default_deny_list() {
                     Some("our own") => Page::Own,
                     Some(host) => Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap()),
                 },
-                embedder: None,
+                embedding_page: None,
                 user_agent: agent,
             };
-            let policy = PlaybackPolicy::of(&handle(AccessPolicy::Public, restrictions));
-            let refusal = if is_domain { PlaybackDenied::Domain } else { PlaybackDenied::UserAgent };
+            let policy = PlaybackPolicy::of(&settings(AccessPolicy::Public, restrictions));
+            let denied = if is_domain { PlaybackDenied::Domain } else { PlaybackDenied::UserAgent };
             let decided = policy.decide(&viewer, Timestamp::from_micros(NOW)).map(drop);
-            assert_eq!(decided, if ok { Ok(()) } else { Err(refusal) }, "{restriction:?} {host:?} {agent:?}");
+            assert_eq!(decided, if ok { Ok(()) } else { Err(denied) }, "{restriction:?} {host:?} {agent:?}");
         };
     let open = rule(DefaultPolicy::Allow, &["ignored.example"], &["bad.example"]);
     let closed = rule(DefaultPolicy::Deny, &["good.example"], &["ignored.example", "www.good.example"]);
-    let nobody = rule(DefaultPolicy::Deny, &[], &[]);
+    let denied_to_all = rule(DefaultPolicy::Deny, &[], &[]);
     for (restriction, host, ok) in [
         (&open, None, true),
         (&open, Some("ignored.example"), true),
@@ -156,9 +159,9 @@ fn deny_default_uses_allow_list_and_allow_default_deny_list() {
         (&closed, Some("good.example"), true),
         (&closed, Some("www.good.example"), true),
         (&closed, Some("other.example"), false),
-        (&nobody, None, false),
-        (&nobody, Some("our own"), true),
-        (&nobody, Some("good.example"), false),
+        (&denied_to_all, None, false),
+        (&denied_to_all, Some("our own"), true),
+        (&denied_to_all, Some("good.example"), false),
     ] {
         check(restriction, host, None, true, ok);
     }
@@ -171,7 +174,7 @@ fn deny_default_uses_allow_list_and_allow_default_deny_list() {
         (&closed, None, false),
         (&closed, Some("Mozilla/5.0"), true),
         (&closed, Some("mozilla/5.0"), false),
-        (&nobody, Some("Mozilla/5.0"), false),
+        (&denied_to_all, Some("Mozilla/5.0"), false),
     ] {
         check(restriction, None, agent, false, ok);
     }
@@ -195,10 +198,14 @@ fn embedding_page_must_match_domain_rule() {
         (&closed, Page::Unknown, "good.example", false),
     ] {
         let restrictions = AccessRestrictions { domains: restriction.clone(), ..free() };
-        let policy = PlaybackPolicy::of(&handle(AccessPolicy::Public, restrictions));
+        let policy = PlaybackPolicy::of(&settings(AccessPolicy::Public, restrictions));
         let credential = ViewerCredential::Token(Err(TokenError::Missing));
-        let viewer =
-            Viewer { credential, page, embedder: Some(EmbeddingPage::of_text(frame)), user_agent: None };
+        let viewer = Viewer {
+            credential,
+            page,
+            embedding_page: Some(EmbeddingPage::from_text(frame)),
+            user_agent: None,
+        };
         let decided = policy.decide(&viewer, Timestamp::from_micros(NOW)).map(drop);
         assert_eq!(
             decided,
@@ -211,13 +218,13 @@ fn embedding_page_must_match_domain_rule() {
 #[test]
 fn unparsable_rule_entry_still_restricts() {
     let domains = rule(DefaultPolicy::Allow, &[], &["a.example,b.example"]);
-    let handle = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
-    let policy = PlaybackPolicy::of(&handle);
-    assert!(policy.varies_on_page() && policy.is_restricted() && !handle.is_unrestricted());
+    let settings = settings(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
+    let policy = PlaybackPolicy::of(&settings);
+    assert!(policy.varies_on_page() && policy.is_restricted() && !settings.is_unrestricted());
     // A rule with entries in the inactive list only does not.
     let domains = rule(DefaultPolicy::Allow, &["a.example,b.example"], &[]);
     let policy =
-        PlaybackPolicy::of(&self::handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() }));
+        PlaybackPolicy::of(&self::settings(AccessPolicy::Public, AccessRestrictions { domains, ..free() }));
     assert!(!policy.varies_on_page() && !policy.is_restricted());
 }
 
@@ -226,7 +233,7 @@ fn frame_ancestors_lists_allowed_page_or_any() {
     let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
     let check = |domains: &Restriction, page: &Page, expected: Option<&[&str]>| {
         let restrictions = AccessRestrictions { domains: domains.clone(), ..free() };
-        let found = PlaybackPolicy::of(&handle(AccessPolicy::Private, restrictions)).frame_ancestors(page);
+        let found = PlaybackPolicy::of(&settings(AccessPolicy::Private, restrictions)).frame_ancestors(page);
         let expected = expected.map(|sources| sources.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
         assert_eq!(found, expected, "{domains:?} {page:?}");
     };

@@ -43,7 +43,7 @@ fn table(guarantee: Guarantee, worked: &[Worked; 3]) -> String {
 }
 
 fn cell(attack: &Attack, absent: Option<Layer>, worked: &[String]) -> &'static str {
-    if !attack.is_certain && absent == Some(attack.layer) {
+    if !attack.always_works_unconfined && absent == Some(attack.layer) {
         "depends"
     } else if worked.is_empty() {
         "refused"

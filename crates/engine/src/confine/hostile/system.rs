@@ -21,15 +21,15 @@ pub(super) fn call(number: i64, arguments: &[c_long]) -> io::Result<c_long> {
 
 /// Whether a call passes the filter, and this kernel has it. Its arguments, all -1, are wrong: it changes
 /// nothing.
-pub(super) fn reaches(number: i64) -> bool {
-    reaches_with(number, &[-1; 6])
+pub(super) fn passes_filter(number: i64) -> bool {
+    passes_filter_with(number, &[-1; 6])
 }
 
 /// As [`reaches`], with arguments.
-pub(super) fn reaches_with(number: i64, arguments: &[c_long]) -> bool {
-    const REFUSALS: [c_int; 3] = [libc::EPERM, libc::EACCES, libc::ENOSYS];
+pub(super) fn passes_filter_with(number: i64, arguments: &[c_long]) -> bool {
+    const DENIED_ERRNOS: [c_int; 3] = [libc::EPERM, libc::EACCES, libc::ENOSYS];
     let answer = call(number, arguments);
-    answer.is_ok_and(|_| true) || !is_one_of(&REFUSALS)
+    answer.is_ok_and(|_| true) || !is_one_of(&DENIED_ERRNOS)
 }
 
 /// Whether the last call of this thread failed with one of these errors.
@@ -89,9 +89,9 @@ pub(super) fn vfork_works() -> bool {
 pub(super) const LARGE_BYTES: usize = 512 << 20;
 
 /// Whether this much memory can be mapped.
-pub(super) fn maps_memory(flags: c_int, file: c_int) -> bool {
+pub(super) fn maps_memory(flags: c_int, fd: c_int) -> bool {
     const ACCESS: c_int = libc::PROT_READ | libc::PROT_WRITE;
-    let arguments = [0, LARGE_BYTES as c_long, ACCESS.into(), flags.into(), file.into(), 0];
+    let arguments = [0, LARGE_BYTES as c_long, ACCESS.into(), flags.into(), fd.into(), 0];
     match call(libc::SYS_mmap, &arguments) {
         Ok(address) => call(libc::SYS_munmap, &[address, LARGE_BYTES as c_long]).is_ok(),
         Err(_) => false,

@@ -218,7 +218,7 @@ async fn dropped_output_stream_kills_process() {
     drop(run);
     program.until_running(0).await;
 
-    let one = Runner::new(program.runner.cage.clone(), Admission::new(NonZeroUsize::new(1)));
+    let one = Runner::new(program.runner.sandbox.clone(), Admission::new(NonZeroUsize::new(1)));
     let mut running = one.start(job(&[], limits(LONG)), silence(), TimeoutKind::Idle);
     assert!(running.chunk().await.unwrap().is_ok());
     let mut waiting = one.start(job(&[], limits(LONG)), silence(), TimeoutKind::Idle);
@@ -254,7 +254,7 @@ async fn until_stopped(program: &Program) {
 async fn background_run_is_paused_for_viewer() {
     let background = Program::new("echo begun; read line; printf %s \"$line\"");
     let admission = Admission::new(NonZeroUsize::new(1));
-    let one = Runner::new(background.runner.cage.clone(), admission.clone());
+    let one = Runner::new(background.runner.sandbox.clone(), admission.clone());
     let (finish, finished) = oneshot::channel();
     let feed = stream::once(async move {
         finished.await.map_err(io::Error::other)?;
@@ -265,7 +265,7 @@ async fn background_run_is_paused_for_viewer() {
     assert_eq!(run.chunk().await.unwrap().unwrap(), "begun\n");
 
     let viewer = Program::new("while :; do :; done");
-    let viewers = Runner::new(viewer.runner.cage.clone(), admission);
+    let viewers = Runner::new(viewer.runner.sandbox.clone(), admission);
     let mut viewing = Box::pin(viewers.run(job(&[], limits(LONG))));
     tokio::select! {
         end = &mut viewing => panic!("ended by itself: {end:?}"),
@@ -284,7 +284,7 @@ async fn background_run_is_paused_for_viewer() {
 async fn paused_run_can_be_dropped() {
     let background = Program::new("echo begun; while :; do :; done");
     let admission = Admission::new(NonZeroUsize::new(1));
-    let one = Runner::new(background.runner.cage.clone(), admission.clone());
+    let one = Runner::new(background.runner.sandbox.clone(), admission.clone());
     let job_of = |priority| Job { priority, ..job(&[], limits(LONG)) };
     let mut run = one.start(job_of(Priority::Background), silence(), TimeoutKind::Idle);
     assert!(run.chunk().await.unwrap().is_ok());

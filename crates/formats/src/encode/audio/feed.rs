@@ -4,17 +4,17 @@ use std::{ops::Range, sync::Arc};
 
 use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Sample, SampleTable, Track};
 use kinora_isobmff::write::{FLAGS_SYNC, TrunEntry, write_head};
-use kinora_matroska::{FeedFrame, feed_frame};
+use kinora_matroska::{FeedFrame, write_feed_frame};
 
-use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segments};
+use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segment_count};
 use crate::encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header};
 
-/// Packets from this long before the first frame are fed: two frames of lead, the look-behind of a
-/// resampler, 80 ms for Opus (RFC 7845, 4.6), and the bit reservoir of MP3.
-const BEFORE_MS: i64 = 400;
-/// Packets until this long after the last frame are fed: two frames of lead, and the look-ahead of a
-/// resampler.
-const AFTER_MS: i64 = 150;
+/// Packets from this long before the first frame are fed: for two frames of overlap, the look-behind of a
+/// resampler, 80 ms of Opus (RFC 7845, 4.6), and the bit reservoir of MP3.
+const INPUT_BEFORE_MS: i64 = 400;
+/// Packets until this long after the last frame are fed: for two frames of overlap, and the look-ahead of
+/// a resampler.
+const INPUT_AFTER_MS: i64 = 150;
 
 /// A longer pause ends a feed. An encoder writes the silence of a whole pause at once, about half a MB per
 /// second. D-0054.
@@ -22,8 +22,8 @@ const PAUSE_MAX_S: i64 = 30;
 /// Maximum duration of a packet: FLAC has at most 65,535 samples, at 8 kHz or more. If the container says
 /// more, the rest is a pause after the packet.
 const PACKET_MAX_S: i64 = 10;
-/// Frames on both sides of a cut that contain samples of it: the lead of a piece.
-const LEAD_FRAMES: u64 = 2;
+/// Frames on both sides of a cut whose windows contain samples of it.
+const OVERLAP_FRAMES: u64 = 2;
 
 /// The packets of an audio track for some frames, as a file for an encoder.
 ///
@@ -47,10 +47,10 @@ impl AudioFeed {
     /// the source.
     ///
     /// Errors: all but [`FeedError::Bytes`].
-    pub fn of_segments(index: &Index, audio: usize, numbers: Range<u32>) -> Result<Self, FeedError> {
+    pub fn of_segments(index: &Index, audio_number: usize, numbers: Range<u32>) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: numbers.clone() };
-        let frames = frames(index, audio, &numbers).ok_or_else(none)?;
-        let window = FeedWindow::new(index, audio).ok_or_else(none)?;
+        let frames = frames(index, audio_number, &numbers).ok_or_else(none)?;
+        let window = FeedWindow::new(index, audio_number).ok_or_else(none)?;
         let packets = window.packets(&frames);
         window.feed(numbers, frames, packets)
     }
@@ -59,16 +59,16 @@ impl AudioFeed {
     /// track, or to a long pause in it: [`numbers`](Self::numbers) has the segments.
     ///
     /// Errors: as [`AudioFeed::of_segments`].
-    pub fn of_segments_from(index: &Index, audio: usize, first: u32) -> Result<Self, FeedError> {
+    pub fn of_segments_from(index: &Index, audio_number: usize, first: u32) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: first..first.saturating_add(1) };
-        let numbers = first..encoded_audio_segments(index, audio);
-        let rest = frames(index, audio, &numbers).ok_or_else(none)?;
-        let window = FeedWindow::new(index, audio).ok_or_else(none)?;
+        let numbers = first..encoded_audio_segment_count(index, audio_number);
+        let rest = frames(index, audio_number, &numbers).ok_or_else(none)?;
+        let window = FeedWindow::new(index, audio_number).ok_or_else(none)?;
         let packets = window.packets(&rest).start..window.track.samples.len();
-        let cuts = cuts(index, audio).unwrap_or_default();
+        let cuts = cuts(index, audio_number).unwrap_or_default();
         let (packets, end) = window.until_pause(packets, first, cuts);
         let numbers = first..end;
-        let frames = frames(index, audio, &numbers).ok_or_else(none)?;
+        let frames = frames(index, audio_number, &numbers).ok_or_else(none)?;
         window.feed(numbers, frames, packets)
     }
 
@@ -77,7 +77,8 @@ impl AudioFeed {
         self.numbers.clone()
     }
 
-    /// The frame in which the last packet begins: an encoder that ends long before it was cut short.
+    /// The frame in which the last packet begins. If the output of an encoder ends long before this frame, it
+    /// was cut short.
     pub fn audible_end(&self) -> u64 {
         let last = self.packets.end.checked_sub(1).filter(|_| !self.packets.is_empty());
         let Some(last) = last.and_then(|last| self.table.get(last)) else { return 0 };
@@ -122,7 +123,7 @@ impl AudioFeed {
         }
         match self.format {
             FeedFormat::Mp4 => self.fragment(chunk, bytes),
-            FeedFormat::Matroska => self.blocks(chunk, bytes),
+            FeedFormat::Matroska => self.matroska_blocks(chunk, bytes),
         }
     }
 
@@ -135,7 +136,7 @@ impl AudioFeed {
             if let Some(last) = entries.last_mut() {
                 last.duration = u32::try_from(at.saturating_sub(before)).map_err(|_| FeedError::Sample {
                     number,
-                    what: "it sounds before the one in front, or hours after it",
+                    what: "its time is before that of the previous one, or hours after it",
                 })?;
             }
             entries.push(TrunEntry {
@@ -147,60 +148,64 @@ impl AudioFeed {
             decode_time = decode_time.or(u64::try_from(at).ok());
             before = at;
         }
-        let begun =
+        let base_decode_time =
             decode_time.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
-        let mut feed_bytes = write_head(chunk.samples.start, begun, &entries, chunk.len);
+        let mut feed_bytes = write_head(chunk.samples.start, base_decode_time, &entries, chunk.len);
         feed_bytes.extend_from_slice(bytes);
         Ok(feed_bytes)
     }
 
-    fn blocks(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
+    fn matroska_blocks(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
         let mut feed_bytes = Vec::with_capacity(bytes.len() + FRAME_HEAD_LEN * chunk.samples.len());
         let mut rest = bytes;
         for (number, packet) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
             let wrong = |what| FeedError::Sample { number, what };
-            let (own, after) =
+            let (packet_bytes, after) =
                 rest.split_at_checked(packet.size as usize).ok_or_else(|| wrong("it is not there"))?;
             rest = after;
             let ticks = i128::from(packet.pts.saturating_add(self.shift));
             let time_us =
                 (ticks * 2_000_000 + i128::from(self.timescale)).div_euclid(2 * i128::from(self.timescale));
-            let time_us = u64::try_from(time_us).map_err(|_| wrong("it sounds long before all others"))?;
-            feed_frame(&mut feed_bytes, FeedFrame { time_us, duration_us: None, is_key: true, bytes: own });
+            let time_us =
+                u64::try_from(time_us).map_err(|_| wrong("its time is long before that of all others"))?;
+            write_feed_frame(
+                &mut feed_bytes,
+                FeedFrame { time_us, duration_us: None, is_key: true, bytes: packet_bytes },
+            );
         }
         Ok(feed_bytes)
     }
 }
 
 /// The frames of some segments; `None` if the plan does not list them.
-fn frames(index: &Index, audio: usize, numbers: &Range<u32>) -> Option<Range<u64>> {
-    let cuts = cuts(index, audio)?;
+fn frames(index: &Index, audio_number: usize, numbers: &Range<u32>) -> Option<Range<u64>> {
+    let cuts = cuts(index, audio_number)?;
     let (from, to) = (cuts.get(numbers.start as usize)?, cuts.get(numbers.end as usize)?);
     (from < to).then_some(*from..*to)
 }
 
-/// A track, and the position of the grid in it.
+/// A track, for conversions between its packets and the frames of the grid.
 struct FeedWindow<'a> {
     track: &'a Track,
 }
 
 impl<'a> FeedWindow<'a> {
-    fn new(index: &'a Index, audio: usize) -> Option<Self> {
-        let (track, _) = index.audio_tracks().nth(audio).filter(|(track, _)| 0 < track.timescale)?;
+    fn new(index: &'a Index, audio_number: usize) -> Option<Self> {
+        let (track, _) = index.audio_tracks().nth(audio_number).filter(|(track, _)| 0 < track.timescale)?;
         Some(Self { track })
     }
 
-    /// The start of a frame plus `more_ms`, in ticks of the source.
-    fn ticks(&self, frame: u64, more_ms: i64) -> i64 {
+    /// The start of a frame plus `offset_ms`, in ticks of the source.
+    fn ticks(&self, frame: u64, offset_ms: i64) -> i64 {
         let timescale = i128::from(self.track.timescale);
         let samples = i128::from(frame) * i128::from(ENCODED_AUDIO_FRAME) * timescale;
-        let more = i128::from(more_ms) * timescale / 1000;
-        let ticks = samples / i128::from(ENCODED_AUDIO_RATE) + more - i128::from(self.track.shift);
+        let offset_ticks = i128::from(offset_ms) * timescale / 1000;
+        let ticks = samples / i128::from(ENCODED_AUDIO_RATE) + offset_ticks - i128::from(self.track.shift);
         i64::try_from(ticks).unwrap_or(i64::MAX)
     }
 
     /// The end of a packet.
-    fn audible_at(&self, packet: &Sample) -> i64 {
+    fn packet_end(&self, packet: &Sample) -> i64 {
         let longest = PACKET_MAX_S * i64::from(self.track.timescale);
         packet.pts.saturating_add(i64::from(packet.duration).min(longest))
     }
@@ -210,8 +215,8 @@ impl<'a> FeedWindow<'a> {
         let samples = &self.track.samples;
         let at = |ticks: i64| samples.first_at_or_after_pts(ticks).unwrap_or(samples.len());
         // The packet that is audible at an instant begins before it.
-        let from = at(self.ticks(frames.start, -BEFORE_MS)).saturating_sub(1);
-        let to = at(self.ticks(frames.end, AFTER_MS));
+        let from = at(self.ticks(frames.start, -INPUT_BEFORE_MS)).saturating_sub(1);
+        let to = at(self.ticks(frames.end, INPUT_AFTER_MS));
         // Packets further before 0 are not presented and have no position.
         let first = at(self.shift().saturating_neg());
         from.max(first).min(to)..to
@@ -231,8 +236,8 @@ impl<'a> FeedWindow<'a> {
         for (number, packet) in packets.clone().zip(self.track.samples.range(packets.clone())) {
             let pause =
                 before.replace(packet).filter(|before| pause_max < packet.pts.saturating_sub(before.pts));
-            let Some(audible_end) = pause.map(|before| self.audible_at(&before)) else { continue };
-            let is_over = |cut: &u64| audible_end <= self.ticks(cut.saturating_sub(LEAD_FRAMES), 0);
+            let Some(audible_end) = pause.map(|before| self.packet_end(&before)) else { continue };
+            let is_over = |cut: &u64| audible_end <= self.ticks(cut.saturating_sub(OVERLAP_FRAMES), 0);
             let end = cuts.partition_point(|cut| !is_over(cut));
             if end <= first as usize {
                 from = number; // it is over before
@@ -249,9 +254,9 @@ impl<'a> FeedWindow<'a> {
         frames: Range<u64>,
         packets: Range<u32>,
     ) -> Result<AudioFeed, FeedError> {
-        let audible = self.ticks(frames.start.saturating_sub(LEAD_FRAMES), 0)..self.ticks(frames.end, 0);
+        let audible = self.ticks(frames.start.saturating_sub(OVERLAP_FRAMES), 0)..self.ticks(frames.end, 0);
         let is_audible =
-            |packet: Sample| packet.pts < audible.end && audible.start < self.audible_at(&packet);
+            |packet: Sample| packet.pts < audible.end && audible.start < self.packet_end(&packet);
         let is_silent = !self.track.samples.range(packets.clone()).any(is_audible);
         let (format, header) = header(self.track, &self.track.media)?;
         Ok(AudioFeed {

@@ -10,8 +10,8 @@ const BITRATE: u32 = 128_000;
 
 /// The init segment of the encoded rendition of an audio track, counted from 0 in the order of the source;
 /// `None` without such a track.
-pub fn encoded_audio_init(index: &Index, audio: usize) -> Option<Vec<u8>> {
-    let (track, _) = index.audio_tracks().nth(audio)?;
+pub fn encoded_audio_init(index: &Index, audio_number: usize) -> Option<Vec<u8>> {
+    let (track, _) = index.audio_tracks().nth(audio_number)?;
     Some(write_init(&InitTrack {
         timescale: ENCODED_AUDIO_RATE,
         media_time: Some(i64::from(ENCODED_AUDIO_FRAME)),
@@ -24,11 +24,11 @@ pub fn encoded_audio_init(index: &Index, audio: usize) -> Option<Vec<u8>> {
 /// An `mp4a` box. ISO/IEC 14496-12, 12.2.3; ISO/IEC 14496-14, 5.6; ISO/IEC 14496-1, 7.2.6.
 pub(crate) fn sample_entry() -> Vec<u8> {
     const DESCRIPTOR_HEAD: u8 = 2; // tag and length
-    let specific = u8::try_from(AUDIO_SPECIFIC_CONFIG.len()).expect("two bytes");
-    let decoder = 13 + DESCRIPTOR_HEAD + specific;
-    let elementary = 3 + DESCRIPTOR_HEAD + decoder + DESCRIPTOR_HEAD + 1;
+    let specific_len = u8::try_from(AUDIO_SPECIFIC_CONFIG.len()).expect("two bytes");
+    let decoder_len = 13 + DESCRIPTOR_HEAD + specific_len;
+    let es_len = 3 + DESCRIPTOR_HEAD + decoder_len + DESCRIPTOR_HEAD + 1;
     let mut boxes = BoxWriter::with_capacity(96);
-    boxes.boxed(b"mp4a", |boxes| {
+    boxes.write_box(b"mp4a", |boxes| {
         boxes.zeros(6);
         boxes.u16(1); // data reference
         boxes.zeros(8);
@@ -36,12 +36,13 @@ pub(crate) fn sample_entry() -> Vec<u8> {
         boxes.u16(16); // bits
         boxes.zeros(4);
         boxes.u32(ENCODED_AUDIO_RATE << 16);
-        boxes.full_box(b"esds", 0, 0, |boxes| {
-            boxes.raw(&[0x03, elementary, 0, 0, 0]); // ES_Descriptor: no id, no flags
-            boxes.raw(&[0x04, decoder, 0x40, 0x15, 0, 0, 0]); // DecoderConfigDescriptor: MPEG-4 audio, an audio stream
+        boxes.write_full_box(b"esds", 0, 0, |boxes| {
+            boxes.raw(&[0x03, es_len, 0, 0, 0]); // ES_Descriptor: no id, no flags
+            // DecoderConfigDescriptor: MPEG-4 audio, an audio stream.
+            boxes.raw(&[0x04, decoder_len, 0x40, 0x15, 0, 0, 0]);
             boxes.u32(BITRATE); // largest
             boxes.u32(BITRATE); // average
-            boxes.raw(&[0x05, specific]);
+            boxes.raw(&[0x05, specific_len]);
             boxes.raw(&AUDIO_SPECIFIC_CONFIG);
             boxes.raw(&[0x06, 1, 0x02]); // SLConfigDescriptor: as MP4 files have it
         });
@@ -60,7 +61,7 @@ mod tests {
         let entry = sample_entry();
         let esds = Esds::parse(&entry[8 + 28 + 8..]).unwrap();
         assert_eq!(esds.codec_string(Some(2)), ENCODED_AUDIO_CODEC);
-        let config = AudioConfig::parse(esds.specific.unwrap()).unwrap();
+        let config = AudioConfig::parse(esds.decoder_specific_info.unwrap()).unwrap();
         let declared = (config.object_type, config.sample_rate, config.channels, config.packet_samples);
         assert_eq!(declared, (2, ENCODED_AUDIO_RATE, Some(ENCODED_AUDIO_CHANNELS), ENCODED_AUDIO_FRAME));
     }

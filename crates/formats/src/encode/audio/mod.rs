@@ -7,7 +7,7 @@
 //! [`AudioFeed`] builds the input of an encoder, [`AudioSegmenter`] builds segments from its output, and
 //! [`encoded_audio_init`] builds their init segment.
 
-use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Segment, plan::silent_stereo};
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Segment, plan::silent_stereo_aac_packet};
 use kinora_isobmff::write::{FLAGS_SYNC, TrunEntry, write_head};
 
 mod feed;
@@ -26,28 +26,28 @@ pub(super) const LEAD_S: i64 = 10;
 
 /// The cuts of an audio track, counted from 0 in the order of the source; `None` if it has no encoded
 /// rendition.
-fn cuts(index: &Index, audio: usize) -> Option<&[u64]> {
-    index.plan.encoded_audio.get(audio).map(Vec::as_slice).filter(|cuts| 2 <= cuts.len())
+fn cuts(index: &Index, audio_number: usize) -> Option<&[u64]> {
+    index.plan.encoded_audio.get(audio_number).map(Vec::as_slice).filter(|cuts| 2 <= cuts.len())
 }
 
 /// The number of segments of the encoded rendition of an audio track; 0 if it has none.
-pub fn encoded_audio_segments(index: &Index, audio: usize) -> u32 {
-    cuts(index, audio).map_or(0, |cuts| u32::try_from(cuts.len() - 1).unwrap_or(u32::MAX))
+pub fn encoded_audio_segment_count(index: &Index, audio_number: usize) -> u32 {
+    cuts(index, audio_number).map_or(0, |cuts| u32::try_from(cuts.len() - 1).unwrap_or(u32::MAX))
 }
 
 /// Start and end of the segments of the encoded rendition of an audio track, in ticks of
 /// [`ENCODED_AUDIO_RATE`]; none if it has none.
 ///
 /// They list no samples of the source.
-pub fn encoded_audio_times(index: &Index, audio: usize) -> Vec<Segment> {
+pub fn encoded_audio_times(index: &Index, audio_number: usize) -> Vec<Segment> {
     let at = |frame: u64| i64::try_from(frame.saturating_mul(ENCODED_AUDIO_FRAME.into())).unwrap_or(i64::MAX);
     let times = |ends: &[u64]| Segment { samples: 0..0, start: at(ends[0]), end: at(ends[1]) };
-    cuts(index, audio).unwrap_or_default().windows(2).map(times).collect()
+    cuts(index, audio_number).unwrap_or_default().windows(2).map(times).collect()
 }
 
 /// The length of one segment, in samples; `None` if the plan does not list it.
-pub fn encoded_audio_len(index: &Index, audio: usize, number: usize) -> Option<u64> {
-    let &[from, to] = cuts(index, audio)?.get(number..number + 2)? else { return None };
+pub fn encoded_audio_segment_samples(index: &Index, audio_number: usize, number: usize) -> Option<u64> {
+    let &[from, to] = cuts(index, audio_number)?.get(number..number + 2)? else { return None };
     Some((to - from).saturating_mul(ENCODED_AUDIO_FRAME.into()))
 }
 
@@ -72,11 +72,11 @@ pub(crate) fn segment(number: u32, first: i64, packets: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Segment `number` of an audio track without audio at that time. `None` if the plan does not list it.
-pub fn silent_segment(index: &Index, audio: usize, number: u32) -> Option<Vec<u8>> {
-    let cuts = cuts(index, audio)?;
+pub fn silent_segment(index: &Index, audio_number: usize, number: u32) -> Option<Vec<u8>> {
+    let cuts = cuts(index, audio_number)?;
     let &[from, to] = cuts.get(number as usize..number as usize + 2)? else { return None };
     let priming = u64::from(number == 0);
     let count = usize::try_from((to - from) + priming).ok()?;
     let first = i64::try_from(from).ok()? - i64::from(number == 0);
-    Some(segment(number, first, &vec![silent_stereo(); count]))
+    Some(segment(number, first, &vec![silent_stereo_aac_packet(); count]))
 }

@@ -1,7 +1,7 @@
 //! Converts the output of an audio encoder to segments of whole frames.
 
 use kinora_index::{
-    ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, plan::silent_stereo,
+    ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, plan::silent_stereo_aac_packet,
 };
 
 use super::{LEAD_SAMPLES, cuts, segment};
@@ -17,7 +17,7 @@ const PACKET_LEN_MAX: u32 = 6144 * 2 / 8;
 
 /// Frames at the end of a feed that may be missing: the last packets of a file are often damaged. Half a
 /// second.
-const INAUDIBLE_FRAMES_MAX: u64 = 24;
+const MISSING_FRAMES_MAX: u64 = 24;
 
 /// One segment of encoded audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct EncodedAudioSegment {
     pub bytes: Vec<u8>,
 }
 
-/// Takes the output of an encoder for one [`AudioFeed`](super::AudioFeed).
+/// Builds segments from the output of an encoder for one [`AudioFeed`](super::AudioFeed).
 #[derive(Debug)]
 pub struct AudioSegmenter {
     reader: FragmentReader<Aac>,
@@ -51,8 +51,8 @@ impl AudioSegmenter {
     /// of the source.
     ///
     /// `None` if the plan does not list them.
-    pub fn new(index: &Index, audio: usize, numbers: std::ops::Range<u32>) -> Option<Self> {
-        let cuts = cuts(index, audio)?.get(numbers.start as usize..=numbers.end as usize)?;
+    pub fn new(index: &Index, audio_number: usize, numbers: std::ops::Range<u32>) -> Option<Self> {
+        let cuts = cuts(index, audio_number)?.get(numbers.start as usize..=numbers.end as usize)?;
         let first = i64::try_from(*cuts.first()?).ok()?;
         let next = if numbers.start == 0 { first - 1 } else { first };
         let pending = Pending {
@@ -64,45 +64,45 @@ impl AudioSegmenter {
         Some(Self { reader: FragmentReader::default(), pending, failure: None })
     }
 
-    /// Takes more bytes, cut anywhere. Returns the segments that they complete, in order.
+    /// Adds bytes of the output, cut anywhere. Returns the segments that they complete, in order.
     ///
     /// After an error every further call gives the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<EncodedAudioSegment>, SegmenterError> {
-        let mut made = Vec::new();
-        self.guarded(|this| {
+        let mut segments = Vec::new();
+        self.until_failure(|this| {
             let Self { reader, pending, .. } = this;
-            reader.push(bytes, |tracks, coded| pending.take(tracks, coded, &mut made))
+            reader.push(bytes, |tracks, coded| pending.push_samples(tracks, coded, &mut segments))
         })?;
-        Ok(made)
+        Ok(segments)
     }
 
     /// Ends the output of the encoder, and returns the remaining segments. If the audio ended before the
-    /// plan does, the rest is silent. `heard_until` is the frame up to which audio must have come
+    /// plan does, the rest is silent. `audible_end` is the frame up to which audio must have come
     /// ([`AudioFeed::audible_end`](super::AudioFeed::audible_end)), with half a second of tolerance. Pass 0
     /// for an encoder that pads the silent end of its feed.
     ///
     /// Errors: [`SegmenterError::Truncated`] if no audio came at all, or not enough. A second call returns no
     /// segments.
-    pub fn finish(&mut self, heard_until: u64) -> Result<Vec<EncodedAudioSegment>, SegmenterError> {
-        let mut made = Vec::new();
-        self.guarded(|this| {
+    pub fn finish(&mut self, audible_end: u64) -> Result<Vec<EncodedAudioSegment>, SegmenterError> {
+        let mut segments = Vec::new();
+        self.until_failure(|this| {
             this.reader.finish()?;
             let heard_until =
-                i64::try_from(heard_until.saturating_sub(INAUDIBLE_FRAMES_MAX)).unwrap_or(i64::MAX);
+                i64::try_from(audible_end.saturating_sub(MISSING_FRAMES_MAX)).unwrap_or(i64::MAX);
             if this.pending.end().is_some() && this.pending.next < heard_until {
                 return Err(SegmenterError::Truncated);
             }
             while let Some(end) = this.pending.end() {
                 while this.pending.next < end {
-                    this.pending.push(&silent_stereo(), &mut made);
+                    this.pending.push(&silent_stereo_aac_packet(), &mut segments);
                 }
             }
             Ok(())
         })?;
-        Ok(made)
+        Ok(segments)
     }
 
-    fn guarded(
+    fn until_failure(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), SegmenterError>,
     ) -> Result<(), SegmenterError> {
@@ -116,41 +116,38 @@ impl AudioSegmenter {
 }
 
 impl Pending {
-    fn take(
+    fn push_samples(
         &mut self,
         tracks: &[EncodedTrack<Aac>],
         coded: CodedSamples<'_>,
-        made: &mut Vec<EncodedAudioSegment>,
+        segments: &mut Vec<EncodedAudioSegment>,
     ) -> Result<(), SegmenterError> {
-        let [track] = tracks else { return Err(SegmenterError::Malformed("several tracks of sound")) };
+        let [track] = tracks else { return Err(SegmenterError::Malformed("several audio tracks")) };
         let config = track.description.config;
-        let is_ordered = config.object_type == AAC_LC
+        let is_expected = config.object_type == AAC_LC
             && config.channels == Some(ENCODED_AUDIO_CHANNELS)
             && (config.sample_rate, track.timescale) == (ENCODED_AUDIO_RATE, ENCODED_AUDIO_RATE);
-        if !is_ordered {
-            return Err(SegmenterError::Malformed("other sound than AAC-LC, 48 kHz, stereo"));
+        if !is_expected {
+            return Err(SegmenterError::Malformed("audio other than AAC-LC, 48 kHz, stereo"));
         }
         let mut bytes = coded.bytes;
         for packet in coded.samples {
             if PACKET_LEN_MAX < packet.size {
-                return Err(SegmenterError::TooLarge {
-                    what: "a packet of sound",
-                    bytes: packet.size.into(),
-                });
+                return Err(SegmenterError::TooLarge { what: "an audio packet", bytes: packet.size.into() });
             }
-            let (own, rest) = bytes
+            let (packet_bytes, rest) = bytes
                 .split_at_checked(packet.size as usize)
                 .ok_or(SegmenterError::Malformed("samples outside their data"))?;
             bytes = rest;
-            let frame =
-                frame_at(packet.pts).ok_or(SegmenterError::Malformed("sound off the grid of its frames"))?;
+            let frame = frame_at(packet.pts)
+                .ok_or(SegmenterError::Malformed("an audio packet off the frame grid"))?;
             if self.end().is_none() || frame < self.next {
                 continue; // around what was ordered
             }
             if frame != self.next {
-                return Err(SegmenterError::Malformed("sound with a gap"));
+                return Err(SegmenterError::Malformed("audio with a gap"));
             }
-            self.push(own, made);
+            self.push(packet_bytes, segments);
         }
         Ok(())
     }
@@ -161,12 +158,12 @@ impl Pending {
     }
 
     /// Adds the next packet, and builds the segment that it completes.
-    fn push(&mut self, packet: &[u8], made: &mut Vec<EncodedAudioSegment>) {
+    fn push(&mut self, packet: &[u8], segments: &mut Vec<EncodedAudioSegment>) {
         self.packets.push(packet.to_vec());
         self.next += 1;
         if self.end() == Some(self.next) {
             let first = self.next - i64::try_from(self.packets.len()).unwrap_or(i64::MAX);
-            made.push(EncodedAudioSegment {
+            segments.push(EncodedAudioSegment {
                 number: self.number,
                 bytes: segment(self.number, first, &self.packets),
             });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kinora_index::{Index, Sample, Timeline, Track};
 
-use super::super::frame_times::EncodeRun;
+use super::super::frame_times::SegmentRun;
 use super::{Feed, FeedError, SAMPLE_LEN_MAX, header};
 
 /// Ticks per second of such a feed: microseconds, as in a Matroska feed.
@@ -36,22 +36,22 @@ impl Feed {
             |number: usize, what| FeedError::Sample { number: number.try_into().unwrap_or(u32::MAX), what };
         // Each sample is decoded before it or a later one is presented, early enough that all decode times
         // differ.
-        let (mut shown, mut decoded_next) = (i64::MAX, None);
+        let (mut earliest_pts, mut next_dts) = (i64::MAX, None);
         let count = i64::try_from(samples.len()).unwrap_or(i64::MAX);
         for (number, sample) in samples.iter_mut().enumerate().rev() {
             if SAMPLE_LEN_MAX < sample.size {
                 return Err(wrong(number, "it is larger than 64 MiB"));
             }
-            shown = shown.min(sample.pts);
-            let before = count.saturating_sub(i64::try_from(number).unwrap_or(0));
-            sample.dts = shown.saturating_sub(before);
+            earliest_pts = earliest_pts.min(sample.pts);
+            let distance = count.saturating_sub(i64::try_from(number).unwrap_or(0));
+            sample.dts = earliest_pts.saturating_sub(distance);
             if sample.dts < 0 {
                 return Err(wrong(number, "it is shown before all others"));
             }
-            let duration = decoded_next.map_or(i64::from(TIMESCALE), |next: i64| next - sample.dts);
+            let duration = next_dts.map_or(i64::from(TIMESCALE), |next: i64| next - sample.dts);
             sample.duration =
                 u32::try_from(duration).map_err(|_| wrong(number, "the next one comes an hour later"))?;
-            decoded_next = Some(sample.dts);
+            next_dts = Some(sample.dts);
         }
         let samples_len = u32::try_from(samples.len()).unwrap_or(u32::MAX);
         if samples.is_empty() {
@@ -68,7 +68,7 @@ impl Feed {
         };
         let (format, header) = header(&track, &track.media)?;
         let timeline = Timeline::of(index, &track);
-        let run = EncodeRun {
+        let run = SegmentRun {
             numbers: 0..0,
             cuts: vec![0],
             times: Vec::new(),
@@ -82,7 +82,7 @@ impl Feed {
             samples: 0..samples_len,
             track_shift: 0,
             decode_shift: 0,
-            shown_shift: 0,
+            presentation_shift: 0,
             header: header.into(),
             format,
             writes_durations: true,

@@ -80,7 +80,7 @@ fn channels_of_a_program_config_element_are_counted() {
 fn esds_is_parsed_after_optional_fields() {
     let specific: &[u8] = &[0x05, 0x02, 0x12, 0x10];
     let decoder = [&[0x04, 17, 0x40, 0x15, 0, 0, 0, 0, 1, 0xf4, 0, 0, 1, 0xf4, 0], specific].concat();
-    let expected = Esds { object_type_indication: 0x40, specific: Some(&[0x12, 0x10]) };
+    let expected = Esds { object_type_indication: 0x40, decoder_specific_info: Some(&[0x12, 0x10]) };
 
     let plain = [&[0, 0, 0, 0, 0x03, 22, 0, 1, 0], &decoder[..]].concat();
     assert_eq!(Esds::parse(&plain), Some(expected));
@@ -90,7 +90,10 @@ fn esds_is_parsed_after_optional_fields() {
     assert_eq!(Esds::parse(&all_fields), Some(expected));
     assert_eq!(Esds::parse(&plain[..12]), None);
     assert_eq!(expected.codec_string(Some(2)), "mp4a.40.2");
-    assert_eq!(Esds { object_type_indication: 0x6b, specific: None }.codec_string(None), "mp4a.6B");
+    assert_eq!(
+        Esds { object_type_indication: 0x6b, decoder_specific_info: None }.codec_string(None),
+        "mp4a.6B"
+    );
 }
 
 proptest! {

@@ -15,7 +15,7 @@ const CHOSEN_BY_FRAME: u32 = 2;
 
 /// The video properties in a sequence header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sequence {
+pub struct SequenceHeader {
     /// Largest frame width in pixels.
     pub width: u32,
     /// Largest frame height in pixels.
@@ -28,23 +28,23 @@ pub struct Sequence {
 
 /// The first sequence header among these OBUs. The inner `None`: there is none. The outer `None`: the bytes
 /// are invalid.
-pub(super) fn first(mut units: &[u8]) -> Option<Option<Sequence>> {
-    while !units.is_empty() {
-        let mut bits = Bits::new(units);
+pub(super) fn first_sequence_header(mut obus: &[u8]) -> Option<Option<SequenceHeader>> {
+    while !obus.is_empty() {
+        let mut bits = Bits::new(obus);
         let (_, kind, has_extension, has_size) = (bits.flag()?, bits.u(4)?, bits.flag()?, bits.flag()?);
-        let rest = units.get(if has_extension { 2 } else { 1 }..)?;
-        let (size, rest) = if has_size { sized(rest)? } else { (rest.len(), rest) };
+        let rest = obus.get(if has_extension { 2 } else { 1 }..)?;
+        let (size, rest) = if has_size { read_size(rest)? } else { (rest.len(), rest) };
         let (payload, after) = rest.split_at_checked(size)?;
         if kind == SEQUENCE_HEADER {
-            return Some(Some(Sequence::parse(payload)?));
+            return Some(Some(SequenceHeader::parse(payload)?));
         }
-        units = after;
+        obus = after;
     }
     Some(None)
 }
 
 /// Reads a size from the front. AV1 Bitstream, 4.10.5.
-fn sized(bytes: &[u8]) -> Option<(usize, &[u8])> {
+fn read_size(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut size = 0u64;
     for (index, &byte) in bytes.iter().enumerate().take(SIZE_LEN_MAX) {
         size |= u64::from(byte & 0x7f) << (7 * index);
@@ -55,12 +55,12 @@ fn sized(bytes: &[u8]) -> Option<(usize, &[u8])> {
     None
 }
 
-impl Sequence {
+impl SequenceHeader {
     /// Parses the payload of a sequence header OBU.
     pub fn parse(payload: &[u8]) -> Option<Self> {
         let mut bits = Bits::new(payload);
         let profile = bits.u(3)?;
-        bits.skip(1)?; // still_picture
+        bits.skip(1)?; // `still_picture`
         let is_reduced = bits.flag()?;
         if is_reduced {
             bits.skip(5)?; // seq_level_idx
@@ -78,8 +78,8 @@ impl Sequence {
             skip_tools(&mut bits)?;
         }
         bits.skip(3)?; // enable_superres, enable_cdef, enable_restoration
-        let (colour, chroma_position) = colours(&mut bits, profile)?;
-        Some(Sequence { width, height, colour, chroma_position })
+        let (colour, chroma_position) = colour_config(&mut bits, profile)?;
+        Some(SequenceHeader { width, height, colour, chroma_position })
     }
 }
 
@@ -89,7 +89,7 @@ fn skip_operating_points(bits: &mut Bits<'_>) -> Option<()> {
     if bits.flag()? {
         bits.skip(64)?; // num_units_in_display_tick, time_scale
         if bits.flag()? {
-            skip_uvlc(bits)?; // num_ticks_per_picture_minus_1
+            skip_uvlc(bits)?; // `num_ticks_per_picture_minus_1`
         }
         if bits.flag()? {
             delay_width = Some(bits.u(5)? as usize + 1);
@@ -140,9 +140,9 @@ fn skip_tools(bits: &mut Bits<'_>) -> Option<()> {
 }
 
 /// The colour description and the position of chroma samples. AV1 Bitstream, 5.5.2.
-fn colours(bits: &mut Bits<'_>, profile: u32) -> Option<(Option<Colour>, u8)> {
-    let is_deep = bits.flag()?;
-    let is_twelve = profile == 2 && is_deep && bits.flag()?;
+fn colour_config(bits: &mut Bits<'_>, profile: u32) -> Option<(Option<Colour>, u8)> {
+    let is_high_bit_depth = bits.flag()?;
+    let is_12_bit = profile == 2 && is_high_bit_depth && bits.flag()?;
     let is_monochrome = profile != 1 && bits.flag()?;
     let described = if bits.flag()? { Some(Colour::parse(bits, false)?) } else { None };
     let with_range = |range| described.map(|colour| Colour { is_full_range: range, ..colour });
@@ -156,7 +156,7 @@ fn colours(bits: &mut Bits<'_>, profile: u32) -> Option<(Option<Colour>, u8)> {
     let (is_half_wide, is_half_high) = match profile {
         0 => (true, true),
         1 => (false, false),
-        _ if is_twelve => {
+        _ if is_12_bit => {
             let is_half_wide = bits.flag()?;
             (is_half_wide, is_half_wide && bits.flag()?)
         }

@@ -22,13 +22,13 @@ fn records_of_encoders_are_read() {
         bit_depth: 8,
         is_monochrome: false,
         subsampling: (true, true),
-        sequence: Some(Sequence { width: 96, height: 54, colour: None, chroma_position: 0 }),
+        sequence: Some(SequenceHeader { width: 96, height: 54, colour: None, chroma_position: 0 }),
     };
     assert_eq!(config, expected);
     assert_eq!(config.codec_string(None), "av01.0.00M.08");
 
     let config = Av1Config::parse(&AOM_HDR).unwrap();
-    let sequence = Sequence { width: 96, height: 54, colour: Some(HDR), chroma_position: 0 };
+    let sequence = SequenceHeader { width: 96, height: 54, colour: Some(HDR), chroma_position: 0 };
     assert_eq!((config.bit_depth, &config.sequence), (10, &Some(sequence)));
     assert_eq!(config.codec_string(None), "av01.0.00M.10.0.110.09.16.09.0");
 }
@@ -65,7 +65,7 @@ fn av1_codec_strings_match_the_binding() {
         sequence: None,
     };
     let with_sequence = |colour, chroma_position| Av1Config {
-        sequence: Some(Sequence { width: 1, height: 1, colour, chroma_position }),
+        sequence: Some(SequenceHeader { width: 1, height: 1, colour, chroma_position }),
         ..usual.clone()
     };
     let check = |config: &Av1Config, colour: Option<Colour>, expected: &str| {
@@ -189,8 +189,8 @@ fn sequence_header_gives_frame_size_and_format() {
         });
         let has_position = !fields.is_monochrome && fields.colour != Some([1, 13, 0]);
         let chroma_position = if has_position { 2 } else { 0 };
-        let expected = Sequence { width: 1920, height: 1080, colour, chroma_position };
-        assert_eq!(Sequence::parse(&written(fields)), Some(expected), "{name}");
+        let expected = SequenceHeader { width: 1920, height: 1080, colour, chroma_position };
+        assert_eq!(SequenceHeader::parse(&written(fields)), Some(expected), "{name}");
     }
     check("usual", USUAL);
     check("of still pictures", Wanted { is_reduced: true, ..USUAL });
@@ -210,16 +210,19 @@ fn sequence_header_gives_frame_size_and_format() {
 fn truncated_sequence_header_is_rejected() {
     let bytes = written(USUAL);
     for len in 0..bytes.len() {
-        assert_eq!(Sequence::parse(&bytes[..len]), None, "{len} bytes");
+        assert_eq!(SequenceHeader::parse(&bytes[..len]), None, "{len} bytes");
     }
     // Timing with a `uvlc` number of too many leading zeros (ticks per frame).
-    assert_eq!(Sequence::parse(&[&[0b0000_0100, 0, 0, 0, 0, 0, 0, 0, 0b10][..], &[0; 60]].concat()), None);
+    assert_eq!(
+        SequenceHeader::parse(&[&[0b0000_0100, 0, 0, 0, 0, 0, 0, 0, 0b10][..], &[0; 60]].concat()),
+        None
+    );
 }
 
 proptest! {
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-        let _ = Sequence::parse(&bytes);
+        let _ = SequenceHeader::parse(&bytes);
         let _ = Av1Config::parse(&bytes);
         if let Some(config) = Av1Config::parse(&[&AOM[..4], &bytes[..]].concat()) {
             prop_assert!(config.codec_string(Some(HDR)).starts_with("av01.0.00M.08."));
@@ -235,6 +238,6 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = value;
         }
-        let _ = Sequence::parse(&bytes);
+        let _ = SequenceHeader::parse(&bytes);
     }
 }

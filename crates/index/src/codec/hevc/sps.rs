@@ -23,7 +23,7 @@ pub struct Sps {
     /// The larger of luma and chroma bit depth.
     pub bit_depth: u32,
     /// Coded pictures are fields.
-    pub has_fields: bool,
+    pub is_field_coded: bool,
     /// Width in pixels, after cropping to the conformance window.
     pub width: u32,
     /// Height in pixels, after cropping to the conformance window.
@@ -77,7 +77,7 @@ impl Sps {
         }
         skip_coding_tools(&mut bits, sub_layers)?;
 
-        let (mut usability, mut has_fields) = (Vui::default(), false);
+        let (mut usability, mut is_field_coded) = (Vui::default(), false);
         if bits.flag()? {
             usability = Vui::parse(&mut bits)?;
             if bits.flag()? {
@@ -85,12 +85,12 @@ impl Sps {
                 bits.ue()?; // chroma_sample_loc_type_bottom_field
             }
             bits.skip(1)?; // neutral_chroma_indication_flag
-            has_fields = bits.flag()?;
+            is_field_coded = bits.flag()?;
         }
         Some(Sps {
             chroma_format,
             bit_depth,
-            has_fields,
+            is_field_coded,
             width,
             height,
             pixel_aspect: usability.pixel_aspect,

@@ -151,7 +151,7 @@ fn written(fields: &Wanted<'_>) -> Vec<u8> {
 const EXPECTED: Sps = Sps {
     chroma_format: 1,
     bit_depth: 8,
-    has_fields: false,
+    is_field_coded: false,
     width: 1920,
     height: 1080,
     pixel_aspect: None,
@@ -186,7 +186,7 @@ fn sps_gives_frame_size_and_format() {
     let short_term_sets = &[Some((4, 0)), None, None, Some((2, 3)), None, Some((0, 0)), None];
     check("reference picture sets", Wanted { short_term_sets, ..far }, expected.clone());
     check("long-term pictures", Wanted { long_term: Some(5), ..far }, expected.clone());
-    check("fields", Wanted { has_fields: true, ..USUAL }, Sps { has_fields: true, ..EXPECTED });
+    check("fields", Wanted { has_fields: true, ..USUAL }, Sps { is_field_coded: true, ..EXPECTED });
     let colour = Some(Colour { primaries: 9, transfer: 18, matrix: 9, is_full_range: false });
     check("HLG", Wanted { transfer: Some(18), ..USUAL }, Sps { colour, ..EXPECTED });
     check(

@@ -32,10 +32,10 @@ fn check(name: &str, track: Track, expected: &[(i64, Range<u32>)]) {
 fn slides(starts_ms: &[i64], end_ms: i64, are_keys: bool) -> Track {
     let ends = starts_ms.iter().skip(1).chain([&end_ms]);
     let frames = starts_ms.iter().zip(ends).enumerate();
-    let pictures = frames.map(|(number, (&start, &end))| {
+    let samples = frames.map(|(number, (&start, &end))| {
         sample(start, u32::try_from(end - start).unwrap(), are_keys || number == 0)
     });
-    track(video_media(), pictures, TIMESCALE)
+    track(video_media(), samples, TIMESCALE)
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn encoded_segment_prefers_keyframe_near_target() {
     );
     let every: Vec<i64> = (0..140).map(|number| number * 100).collect();
     check(
-        "every picture a keyframe",
+        "every frame a keyframe",
         video(&every, 14_000),
         &[(0, 0..20), (2000, 20..40), (4000, 40..80), (8000, 80..120), (12_000, 120..140)],
     );
@@ -102,10 +102,10 @@ fn encoded_segment_is_not_shorter_than_one_frame() {
         slides(&[0, 100, 30_000], 60_000, false),
         &[(0, 0..2), (30_000, 0..3)],
     );
-    check("one picture for a day", slides(&[0], 86_400_000, false), &[(0, 0..1)]);
+    check("one frame for a day", slides(&[0], 86_400_000, false), &[(0, 0..1)]);
     let mut late = video(&[0], 4000);
     (late.shift, late.end) = (3500, 7500);
-    check("pictures that begin late", late, &[(0, 0..1), (3600, 0..21), (5600, 0..40)]);
+    check("frames that begin late", late, &[(0, 0..1), (3600, 0..21), (5600, 0..40)]);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn frame_shown_at_0_may_start_earlier() {
     check("inside the second", cut, &[(0, 1..3), (2500, 3..4)]);
     let mut cut = video(&[0, 2000], 6000);
     (cut.shift, cut.end) = (-1000, 5000);
-    check("at a picture", cut, &[(0, 0..20), (1000, 20..40), (3000, 20..60)]);
+    check("at a frame", cut, &[(0, 0..20), (1000, 20..40), (3000, 20..60)]);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn audio_with_sparse_video_has_its_own_cuts() {
     let cuts: Vec<f64> = encoded.encoded_audio[0].iter().map(seconds).collect();
     let lengths: Vec<f64> = cuts.windows(2).map(|ends| ends[1] - ends[0]).collect();
     assert!(cuts[1] < 2.1 && lengths.iter().all(|length| *length < 5.1), "{lengths:?}");
-    assert!(cuts.contains(&seconds(&84_375)), "where the second picture begins");
+    assert!(cuts.contains(&seconds(&84_375)), "where the second frame begins");
     // The same if the audio is copied.
     let copied = plan(&mut [stills, audio_track]).unwrap();
     let starts: Vec<i64> = copied.audio[0].iter().map(|segment| segment.start / 1000).collect();

@@ -190,7 +190,7 @@ fn repacked_track_has_contiguous_bytes() {
 }
 
 #[test]
-fn external_audio_after_media_end_is_cut() {
+fn truncated_track_ends_within_a_second_after_limit() {
     let track = seconds(60);
     let cut = track.clone().truncated_at(20_000_000);
     let last = cut.samples.iter().last().unwrap();

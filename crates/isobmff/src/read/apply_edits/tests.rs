@@ -36,7 +36,7 @@ fn audio(count: i64) -> TrackSamples {
 fn track(samples: Vec<Sample>) -> TrackSamples {
     TrackSamples {
         first_pts: samples.iter().map(|sample| sample.pts).min().unwrap(),
-        natural_end: samples.iter().map(|sample| sample.pts + 100).max().unwrap(),
+        end_pts: samples.iter().map(|sample| sample.pts + 100).max().unwrap(),
         end_offset: samples.len() as u64,
         table: samples.into_iter().collect(),
         meter: None,
@@ -55,7 +55,7 @@ fn list_of(entries: &[(i64, u64)]) -> EditList {
     let mut list = EditList::default();
     let mut at = 0;
     for &(media_time, duration) in entries {
-        list.entries.push(EditEntry { at, media_time, duration });
+        list.entries.push(EditEntry { movie_time: at, media_time, duration });
         at += duration;
     }
     list
@@ -63,7 +63,7 @@ fn list_of(entries: &[(i64, u64)]) -> EditList {
 
 fn present(samples: TrackSamples, is_video: bool, entries: &[(i64, u64)]) -> Result<Copied, String> {
     let presented =
-        presented(samples, &list_of(entries), CLOCKS, is_video).map_err(|error| error.to_string())?;
+        apply_edit_list(samples, &list_of(entries), CLOCKS, is_video).map_err(|error| error.to_string())?;
     let PresentedSamples { samples, edit, edit_points, not_copied } = presented;
     assert_eq!((edit_points, not_copied), (Vec::new(), None));
     let all: Vec<_> = samples.table.iter().collect();
@@ -155,9 +155,9 @@ struct Between {
 
 fn present_not_copied(samples: TrackSamples, entries: &[(i64, u64)]) -> Between {
     let PresentedSamples { samples, edit, edit_points, not_copied } =
-        presented(samples, &list_of(entries), CLOCKS, true).unwrap();
+        apply_edit_list(samples, &list_of(entries), CLOCKS, true).unwrap();
     assert_eq!(not_copied, Some(NotCopied::new(NotCopiedReason::Edits, "edits between keyframes")));
-    let end = edit.duration.map_or(i64::MAX, |duration| CLOCKS.own(duration));
+    let end = edit.duration.map_or(i64::MAX, |duration| CLOCKS.track_ticks(duration));
     let starts = edit_points.iter().map(|point| (point.sample, point.pts));
     let starts: Vec<_> = [(0, 0)].into_iter().chain(starts).chain([(samples.table.len(), end)]).collect();
     let mut shown = Vec::new();
@@ -175,7 +175,7 @@ fn present_not_copied(samples: TrackSamples, entries: &[(i64, u64)]) -> Between 
         shown,
         edit_points: edit_points.iter().map(|joint| (joint.sample, joint.pts)).collect(),
         edit: (edit.media_time, edit.duration),
-        ends: (samples.first_pts, samples.natural_end),
+        ends: (samples.first_pts, samples.end_pts),
     }
 }
 
@@ -228,8 +228,8 @@ fn empty_edits_are_dropped() {
     // Its duration is less than half a tick of the track.
     let coarse = Timescales { movie: 100_000, track: 1000 };
     let mut list = list_of(&[(400, 20_000), (900, 10), (700, 20_000)]);
-    list.entries[2].at = 20_000;
-    let cut = presented(video(3), &list, coarse, true).unwrap();
+    list.entries[2].movie_time = 20_000;
+    let cut = apply_edit_list(video(3), &list, coarse, true).unwrap();
     assert_eq!(cut.edit_points.iter().map(|point| point.pts).collect::<Vec<_>>(), [200]);
     // Before the first frame there is none.
     let cut = present_not_copied(video(3), &[(0, 10), (400, 20)]);
@@ -253,13 +253,13 @@ fn audio_edits_cut_on_packets() {
 #[test]
 fn edit_pauses_and_too_many_edits_are_rejected() {
     let pause = EditList {
-        empty: 0,
+        empty_duration: 0,
         entries: vec![
-            EditEntry { at: 0, media_time: 200, duration: 40 },
-            EditEntry { at: 60, media_time: 800, duration: 40 },
+            EditEntry { movie_time: 0, media_time: 200, duration: 40 },
+            EditEntry { movie_time: 60, media_time: 800, duration: 40 },
         ],
     };
-    let error = presented(video(4), &pause, CLOCKS, true).map(|_| ()).unwrap_err();
+    let error = apply_edit_list(video(4), &pause, CLOCKS, true).map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "a track pauses between two edits; only edits without a pause are supported"

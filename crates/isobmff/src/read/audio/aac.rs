@@ -12,11 +12,11 @@ use super::{
             error::ReadError,
         },
         codec_names::{
-            OBJECT_TYPES_NOT_DECODED, audio_object_type_name, decoded_object_type, mpeg4_codec_name,
+            OBJECT_TYPES_NOT_DECODED, audio_object_type_name, decodable_object_type, mpeg4_codec_name,
         },
-        entry::rebuilt,
+        sample_entry::build_sample_entry,
     },
-    FIELDS_LEN, not_copied, not_decoded, plain_fields,
+    FIELDS_LEN, track_to_decode, unsupported_codec, version_0_fields,
 };
 
 /// Bytes that QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format,
@@ -31,35 +31,35 @@ const SAMPLE_RATE_MAX: u32 = 96_000;
 /// copied.
 pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     let (head, esds_box) =
-        split(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
+        fields_and_esds(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
     let esds = Esds::parse(esds_box.body)
         .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
     if !esds.is_aac_family() {
         let indication = esds.object_type_indication;
-        return match decoded_object_type(indication) {
-            Some(name) => not_copied(entry, timescale, esds.codec_string(None), name),
-            None => not_decoded(&mpeg4_codec_name(entry.kind, indication)),
+        return match decodable_object_type(indication) {
+            Some(name) => track_to_decode(entry, timescale, esds.codec_string(None), name),
+            None => unsupported_codec(&mpeg4_codec_name(entry.kind, indication)),
         };
     }
     let config = esds
-        .specific
+        .decoder_specific_info
         .and_then(AudioConfig::parse)
         .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
     let codec = esds.codec_string(Some(config.object_type));
     let channels = match copied_channels(&config) {
         Ok(channels) => channels,
         Err(found) if OBJECT_TYPES_NOT_DECODED.contains(&config.object_type) => {
-            return not_decoded(&format!("{found} ({codec})"));
+            return unsupported_codec(&format!("{found} ({codec})"));
         }
         Err(found) => {
             // Packet times may have to be computed: they follow the rate of the AAC core.
-            let track = not_copied(entry, timescale, codec, &found)?;
+            let track = track_to_decode(entry, timescale, codec, &found)?;
             let (sample_rate, packet_samples) = (config.sample_rate, config.packet_samples);
             // Up to 8 channels, the entry has the number of output channels: HE-AAC v2 outputs two, but its
             // configuration says one.
-            let many = config.channels.filter(|channels| LAYOUT_CHANNELS_MAX < *channels);
-            let channels = many.unwrap_or(track.channels);
-            let not_copied = Some(NotCopied::codec(&found, channels));
+            let many_channels = config.channels.filter(|channels| LAYOUT_CHANNELS_MAX < *channels);
+            let channels = many_channels.unwrap_or(track.channels);
+            let not_copied = Some(NotCopied::unsupported_audio_codec(&found, channels));
             return Ok(AudioTrack { sample_rate, packet_samples, channels, not_copied, ..track });
         }
     };
@@ -67,9 +67,9 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
         return Err(ReadError::damaged(format!("an AAC sample rate of {} Hz", config.sample_rate)));
     }
     Ok(AudioTrack {
-        sample_entry: SampleEntry::Iso(rebuilt(
+        sample_entry: SampleEntry::Iso(build_sample_entry(
             b"mp4a",
-            &plain_fields(head, channels, config.sample_rate),
+            &version_0_fields(head, channels, config.sample_rate),
             [esds_box],
         )?),
         not_copied: None,
@@ -98,7 +98,7 @@ fn copied_channels(config: &AudioConfig) -> Result<u32, String> {
 }
 
 /// The fields that all versions share, and the `esds` box, which QuickTime nests in a `wave` box.
-fn split<'a>(entry: &BoxRef<'a>) -> Option<(&'a [u8], BoxRef<'a>)> {
+fn fields_and_esds<'a>(entry: &BoxRef<'a>) -> Option<(&'a [u8], BoxRef<'a>)> {
     let (head, rest) = entry.body.split_at_checked(FIELDS_LEN)?;
     // Writers disagree whether version 1 in an MP4 has QuickTime's extra fields. The position of the box
     // decides.

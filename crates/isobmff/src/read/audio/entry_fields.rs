@@ -16,7 +16,7 @@ const CHANNELS_AT: usize = 16;
 /// PCM samples that are grouped into one packet: enough to keep tables small, few enough to cut at.
 pub(in super::super) const PACKET_PCM_SAMPLES: u32 = 1024;
 /// A packet of a codec with at least this many samples is not grouped with others.
-const PACKET_ALONE: u32 = 160;
+const UNGROUPED_SAMPLES_MIN: u32 = 160;
 
 /// The parsed fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,22 +24,23 @@ pub(super) struct AudioEntryFields {
     pub(super) channels: u32,
     /// Samples per second; 0 if the field is too small.
     pub(super) sample_rate: u32,
-    /// How samples of constant size are packed.
-    pub(super) unit: Unit,
+    /// The block of samples of constant size.
+    pub(super) block: BlockAlign,
 }
 
-/// The smallest group of audio samples that can be decoded, and its bytes; 0 if the fields do not say.
+/// A block: the smallest group of audio samples that can be decoded, and its bytes; 0 if the fields do not
+/// say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in super::super) struct Unit {
+pub(in super::super) struct BlockAlign {
     pub(in super::super) samples: u32,
     pub(in super::super) bytes: u32,
 }
 
-impl Unit {
-    /// Maximum number of samples in a packet.
+impl BlockAlign {
+    /// Number of samples in a full packet.
     pub(in super::super) fn packet_samples(self) -> u32 {
         match self.samples.max(1) {
-            samples if PACKET_ALONE <= samples => samples,
+            samples if UNGROUPED_SAMPLES_MIN <= samples => samples,
             samples => PACKET_PCM_SAMPLES / samples * samples,
         }
     }
@@ -54,14 +55,14 @@ impl AudioEntryFields {
         let (channels, bits) = (u32::from(fields.u16()?), u32::from(fields.u16()?));
         fields.skip(4)?; // compression id, packet size
         let sample_rate = fields.u32()? >> 16;
-        let mut fields = AudioEntryFields { channels, sample_rate, unit: Unit::default() };
-        let pcm = |bits: u32, channels: u32| Unit { samples: 1, bytes: bits.div_ceil(8) * channels };
+        let mut fields = AudioEntryFields { channels, sample_rate, block: BlockAlign::default() };
+        let pcm = |bits: u32, channels: u32| BlockAlign { samples: 1, bytes: bits.div_ceil(8) * channels };
         match version {
             // Some MP4 writers write version 1 and mean ISO's version 1: boxes follow then. For PCM, version
             // 1 is QuickTime's.
             2 => fields.read_version_2(entry),
-            _ if is_pcm(entry.kind) => fields.unit = pcm(pcm_bits(&entry.kind.0).unwrap_or(bits), channels),
-            1 => fields.unit = unit_of_version_1(entry).unwrap_or_default(),
+            _ if is_pcm(entry.kind) => fields.block = pcm(pcm_bits(&entry.kind.0).unwrap_or(bits), channels),
+            1 => fields.block = block_of_version_1(entry).unwrap_or_default(),
             _ => {}
         }
         Some(fields)
@@ -75,21 +76,21 @@ impl AudioEntryFields {
             let rate = f64::from_bits(fields.u64()?);
             let channels = fields.u32()?;
             fields.skip(12)?;
-            Some((rate, channels, Unit { bytes: fields.u32()?, samples: fields.u32()? }))
+            Some((rate, channels, BlockAlign { bytes: fields.u32()?, samples: fields.u32()? }))
         };
-        if let Some((rate, channels, unit)) = read() {
+        if let Some((rate, channels, block)) = read() {
             // A cast of a float saturates, and converts NaN to 0.
-            (self.sample_rate, self.channels, self.unit) = (rate as u32, channels, unit);
+            (self.sample_rate, self.channels, self.block) = (rate as u32, channels, block);
         }
     }
 }
 
 /// Reads samples per packet, bytes per channel of it, bytes of all channels, bytes per sample.
-fn unit_of_version_1(entry: &BoxRef<'_>) -> Option<Unit> {
+fn block_of_version_1(entry: &BoxRef<'_>) -> Option<BlockAlign> {
     let mut fields = FieldReader::new(entry.body.get(FIELDS_LEN..)?);
     let samples = fields.u32()?;
     fields.skip(4)?;
-    Some(Unit { samples, bytes: fields.u32()? })
+    Some(BlockAlign { samples, bytes: fields.u32()? })
 }
 
 /// Bits of one sample, if the kind of PCM defines them.
@@ -103,9 +104,9 @@ fn pcm_bits(kind: &[u8; 4]) -> Option<u32> {
     }
 }
 
-/// How the samples of constant size that an entry describes are packed.
-pub(in super::super) fn unit(entry: &BoxRef<'_>) -> Option<Unit> {
-    Some(AudioEntryFields::parse(entry)?.unit)
+/// The block of the samples of constant size that an entry describes.
+pub(in super::super) fn block_align(entry: &BoxRef<'_>) -> Option<BlockAlign> {
+    Some(AudioEntryFields::parse(entry)?.block)
 }
 
 #[cfg(test)]
@@ -130,8 +131,8 @@ mod tests {
     fn audio_entry_versions_give_packet_size() {
         let check = |kind: &[u8; 4], body: &[u8], expected: (u32, u32, (u32, u32))| {
             let fields = AudioEntryFields::parse(&BoxRef { kind: FourCc(*kind), body }).unwrap();
-            let unit = (fields.unit.samples, fields.unit.bytes);
-            assert_eq!((fields.channels, fields.sample_rate, unit), expected, "{kind:?}");
+            let block = (fields.block.samples, fields.block.bytes);
+            assert_eq!((fields.channels, fields.sample_rate, block), expected, "{kind:?}");
         };
         check(b"sowt", &entry(0, 2, 16, 48_000, &[]), (2, 48_000, (1, 4)));
         check(b"raw ", &entry(0, 1, 8, 22_050, &[]), (1, 22_050, (1, 1)));
@@ -148,8 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn packets_have_whole_units() {
-        let check = |samples, expected| assert_eq!(Unit { samples, bytes: 1 }.packet_samples(), expected);
+    fn packets_have_whole_blocks() {
+        let check =
+            |samples, expected| assert_eq!(BlockAlign { samples, bytes: 1 }.packet_samples(), expected);
         check(0, 1024);
         check(1, 1024);
         check(6, 1020);

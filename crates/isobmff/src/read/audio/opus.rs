@@ -11,9 +11,9 @@ use super::{
             boxes::{BoxRef, children},
             error::ReadError,
         },
-        entry::rebuilt,
+        sample_entry::build_sample_entry,
     },
-    FIELDS_LEN, not_copied, plain_fields,
+    FIELDS_LEN, track_to_decode, version_0_fields,
 };
 
 /// Mapping families whose channels have a defined meaning: mono and stereo, and the Vorbis layouts. RFC
@@ -33,16 +33,24 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
     let config = OpusConfig::parse(dops.body).ok_or_else(damaged)?;
     let channels = u32::from(config.channels);
     if channels > LAYOUT_CHANNELS_MAX {
-        let track = not_copied(entry, timescale, CODEC.to_owned(), CODEC)?;
-        return Ok(AudioTrack { channels, not_copied: Some(NotCopied::codec(CODEC, channels)), ..track });
+        let track = track_to_decode(entry, timescale, CODEC.to_owned(), CODEC)?;
+        return Ok(AudioTrack {
+            channels,
+            not_copied: Some(NotCopied::unsupported_audio_codec(CODEC, channels)),
+            ..track
+        });
     }
     // One or two channels must be one stream, because our silent packets contain one stream.
     let is_usual = channels > 2 || (config.streams, u32::from(config.coupled)) == (1, channels - 1);
     if !MAPPING_FAMILIES.contains(&config.mapping_family) || !is_usual {
-        return not_copied(entry, timescale, CODEC.to_owned(), "Opus of an unknown channel layout");
+        return track_to_decode(entry, timescale, CODEC.to_owned(), "Opus of an unknown channel layout");
     }
     Ok(AudioTrack {
-        sample_entry: SampleEntry::Iso(rebuilt(b"Opus", &plain_fields(head, channels, SAMPLE_RATE), [dops])?),
+        sample_entry: SampleEntry::Iso(build_sample_entry(
+            b"Opus",
+            &version_0_fields(head, channels, SAMPLE_RATE),
+            [dops],
+        )?),
         not_copied: None,
         codec: CODEC.to_owned(),
         sample_rate: SAMPLE_RATE,

@@ -14,7 +14,7 @@ fn steadied(packet_samples: u32, codec: &str, times: &[i64]) -> Vec<i64> {
     let row = |number: usize| RawSample {
         dts: times[number],
         delta: 0,
-        composition: 0,
+        composition_offset: 0,
         offset: number as u64,
         size: 1,
         is_sync: true,

@@ -23,7 +23,7 @@ fn usual() -> [Vec<u8>; 6] {
 }
 
 fn row(dts: i64, delta: u32, composition: i32, offset: u64, size: u32, is_sync: bool) -> RawSample {
-    RawSample { dts, delta, composition, offset, size, is_sync }
+    RawSample { dts, delta, composition_offset: composition, offset, size, is_sync }
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn descriptions_in_use_are_listed() {
         tables[4] = full_box(b"stsc", 0, &words(runs));
         let bytes = stbl(&tables);
         let stbl = BoxRef { kind: crate::boxes::FourCc(*b"stbl"), body: &bytes };
-        Tables::parse(&stbl, None).unwrap().descriptions().collect::<Vec<_>>()
+        Tables::parse(&stbl, None).unwrap().description_indexes().collect::<Vec<_>>()
     };
     assert_eq!(descriptions(&[1, 1, 2, 2]), [2]);
     assert_eq!(descriptions(&[2, 1, 2, 1, 2, 1, 2]), [1, 2]);

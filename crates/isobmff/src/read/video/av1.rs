@@ -8,17 +8,17 @@ use super::{super::super::error::ReadError, CodecInfo, VisualSampleEntry};
 const MAIN: u8 = 0;
 
 /// Everything but the Main profile is not copied.
-pub(super) fn stream(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
+pub(super) fn codec_info(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
     let damaged = || ReadError::damaged("its AV1 configuration cannot be read");
     let config = entry.find(b"av1C").and_then(|av1c| Av1Config::parse(av1c.body)).ok_or_else(damaged)?;
     let not_copied = (config.profile != MAIN).then(|| {
         let name = ["Main", "High", "Professional"].get(usize::from(config.profile)).unwrap_or(&"unknown");
         NotCopied::new(NotCopiedReason::PixelFormat, format!("AV1 {name} profile"))
     });
-    let of_entry = || entry.size().filter(|&(width, height)| width > 0 && height > 0);
+    let entry_size = || entry.size().filter(|&(width, height)| width > 0 && height > 0);
     let (width, height) = match &config.sequence {
         Some(sequence) => (sequence.width, sequence.height),
-        None => of_entry().ok_or_else(damaged)?,
+        None => entry_size().ok_or_else(damaged)?,
     };
     Ok(CodecInfo {
         kind: *b"av01",
@@ -29,6 +29,6 @@ pub(super) fn stream(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadErro
         height,
         pixel_aspect: None,
         colour: config.sequence.and_then(|sequence| sequence.colour),
-        left_out: &[],
+        dropped_boxes: &[],
     })
 }

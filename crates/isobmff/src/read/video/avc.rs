@@ -19,7 +19,7 @@ const EXTENDED: u8 = 88;
 
 /// Everything but progressive 8-bit 4:2:0 up to High 5.1 is not copied. Errors: `Damaged` without parameter
 /// sets in the entry.
-pub(super) fn stream(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
+pub(super) fn codec_info(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
     let config = entry
         .find(b"avcC")
         .and_then(|avcc| AvcConfig::parse(avcc.body))
@@ -35,7 +35,7 @@ pub(super) fn stream(entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadErro
         height: sps.height,
         pixel_aspect: sps.pixel_aspect,
         colour: sps.colour,
-        left_out: &[],
+        dropped_boxes: &[],
     })
 }
 
@@ -44,7 +44,7 @@ fn not_copied(config: &AvcConfig) -> Option<NotCopied> {
     let first = &config.parameter_sets[0];
     let shape = |sps: &Sps| (sps.width, sps.height);
     config.parameter_sets.iter().find_map(|sps| {
-        let (reason, found) = if !PROFILES.contains(&sps.profile) {
+        let (reason, detail) = if !PROFILES.contains(&sps.profile) {
             let reason = if sps.profile == EXTENDED { Codec } else { PixelFormat };
             (reason, format!("H.264 {}", avc_profile_name(sps.profile)))
         } else if sps.bit_depth != 8 {
@@ -61,6 +61,6 @@ fn not_copied(config: &AvcConfig) -> Option<NotCopied> {
         } else {
             return None;
         };
-        Some(NotCopied::new(reason, found))
+        Some(NotCopied::new(reason, detail))
     })
 }

@@ -20,14 +20,16 @@ const BIT_DEPTH_MAX: u32 = 10;
 const DOLBY_VISION: [&[u8; 4]; 4] = [b"dvcC", b"dvvC", b"dvwC", b"hvcE"];
 
 /// Everything but progressive 4:2:0 of Main or Main 10 with its parameter sets in the entry is not copied.
-pub(super) fn stream(kind: FourCc, entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
+pub(super) fn codec_info(kind: FourCc, entry: VisualSampleEntry<'_>) -> Result<CodecInfo, ReadError> {
     let damaged = || ReadError::damaged("its HEVC configuration cannot be read");
     let config = entry.find(b"hvcC").and_then(|hvcc| HevcConfig::parse(hvcc.body)).ok_or_else(damaged)?;
-    let is_dolby_alone =
-        DOLBY_VISION[..3].iter().filter_map(|kind| entry.find(kind)).any(|dolby| is_dolby_alone(dolby.body));
+    let is_dolby_vision_only = DOLBY_VISION[..3]
+        .iter()
+        .filter_map(|kind| entry.find(kind))
+        .any(|dolby| has_incompatible_base_layer(dolby.body));
     let not_copied = not_copied(kind, &config).or_else(|| {
-        let found = "Dolby Vision without a base layer for other players";
-        is_dolby_alone.then(|| NotCopied::new(NotCopiedReason::Codec, found))
+        let detail = "Dolby Vision without a base layer for other players";
+        is_dolby_vision_only.then(|| NotCopied::new(NotCopiedReason::Codec, detail))
     });
     let is_copied = not_copied.is_none();
     let sps = config.parameter_sets.first();
@@ -39,30 +41,30 @@ pub(super) fn stream(kind: FourCc, entry: VisualSampleEntry<'_>) -> Result<Codec
         kind: if is_copied { *b"hvc1" } else { kind.0 },
         codec: config.codec_string(),
         not_copied,
-        is_interlaced: config.is_interlaced() || config.parameter_sets.iter().any(|sps| sps.has_fields),
+        is_interlaced: config.is_interlaced() || config.parameter_sets.iter().any(|sps| sps.is_field_coded),
         width,
         height,
         pixel_aspect: sps.and_then(|sps| sps.pixel_aspect),
         colour: sps.and_then(|sps| sps.colour),
-        left_out: if is_copied { &DOLBY_VISION } else { &[] },
+        dropped_boxes: if is_copied { &DOLBY_VISION } else { &[] },
     })
 }
 
 fn not_copied(kind: FourCc, config: &HevcConfig) -> Option<NotCopied> {
     use NotCopiedReason::{Codec, FormatChanges, Interlaced, PixelFormat};
     if !config.is_complete {
-        let found = format!("HEVC with parameter sets between the frames only ({kind})");
-        return Some(NotCopied::new(Codec, found));
+        let detail = format!("HEVC with parameter sets between the frames only ({kind})");
+        return Some(NotCopied::new(Codec, detail));
     }
     let first = config.parameter_sets.first()?;
     let shape = |sps: &Sps| (sps.width, sps.height);
-    let of_sets = config.parameter_sets.iter().find_map(|sps| {
+    let from_parameter_sets = config.parameter_sets.iter().find_map(|sps| {
         let (reason, found) = if sps.chroma_format != 1 {
             let format = ["monochrome", "4:2:0", "4:2:2", "4:4:4"][sps.chroma_format as usize & 3];
             (PixelFormat, format!("HEVC {format}"))
         } else if sps.bit_depth > BIT_DEPTH_MAX {
             (PixelFormat, format!("{}-bit HEVC", sps.bit_depth))
-        } else if sps.has_fields || config.is_interlaced() {
+        } else if sps.is_field_coded || config.is_interlaced() {
             (Interlaced, "interlaced HEVC".into())
         } else if shape(sps) != shape(first) {
             (FormatChanges, "HEVC with several frame sizes".into())
@@ -71,7 +73,7 @@ fn not_copied(kind: FourCc, config: &HevcConfig) -> Option<NotCopied> {
         };
         Some(NotCopied::new(reason, found))
     });
-    of_sets.or_else(|| {
+    from_parameter_sets.or_else(|| {
         let is_known = config.conforms_to(MAIN) || config.conforms_to(MAIN_10);
         (!is_known).then(|| NotCopied::new(Codec, format!("HEVC of profile {}", config.profile)))
     })
@@ -79,7 +81,7 @@ fn not_copied(kind: FourCc, config: &HevcConfig) -> Option<NotCopied> {
 
 /// Whether other players cannot show the base layer: `dv_bl_signal_compatibility_id` is 0. Dolby Vision
 /// Streams within the ISO Base Media File Format, 3.2.
-fn is_dolby_alone(body: &[u8]) -> bool {
+fn has_incompatible_base_layer(body: &[u8]) -> bool {
     // Version (2 bytes), profile, level and flags (2 bytes), then four bits of the id.
     body.get(4).is_none_or(|byte| byte >> 4 == 0)
 }

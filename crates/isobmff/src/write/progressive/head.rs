@@ -10,7 +10,7 @@ use super::FileTrack;
 use super::chunks::Chunk;
 use super::tables::TrackTables;
 use crate::write::box_writer::{BoxType, BoxWriter};
-use crate::write::init::{self, IDENTITY, InitKind, ONE};
+use crate::write::init::{self, FIXED_POINT_ONE, IDENTITY_MATRIX, InitKind};
 use crate::write::{WriteError, sample_entry};
 
 /// A piece of a head.
@@ -35,13 +35,13 @@ pub(super) fn write(
         parts.push(TrackBox::of(number, file, tables, &movie)?);
     }
     let len_of = |is_wide| {
-        let moov = movie.write(&parts, &offsets(tracks.len(), chunks, 0, is_wide));
+        let moov = movie.write(&parts, &chunk_offsets(tracks.len(), chunks, 0, is_wide));
         len(&moov) + len(&file_type(tracks)) + len(&media_data(payload_len))
     };
     let is_wide = u32::try_from(len_of(false).saturating_add(payload_len)).is_err();
-    let offsets = offsets(tracks.len(), chunks, len_of(is_wide), is_wide);
-    let head = [file_type(tracks), movie.write(&parts, &offsets), media_data(payload_len)].concat();
-    Ok(joined(head))
+    let chunk_offsets = chunk_offsets(tracks.len(), chunks, len_of(is_wide), is_wide);
+    let head = [file_type(tracks), movie.write(&parts, &chunk_offsets), media_data(payload_len)].concat();
+    Ok(join_short_parts(head))
 }
 
 fn len(parts: &[HeadPart]) -> u64 {
@@ -49,7 +49,7 @@ fn len(parts: &[HeadPart]) -> u64 {
 }
 
 /// Joins short pieces with their neighbours.
-fn joined(parts: Vec<HeadPart>) -> Vec<HeadPart> {
+fn join_short_parts(parts: Vec<HeadPart>) -> Vec<HeadPart> {
     let (mut all, mut short) = (Vec::new(), Vec::new());
     for part in parts {
         if part.len() < PIECE_LEN_MIN {
@@ -67,16 +67,16 @@ fn joined(parts: Vec<HeadPart>) -> Vec<HeadPart> {
     all
 }
 
-fn written(write: impl FnOnce(&mut BoxWriter)) -> HeadPart {
+fn head_part(write: impl FnOnce(&mut BoxWriter)) -> HeadPart {
     let mut boxes = BoxWriter::with_capacity(0);
     write(&mut boxes);
     Arc::new(boxes.finish())
 }
 
 /// A box around pieces.
-fn boxed(kind: BoxType, parts: Vec<Vec<HeadPart>>) -> Vec<HeadPart> {
+fn box_around(kind: BoxType, parts: Vec<Vec<HeadPart>>) -> Vec<HeadPart> {
     let size = 8 + parts.iter().map(|part| len(part)).sum::<u64>();
-    let header = written(|boxes| {
+    let header = head_part(|boxes| {
         boxes.u32(
             u32::try_from(size).expect("the number of samples is limited so that tables are below 4 GiB"),
         );
@@ -87,25 +87,28 @@ fn boxed(kind: BoxType, parts: Vec<Vec<HeadPart>>) -> Vec<HeadPart> {
 
 /// A full box that is a table: the fields before its entries, then the entries.
 fn table(kind: BoxType, front: &[u32], entries: &HeadPart) -> Vec<HeadPart> {
-    let front = written(|boxes| {
+    let front = head_part(|boxes| {
         boxes.u32(0); // version and flags
         front.iter().for_each(|word| boxes.u32(*word));
     });
-    boxed(kind, vec![vec![front], vec![Arc::clone(entries)]])
+    box_around(kind, vec![vec![front], vec![Arc::clone(entries)]])
 }
 
 /// A table with entries of `entry_len` bytes.
-fn counted(kind: BoxType, entries: &HeadPart, entry_len: usize) -> Vec<HeadPart> {
+fn counted_table(kind: BoxType, entries: &HeadPart, entry_len: usize) -> Vec<HeadPart> {
     table(kind, &[u32::try_from(entries.len() / entry_len).unwrap_or(u32::MAX)], entries)
 }
 
 fn file_type(tracks: &[FileTrack<'_>]) -> Vec<HeadPart> {
-    let is_valid = tracks.iter().all(|file| matches!(file.track.media, TrackMedia::Audio(_)));
+    let is_audio_only = tracks.iter().all(|file| matches!(file.track.media, TrackMedia::Audio(_)));
     // Apple's programs recognise audio files by the brand.
-    let brands: &[&[u8; 4]] =
-        if is_valid { &[b"M4A ", b"isom", b"iso2", b"mp42"] } else { &[b"isom", b"iso2", b"mp41", b"mp42"] };
-    vec![written(|boxes| {
-        boxes.boxed(b"ftyp", |boxes| {
+    let brands: &[&[u8; 4]] = if is_audio_only {
+        &[b"M4A ", b"isom", b"iso2", b"mp42"]
+    } else {
+        &[b"isom", b"iso2", b"mp41", b"mp42"]
+    };
+    vec![head_part(|boxes| {
+        boxes.write_box(b"ftyp", |boxes| {
             boxes.raw(brands[0]);
             boxes.u32(0x200);
             brands.iter().for_each(|brand| boxes.raw(*brand));
@@ -114,11 +117,11 @@ fn file_type(tracks: &[FileTrack<'_>]) -> Vec<HeadPart> {
 }
 
 fn media_data(payload_len: u64) -> Vec<HeadPart> {
-    vec![written(|boxes| crate::write::segment_head::media_data_header(boxes, payload_len))]
+    vec![head_part(|boxes| crate::write::segment_head::media_data_header(boxes, payload_len))]
 }
 
 /// Start offsets of the chunks of each track if the first of all is at `base`: 32 bits each, or 64.
-fn offsets(tracks: usize, chunks: &[Chunk], base: u64, is_wide: bool) -> Vec<(BoxType, HeadPart)> {
+fn chunk_offsets(tracks: usize, chunks: &[Chunk], base: u64, is_wide: bool) -> Vec<(BoxType, HeadPart)> {
     let mut offsets = vec![Vec::new(); tracks];
     for chunk in chunks {
         let position = chunk.position.saturating_add(base);
@@ -139,7 +142,7 @@ struct MovieBox {
     timescale: u32,
     /// In ticks of `timescale`.
     duration: u64,
-    tracks: u32,
+    track_count: u32,
 }
 
 impl MovieBox {
@@ -148,7 +151,7 @@ impl MovieBox {
         // A multiple of the first track's timescale, so that the end of its video is exact.
         let timescale = first.saturating_mul(MOVIE_TIMESCALE_MIN.div_ceil(first));
         let mut movie =
-            Self { timescale, duration: 0, tracks: u32::try_from(tracks.len()).unwrap_or(u32::MAX) };
+            Self { timescale, duration: 0, track_count: u32::try_from(tracks.len()).unwrap_or(u32::MAX) };
         for (file, tables) in tracks.iter().zip(tables) {
             movie.duration = movie.duration.max(movie.end(file, tables));
         }
@@ -156,31 +159,31 @@ impl MovieBox {
     }
 
     /// Converts ticks of a track to those of the movie, rounded up: no presented media is cut off.
-    fn ticks(&self, ticks: u64, file: &FileTrack<'_>) -> u64 {
+    fn movie_ticks(&self, ticks: u64, file: &FileTrack<'_>) -> u64 {
         let scaled = u128::from(ticks) * u128::from(self.timescale);
         u64::try_from(scaled.div_ceil(u128::from(file.track.timescale.max(1)))).unwrap_or(u64::MAX)
     }
 
     fn end(&self, file: &FileTrack<'_>, tables: &TrackTables) -> u64 {
-        self.ticks(tables.start, file).saturating_add(self.ticks(tables.duration, file))
+        self.movie_ticks(tables.start, file).saturating_add(self.movie_ticks(tables.duration, file))
     }
 
-    fn write(&self, parts: &[TrackBox], offsets: &[(BoxType, HeadPart)]) -> Vec<HeadPart> {
+    fn write(&self, parts: &[TrackBox], chunk_offsets: &[(BoxType, HeadPart)]) -> Vec<HeadPart> {
         let mut inside = vec![vec![self.header()]];
-        inside.extend(parts.iter().zip(offsets).map(|(part, offsets)| part.write(offsets)));
-        boxed(*b"moov", inside)
+        inside.extend(parts.iter().zip(chunk_offsets).map(|(part, offsets)| part.write(offsets)));
+        box_around(*b"moov", inside)
     }
 
     fn header(&self) -> HeadPart {
-        written(|boxes| {
-            boxes.full_box(b"mvhd", version(self.duration), 0, |boxes| {
-                times(boxes, self.duration, |boxes| boxes.u32(self.timescale));
-                boxes.i32(ONE); // rate
+        head_part(|boxes| {
+            boxes.write_full_box(b"mvhd", version(self.duration), 0, |boxes| {
+                write_times(boxes, self.duration, |boxes| boxes.u32(self.timescale));
+                boxes.i32(FIXED_POINT_ONE); // rate
                 boxes.u16(0x0100); // volume
                 boxes.zeros(10);
-                init::matrix(boxes, &IDENTITY);
+                init::write_matrix(boxes, &IDENTITY_MATRIX);
                 boxes.zeros(24);
-                boxes.u32(self.tracks.saturating_add(1));
+                boxes.u32(self.track_count.saturating_add(1));
             });
         })
     }
@@ -193,7 +196,7 @@ fn version(duration: u64) -> u8 {
 
 /// Creation and modification times, the fields between, and the duration. Both times are 0 so that the bytes
 /// stay the same.
-fn times(boxes: &mut BoxWriter, duration: u64, between: impl FnOnce(&mut BoxWriter)) {
+fn write_times(boxes: &mut BoxWriter, duration: u64, between: impl FnOnce(&mut BoxWriter)) {
     match u32::try_from(duration) {
         Ok(duration) => {
             boxes.zeros(8);
@@ -218,13 +221,13 @@ struct TrackBox {
     information: HeadPart,
     /// `stsd`.
     description: HeadPart,
-    times: HeadPart,
-    offsets: HeadPart,
+    durations: HeadPart,
+    composition_offsets: HeadPart,
     syncs: Option<HeadPart>,
     sizes: HeadPart,
     count: u32,
     /// `stsc`: runs of chunks with the same number of samples.
-    chunks: HeadPart,
+    samples_per_chunk: HeadPart,
 }
 
 impl TrackBox {
@@ -235,28 +238,28 @@ impl TrackBox {
         movie: &MovieBox,
     ) -> Result<Self, WriteError> {
         let (kind, entry) = (InitKind::of(&file.track.media), sample_entry(&file.track.media)?);
-        let front = written(|boxes| {
+        let front = head_part(|boxes| {
             let duration = movie.end(file, &tables);
-            boxes.full_box(b"tkhd", version(duration), init::TRACK_ENABLED_IN_MOVIE, |boxes| {
-                times(boxes, duration, |boxes| {
+            boxes.write_full_box(b"tkhd", version(duration), init::TRACK_ENABLED_IN_MOVIE, |boxes| {
+                write_times(boxes, duration, |boxes| {
                     boxes.u32(number);
                     boxes.zeros(4);
                 });
                 init::track_header_rest(boxes, &kind);
             });
-            boxes.boxed(b"edts", |boxes| edit_list(boxes, file, &tables, movie));
+            boxes.write_box(b"edts", |boxes| edit_list(boxes, file, &tables, movie));
         });
-        let media = written(|boxes| {
-            boxes.full_box(b"mdhd", version(tables.ticks), 0, |boxes| {
-                times(boxes, tables.ticks, |boxes| boxes.u32(file.track.timescale));
+        let media = head_part(|boxes| {
+            boxes.write_full_box(b"mdhd", version(tables.media_duration), 0, |boxes| {
+                write_times(boxes, tables.media_duration, |boxes| boxes.u32(file.track.timescale));
                 boxes.u16(init::packed_language(&file.track.language));
                 boxes.u16(0);
             });
             init::handler(boxes, &kind);
         });
-        let information = written(|boxes| init::media_information(boxes, &kind));
-        let description = written(|boxes| {
-            boxes.full_box(b"stsd", 0, 0, |boxes| {
+        let information = head_part(|boxes| init::media_information(boxes, &kind));
+        let description = head_part(|boxes| {
+            boxes.write_full_box(b"stsd", 0, 0, |boxes| {
                 boxes.u32(1);
                 boxes.raw(entry);
             });
@@ -266,9 +269,9 @@ impl TrackBox {
             media,
             information,
             description,
-            chunks: Arc::new(sample_counts(&tables)),
-            times: Arc::new(tables.times),
-            offsets: Arc::new(tables.offsets),
+            samples_per_chunk: Arc::new(sample_counts(&tables)),
+            durations: Arc::new(tables.durations),
+            composition_offsets: Arc::new(tables.composition_offsets),
             syncs: tables.syncs.map(Arc::new),
             sizes: Arc::new(tables.sizes),
             count: tables.count,
@@ -276,17 +279,19 @@ impl TrackBox {
     }
 
     fn write(&self, (kind, chunk_offsets): &(BoxType, HeadPart)) -> Vec<HeadPart> {
-        let mut tables = vec![vec![Arc::clone(&self.description)], counted(*b"stts", &self.times, 8)];
-        if !self.offsets.is_empty() {
-            tables.push(counted(*b"ctts", &self.offsets, 8));
+        let mut tables =
+            vec![vec![Arc::clone(&self.description)], counted_table(*b"stts", &self.durations, 8)];
+        if !self.composition_offsets.is_empty() {
+            tables.push(counted_table(*b"ctts", &self.composition_offsets, 8));
         }
-        tables.extend(self.syncs.as_ref().map(|syncs| counted(*b"stss", syncs, 4)));
-        tables.push(counted(*b"stsc", &self.chunks, 12));
+        tables.extend(self.syncs.as_ref().map(|syncs| counted_table(*b"stss", syncs, 4)));
+        tables.push(counted_table(*b"stsc", &self.samples_per_chunk, 12));
         tables.push(table(*b"stsz", &[0, self.count], &self.sizes));
-        tables.push(counted(*kind, chunk_offsets, if kind == b"co64" { 8 } else { 4 }));
-        let information = boxed(*b"minf", vec![vec![Arc::clone(&self.information)], boxed(*b"stbl", tables)]);
-        let media = boxed(*b"mdia", vec![vec![Arc::clone(&self.media)], information]);
-        boxed(*b"trak", vec![vec![Arc::clone(&self.front)], media])
+        tables.push(counted_table(*kind, chunk_offsets, if kind == b"co64" { 8 } else { 4 }));
+        let information =
+            box_around(*b"minf", vec![vec![Arc::clone(&self.information)], box_around(*b"stbl", tables)]);
+        let media = box_around(*b"mdia", vec![vec![Arc::clone(&self.media)], information]);
+        box_around(*b"trak", vec![vec![Arc::clone(&self.front)], media])
     }
 }
 
@@ -305,16 +310,16 @@ fn sample_counts(tables: &TrackTables) -> Vec<u8> {
 
 /// An empty edit until the track begins, then its presented media.
 fn edit_list(boxes: &mut BoxWriter, file: &FileTrack<'_>, tables: &TrackTables, movie: &MovieBox) {
-    let begins = movie.ticks(tables.start, file);
-    let wait = (begins > 0).then_some((begins, None));
-    let edits = [wait, Some((movie.ticks(tables.duration, file), Some(tables.media_time)))];
-    boxes.full_box(b"elst", 1, 0, |boxes| {
+    let begins = movie.movie_ticks(tables.start, file);
+    let empty_edit = (begins > 0).then_some((begins, None));
+    let edits = [empty_edit, Some((movie.movie_ticks(tables.duration, file), Some(tables.media_time)))];
+    boxes.write_full_box(b"elst", 1, 0, |boxes| {
         boxes.u32(1 + u32::from(begins > 0));
         for (duration, media_time) in edits.into_iter().flatten() {
             boxes.u64(duration);
             // -1 is an edit without media.
             boxes.i64(media_time.map_or(-1, |time| i64::try_from(time).unwrap_or(i64::MAX)));
-            boxes.i32(ONE); // rate
+            boxes.i32(FIXED_POINT_ONE); // rate
         }
     });
 }

@@ -17,9 +17,9 @@ pub(super) const SAMPLES_MAX: u32 = 1 << 24;
 #[derive(Debug, Default)]
 pub(super) struct TrackTables {
     /// `stts`: runs of durations.
-    pub(super) times: Vec<u8>,
+    pub(super) durations: Vec<u8>,
     /// `ctts`: runs of composition offsets, none negative; empty if all are 0.
-    pub(super) offsets: Vec<u8>,
+    pub(super) composition_offsets: Vec<u8>,
     /// `stss`: numbers of the sync samples, from 1; `None` if all samples are.
     pub(super) syncs: Option<Vec<u8>>,
     /// `stsz`: sizes.
@@ -27,7 +27,7 @@ pub(super) struct TrackTables {
     /// Number of samples.
     pub(super) count: u32,
     /// Sum of all durations, in ticks.
-    pub(super) ticks: u64,
+    pub(super) media_duration: u64,
     /// The samples, grouped into chunks.
     pub(super) chunks: Vec<UnplacedChunk>,
     /// Start of the presentation in the file, in ticks of the track; never negative.
@@ -52,23 +52,23 @@ impl TrackTables {
                     (range.start..).zip(track.samples.range(range.clone())).map(|(number, sample)| {
                         TimedSample {
                             number,
-                            decoded: sample.dts.saturating_add(track.shift),
-                            shown: presented_at(track, &sample),
+                            decode_time: sample.dts.saturating_add(track.shift),
+                            presentation_time: presented_at(track, &sample),
                             sample,
                         }
                     })
                 };
-                collect(file, samples(), samples())
+                build_tables(file, samples(), samples())
             }
             // Audio is presented in decode order.
             TrackMedia::Audio(audio) => {
                 let samples = || {
                     packets(track, audio, range.clone()).map(|(number, sample)| {
                         let at = presented_at(track, &sample);
-                        TimedSample { number, decoded: at, shown: at, sample }
+                        TimedSample { number, decode_time: at, presentation_time: at, sample }
                     })
                 };
-                collect(file, samples(), samples())
+                build_tables(file, samples(), samples())
             }
         }
     }
@@ -78,45 +78,46 @@ impl TrackTables {
 #[derive(Debug, Clone, Copy)]
 struct TimedSample {
     number: u32,
-    decoded: i64,
-    shown: i64,
+    decode_time: i64,
+    presentation_time: i64,
     sample: Sample,
 }
 
-fn collect(
+fn build_tables(
     file: &FileTrack<'_>,
-    first_look: impl Iterator<Item = TimedSample>,
+    first_pass: impl Iterator<Item = TimedSample>,
     samples: impl Iterator<Item = TimedSample>,
 ) -> Result<TrackTables, WriteError> {
-    let (mut delay, mut first_shown, mut has_offsets) = (0, i64::MAX, false);
-    for TimedSample { decoded, shown, .. } in first_look {
-        delay = delay.max(decoded.saturating_sub(shown));
-        first_shown = first_shown.min(shown);
-        has_offsets |= decoded != shown;
+    let (mut composition_shift, mut first_presentation_time, mut has_offsets) = (0, i64::MAX, false);
+    for TimedSample { decode_time, presentation_time, .. } in first_pass {
+        composition_shift = composition_shift.max(decode_time.saturating_sub(presentation_time));
+        first_presentation_time = first_presentation_time.min(presentation_time);
+        has_offsets |= decode_time != presentation_time;
     }
 
     let timescale = i64::from(file.track.timescale.max(1));
     let chunk_ticks = (CHUNK_US * timescale / 1_000_000).max(1);
-    let (mut times, mut offsets) = (RunLengths::default(), RunLengths::default());
+    let (mut durations, mut composition_offsets) = (RunLengths::default(), RunLengths::default());
     let mut tables = TrackTables {
         sizes: Vec::with_capacity(file.samples.len() * 4),
         syncs: Some(Vec::new()),
         ..TrackTables::default()
     };
-    let (mut first_decoded, mut before) = (None, None::<TimedSample>);
+    let (mut first_decode_time, mut before) = (None, None::<TimedSample>);
     let mut chunk_began = 0;
     for timed in samples {
         if let Some(before) = before.replace(timed) {
-            let duration = ticks(timed.decoded.saturating_sub(before.decoded))?;
-            times.push(duration);
-            tables.ticks += u64::from(duration);
+            let duration = ticks_u32(timed.decode_time.saturating_sub(before.decode_time))?;
+            durations.push(duration);
+            tables.media_duration += u64::from(duration);
         }
-        first_decoded.get_or_insert(timed.decoded);
+        first_decode_time.get_or_insert(timed.decode_time);
         if has_offsets {
-            let offset = timed.shown.saturating_sub(timed.decoded).saturating_add(delay);
+            let offset =
+                timed.presentation_time.saturating_sub(timed.decode_time).saturating_add(composition_shift);
             // Readers disagree about the highest bit.
             i32::try_from(offset).map_err(|_| WriteError::FileTiming { ticks: offset })?;
-            offsets.push(ticks(offset)?);
+            composition_offsets.push(ticks_u32(offset)?);
         }
         tables.count += 1;
         if timed.sample.is_sync
@@ -125,10 +126,10 @@ fn collect(
             syncs.extend_from_slice(&tables.count.to_be_bytes());
         }
         tables.sizes.extend_from_slice(&timed.sample.size.to_be_bytes());
-        if tables.chunks.is_empty() || timed.decoded.saturating_sub(chunk_began) >= chunk_ticks {
-            chunk_began = timed.decoded;
+        if tables.chunks.is_empty() || timed.decode_time.saturating_sub(chunk_began) >= chunk_ticks {
+            chunk_began = timed.decode_time;
             let at_us =
-                i128::from(timed.decoded.saturating_add(file.start)) * 1_000_000 / i128::from(timescale);
+                i128::from(timed.decode_time.saturating_add(file.start)) * 1_000_000 / i128::from(timescale);
             let at_us = i64::try_from(at_us).unwrap_or(i64::MAX);
             tables.chunks.push(UnplacedChunk {
                 first: timed.number,
@@ -144,29 +145,29 @@ fn collect(
             chunk.len += u64::from(timed.sample.size);
         }
     }
-    let (Some(first_decoded), Some(last)) = (first_decoded, before) else {
+    let (Some(first_decoded), Some(last)) = (first_decode_time, before) else {
         return Err(WriteError::NoSamples { number: 0 });
     };
     let duration = last.sample.duration.max(1);
-    times.push(duration);
-    tables.ticks += u64::from(duration);
-    tables.times = times.finish();
-    tables.offsets = offsets.finish();
+    durations.push(duration);
+    tables.media_duration += u64::from(duration);
+    tables.durations = durations.finish();
+    tables.composition_offsets = composition_offsets.finish();
     tables.sizes.shrink_to_fit();
     if tables.syncs.as_ref().is_some_and(|syncs| syncs.len() == tables.sizes.len()) {
         tables.syncs = None;
     }
 
     // Samples before 0 on the timeline of the track are decoded and not presented.
-    let from = first_shown.max(0);
-    let positive = |ticks: i64| u64::try_from(ticks).map_err(|_| WriteError::FileTiming { ticks });
-    tables.start = positive(from.saturating_add(file.start).max(0))?;
-    tables.media_time = positive(from.saturating_sub(first_decoded).saturating_add(delay))?;
-    tables.duration = positive(file.track.end.saturating_sub(from).max(1))?;
+    let from = first_presentation_time.max(0);
+    let non_negative = |ticks: i64| u64::try_from(ticks).map_err(|_| WriteError::FileTiming { ticks });
+    tables.start = non_negative(from.saturating_add(file.start).max(0))?;
+    tables.media_time = non_negative(from.saturating_sub(first_decoded).saturating_add(composition_shift))?;
+    tables.duration = non_negative(file.track.end.saturating_sub(from).max(1))?;
     Ok(tables)
 }
 
-fn ticks(ticks: i64) -> Result<u32, WriteError> {
+fn ticks_u32(ticks: i64) -> Result<u32, WriteError> {
     u32::try_from(ticks).map_err(|_| WriteError::FileTiming { ticks })
 }
 

@@ -1,4 +1,4 @@
-//! The list of earlier attempts in the body of a post (C-8).
+//! The list of earlier attempts in the body of a post (C-8, C-189).
 
 use kinora_domain::{ATTEMPTS_MAX, Attempt, AttemptOutcome, AttemptResponse, WebhookId};
 use serde::Serialize;
@@ -48,7 +48,7 @@ impl AttemptItem {
             response_status_code: response.status,
             response_headers: ResponseHeaders {
                 content_type: response.content_type.clone(),
-                transfer: response.transfer.clone(),
+                transfer: response.transfer_encoding.clone(),
                 server: response.server.clone(),
                 date: response.date.clone(),
                 cache_control: response.cache_control.clone(),

@@ -1,10 +1,10 @@
-//! The media data in event bodies: one struct for each body.
+//! The media data in event bodies: one struct for each body (C-187).
 
 use std::collections::BTreeMap;
 
 use kinora_domain::{
     AccessRestrictions, AddedTrack, AddedTrackState, Failure, Media, MediaDuration, MediaFacts,
-    MediaSettings, MediaState, PlaybackHandle, Restriction, Track, TrackKind,
+    MediaSettings, MediaState, PlaybackIdSettings, Restriction, Track, TrackKind,
 };
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ impl From<&Media> for CreatedData {
     fn from(media: &Media) -> Self {
         let inputs = media.inputs.iter().map(|input| InputItem { r#type: "video", url: input.url.clone() });
         let added = media
-            .added
+            .added_tracks
             .iter()
             .map(|track| InputItem { r#type: track.spec.kind.as_str(), url: track.spec.url.clone() });
         Self {
@@ -73,8 +73,8 @@ impl ReadyData {
             MediaState::Ready { facts, .. } => Some(facts),
             _ => None,
         };
-        let has_picture = facts.is_some_and(MediaFacts::has_thumbnails);
-        let first = media.playback.first().filter(|_| has_picture);
+        let has_thumbnail = facts.is_some_and(MediaFacts::has_thumbnails);
+        let first = media.playback_ids.first().filter(|_| has_thumbnail);
         Self {
             thumbnail: first.map(|playback| format!("{images_url}/{}/thumbnail.png", playback.id)),
             id: media.id.to_string(),
@@ -97,7 +97,7 @@ impl ReadyData {
 #[derive(Serialize)]
 pub(super) struct FailedData {
     #[serde(flatten)]
-    media: UnplayedData,
+    media: DataWithoutTracks,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorItem>,
 }
@@ -108,14 +108,14 @@ impl From<&Media> for FailedData {
             MediaState::Failed { failure, .. } => Some(ErrorItem::from(failure)),
             _ => None,
         };
-        Self { media: UnplayedData::from(media), error }
+        Self { media: DataWithoutTracks::from(media), error }
     }
 }
 
 /// A media without known tracks: its file has just arrived, or is unusable.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct UnplayedData {
+pub(super) struct DataWithoutTracks {
     id: String,
     workspace_id: String,
     metadata: BTreeMap<String, String>,
@@ -129,7 +129,7 @@ pub(super) struct UnplayedData {
     updated_at: String,
 }
 
-impl From<&Media> for UnplayedData {
+impl From<&Media> for DataWithoutTracks {
     fn from(media: &Media) -> Self {
         Self {
             id: media.id.to_string(),
@@ -209,19 +209,19 @@ impl From<&AccessRestrictions> for RestrictionsItem {
     }
 }
 
-impl From<&PlaybackHandle> for PlaybackItem {
-    fn from(playback: &PlaybackHandle) -> Self {
+impl From<&PlaybackIdSettings> for PlaybackItem {
+    fn from(playback: &PlaybackIdSettings) -> Self {
         Self {
             id: playback.id.to_string(),
             access_policy: playback.policy.as_str(),
             access_restrictions: (&playback.restrictions).into(),
-            encryption: playback.encryption.as_word(),
+            encryption: playback.encryption.name_if_encrypted(),
         }
     }
 }
 
 fn playback_ids(media: &Media) -> Vec<PlaybackItem> {
-    media.playback.iter().map(PlaybackItem::from).collect()
+    media.playback_ids.iter().map(PlaybackItem::from).collect()
 }
 
 pub(super) fn metadata(settings: &MediaSettings) -> BTreeMap<String, String> {
@@ -250,8 +250,8 @@ struct TrackItem {
 
 /// The tracks of the file, then the added tracks.
 fn tracks(media: &Media, facts: Option<&MediaFacts>) -> Vec<TrackItem> {
-    let own = facts.map(|facts| facts.tracks.iter()).unwrap_or_default();
-    own.map(TrackItem::from).chain(media.added.iter().map(TrackItem::from)).collect()
+    let file_tracks = facts.map(|facts| facts.tracks.iter()).unwrap_or_default();
+    file_tracks.map(TrackItem::from).chain(media.added_tracks.iter().map(TrackItem::from)).collect()
 }
 
 impl From<&AddedTrack> for TrackItem {

@@ -1,4 +1,5 @@
-//! The bodies of events, one struct each (C-4 to C-8, C-31, C-35, C-184 to C-188).
+//! The bodies of events, one struct each (C-4, C-5, C-6, C-7, C-8, C-31, C-35, C-184, C-185, C-186, C-187,
+//! C-188).
 //!
 //! The spelling of the time field differs per type, as the specification defines it.
 
@@ -11,9 +12,9 @@ use kinora_store::StoredEvent;
 use serde::Serialize;
 
 use attempt::AttemptItem;
-use media::{CreatedData, FailedData, ReadyData, UnplayedData};
-pub(super) use upload::UploadAddresses;
+use media::{CreatedData, DataWithoutTracks, FailedData, ReadyData};
 use upload::UploadData;
+pub(super) use upload::UploadUrlSigner;
 
 /// The bytes that are signed and posted. `attempts` are the attempts listed in the body, oldest first. They
 /// make the body differ from post to post; the event id stays the same.
@@ -22,7 +23,7 @@ pub(super) fn body(
     attempts: &[Attempt],
     webhook: WebhookId,
     images_url: &str,
-    uploads: &UploadAddresses<'_>,
+    url_signer: &UploadUrlSigner<'_>,
 ) -> Vec<u8> {
     let kind = &event.event.kind;
     let at = event.event.at.to_string();
@@ -46,10 +47,10 @@ pub(super) fn body(
         }
         EventKind::MediaDeleted(_) => (Some("media_created"), Data::Deleted { success: true }),
         EventKind::UploadCompleted(media) => {
-            (Some("media_created"), Data::Uploaded(Box::new(UnplayedData::from(&**media))))
+            (Some("media_created"), Data::Uploaded(Box::new(DataWithoutTracks::from(&**media))))
         }
         EventKind::UploadRegistered(upload) | EventKind::UploadCancelled(upload) => {
-            (None, Data::Upload(Box::new(UploadData::new(upload, uploads))))
+            (None, Data::Upload(Box::new(UploadData::new(upload, url_signer))))
         }
         // Track events have the status of the media and the data of a ready media (C-188, C-185).
         EventKind::Track(event) => {
@@ -128,7 +129,7 @@ enum Data {
     Deleted {
         success: bool,
     },
-    Uploaded(Box<UnplayedData>),
+    Uploaded(Box<DataWithoutTracks>),
     Upload(Box<UploadData>),
 }
 

@@ -1,4 +1,4 @@
-//! The upload data in event bodies.
+//! The upload data in event bodies (C-187).
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use super::media::{RestrictionsItem, metadata};
 
 /// Creates the signed URLs of uploads. They are never stored, so read access to the database does not grant
 /// access to an upload.
-pub(in crate::deliver_event) struct UploadAddresses<'a> {
+pub(in crate::deliver_event) struct UploadUrlSigner<'a> {
     /// Signs them.
     pub store: &'a Store,
     /// Base of the URLs, without a slash at the end.
     pub public_url: &'a str,
 }
 
-impl UploadAddresses<'_> {
-    fn of(&self, upload: &Upload) -> String {
+impl UploadUrlSigner<'_> {
+    fn sign_url(&self, upload: &Upload) -> String {
         format!("{}/upload/{}", self.public_url, URL_SAFE_NO_PAD.encode(self.store.sign_upload(upload)))
     }
 }
@@ -57,17 +57,17 @@ struct PolicyItem {
 }
 
 impl UploadData {
-    pub(super) fn new(upload: &Upload, addresses: &UploadAddresses<'_>) -> Self {
+    pub(super) fn new(upload: &Upload, url_signer: &UploadUrlSigner<'_>) -> Self {
         let policy = PolicyItem {
             access_policy: upload.policy.as_str(),
             access_restrictions: (&upload.restrictions).into(),
-            encryption: upload.encryption.as_word(),
+            encryption: upload.encryption.name_if_encrypted(),
         };
         Self {
             upload_id: upload.id.to_string(),
             trial: false,
             status: upload.state.name(),
-            url: addresses.of(upload),
+            url: url_signer.sign_url(upload),
             timeout: upload.timeout_s,
             cors_origin: upload.origin.as_str().to_owned(),
             push_media_settings: PushMediaSettings {

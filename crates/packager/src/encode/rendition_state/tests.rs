@@ -13,11 +13,11 @@ fn started(pending: &PendingSegment) -> Option<Range<u32>> {
 
 /// A lookup in the store without result, followed by a request.
 fn request_segment(state: &mut RenditionState, n: u32) -> PendingSegment {
-    let mark = state.lookup_mark();
+    let mark = state.stored_version();
     state.request(n, mark).unwrap()
 }
 
-fn bytes() -> Made {
+fn bytes() -> SegmentResult {
     Ok(Bytes::from_static(b"segment"))
 }
 
@@ -25,7 +25,7 @@ fn bytes() -> Made {
 fn ahead() -> (RenditionState, RunStart) {
     let mut state = stored([0]);
     let start = state.prefetch(0, 20).unwrap();
-    assert_eq!((start.numbers.clone(), start.cause), (1..5, Cause::Ahead));
+    assert_eq!((start.numbers.clone(), start.cause), (1..5, Cause::Prefetch));
     state.run_started(start.id);
     (state, start)
 }
@@ -47,7 +47,7 @@ fn second_request_joins_single_flight() {
 
 #[test]
 fn distant_keyframe_lengthens_run_and_join_distance() {
-    let mut state = stored([]).with_leads((0..200).collect());
+    let mut state = stored([]).with_prerolls((0..200).collect());
     assert_eq!(state.prefetch(0, 200).unwrap().numbers, 1..5, "a keyframe is near");
     assert_eq!(state.prefetch(40, 200).unwrap().numbers, 41..61);
     let run = state.prefetch(100, 200).unwrap();
@@ -57,7 +57,7 @@ fn distant_keyframe_lengthens_run_and_join_distance() {
     assert!(state.segment_done(run.id, 101, &bytes()));
     assert_eq!(state.prefetch(190, 200).unwrap().numbers, 191..200);
     // If keyframes are near, the length is the usual one.
-    let mut line = stored([]).with_leads(vec![0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    let mut line = stored([]).with_prerolls(vec![0, 1, 2, 0, 1, 2, 0, 1, 2]);
     assert_eq!(line.prefetch(0, 9).unwrap().numbers, 1..5);
 }
 
@@ -156,7 +156,7 @@ fn segment_fails_after_two_runs_rendition_after_three_segments() {
     assert!(!state.note_failed(4, 20, false) && state.is_given_up(4));
     assert!(!state.note_failed(4, 20, false), "one and the same counts once");
     assert!(!state.note_failed(5, 20, true) && state.is_given_up(5));
-    assert_eq!(state.prefetch(3, 20).map(|start| start.numbers), None, "what is given up is not tried");
+    assert_eq!(state.prefetch(3, 20).map(|start| start.numbers), None, "an abandoned segment is not tried");
     assert!(state.note_failed(6, 20, true));
 
     let mut line = stored([]);
@@ -176,14 +176,14 @@ fn full_disk_serves_waiting_requests_without_storing() {
     let unstored = bytes().unwrap();
     assert!(state.segment_done_unstored(start.id, 1, unstored.clone()));
     assert!(state.segment_done_unstored(start.id, 2, unstored.clone()));
-    assert!(!state.segment_done_unstored(start.id, 3, unstored.clone()), "nobody waits for the last one");
+    assert!(!state.segment_done_unstored(start.id, 3, unstored.clone()), "the last one has no waiter");
     assert_eq!(waited.receiver.try_recv().unwrap().unwrap(), unstored);
     assert_eq!(started(&request_segment(&mut state, 3)), Some(3..4), "it is made again");
 
     let (mut line, start) = ahead();
-    assert!(!line.segment_done_unstored(start.id, 1, unstored), "nobody waits at all");
+    assert!(!line.segment_done_unstored(start.id, 1, unstored), "no segment has a waiter");
     let mut later = request_segment(&mut line, 2);
-    assert_eq!(started(&later), Some(2..3), "what is over is not waited for");
+    assert_eq!(started(&later), Some(2..3), "an ended run has no waiter");
     line.run_ended(start.id, &Arc::new(Error::Busy));
     assert!(
         later.receiver.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Empty),
@@ -204,7 +204,7 @@ fn stop_cancels_all_runs() {
 #[test]
 fn segment_stored_during_lookup_is_not_encoded_again() {
     let (mut state, run) = ahead();
-    let mark = state.lookup_mark();
+    let mark = state.stored_version();
     state.segment_done(run.id, 1, &bytes());
     assert!(state.request(1, mark).is_none(), "it is there");
     // A later lookup without result is right: the segment was evicted.

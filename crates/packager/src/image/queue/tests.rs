@@ -17,9 +17,9 @@ fn source(number: i64) -> PresentationId {
     PresentationId::new(Timestamp::from_micros(number * 1_000_000), &SeededRandom::default())
 }
 
-fn on_demand_client(address: Option<&str>) -> OnDemandClient {
+fn on_demand_client(address: Option<&str>) -> PlaybackClient {
     let playback = PlaybackId::new(&SeededRandom::default());
-    OnDemandClient { playback, address: address.map(|address| address.parse().unwrap()) }
+    PlaybackClient { playback, address: address.map(|address| address.parse().unwrap()) }
 }
 
 impl ImageQueues {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use kinora_index::{EditSpan, Sample, Track, VideoTrack, plan::presented_at};
 
 use super::tile_frames::{frames_of, len_of};
-use crate::image::gop::{GopReader, gop_by};
+use crate::image::gop::{GopReader, gop_with_lookup};
 
 /// Pixels that are decoded for an overview in addition to its keyframes: some second of a core, 7 s of 1080p
 /// at 25 frames a second.
@@ -45,7 +45,7 @@ impl Keyframes {
     }
 
     /// The first one in this range of times.
-    pub(super) fn within(&self, times: Range<i64>) -> Option<u32> {
+    pub(super) fn first_in_times(&self, times: Range<i64>) -> Option<u32> {
         let first = self.shown.partition_point(|(at, _)| *at < times.start);
         self.shown.get(first).filter(|(at, _)| *at < times.end).map(|(_, number)| *number)
     }
@@ -58,7 +58,7 @@ impl Keyframes {
     }
 
     /// The first one of these samples.
-    fn first_of(&self, samples: &Range<u32>) -> Option<u32> {
+    fn first_in_samples(&self, samples: &Range<u32>) -> Option<u32> {
         let first = self.shown.partition_point(|(_, number)| *number < samples.start);
         self.shown.get(first).map(|(_, number)| *number).filter(|number| samples.contains(number))
     }
@@ -75,13 +75,13 @@ pub(super) struct NearestKeyframes<'a> {
     /// Cache of the last [`opening`](Self::opening), by the first sample of its edit span.
     cached: Option<(u32, Option<DecodedFrame>)>,
     /// Remaining budget of openings: frames and bytes.
-    left: (u32, u64),
+    budget_left: (u32, u64),
 }
 
 impl<'a> NearestKeyframes<'a> {
     pub(super) fn of(track: &'a Track, video: &VideoTrack, keyframes: &'a Keyframes) -> Self {
-        let left = (frames_of(OPENINGS_PIXELS_MAX, video), OPENINGS_LEN_MAX);
-        Self { track, keyframes, cached: None, left }
+        let budget_left = (frames_of(OPENINGS_PIXELS_MAX, video), OPENINGS_LEN_MAX);
+        Self { track, keyframes, cached: None, budget_left }
     }
 
     /// The samples to decode for a time of the common timeline, and the shown one: the last keyframe up to
@@ -108,14 +108,14 @@ impl<'a> NearestKeyframes<'a> {
         let begins = edit_span.shown.start.saturating_add(track.shift).max(0);
         let first = ExactFrames::of(track, keyframes).at(begins);
         if let Some((samples, _)) = &first
-            && let Some(frames) = self.left.0.checked_sub(samples.end - samples.start)
-            && let Some(len) = self.left.1.checked_sub(len_of(track, samples.clone()))
+            && let Some(frames) = self.budget_left.0.checked_sub(samples.end - samples.start)
+            && let Some(len) = self.budget_left.1.checked_sub(len_of(track, samples.clone()))
         {
-            self.left = (frames, len);
+            self.budget_left = (frames, len);
             return first;
         }
         let first_sample = first.map(|(samples, _)| samples.start);
-        let keyframe = keyframes.first_of(&edit_span.samples).or(first_sample)?;
+        let keyframe = keyframes.first_in_samples(&edit_span.samples).or(first_sample)?;
         Some((keyframe..keyframe + 1, keyframe))
     }
 }
@@ -142,12 +142,12 @@ impl<'a> ExactFrames<'a> {
     /// The samples to decode for the frame shown at a time of the common timeline, and the number of that
     /// frame.
     pub(super) fn at(&mut self, at: i64) -> Option<DecodedFrame> {
-        let gop = gop_by(self.track, at, |number| self.keyframes.at_or_before(number))?;
-        let name = (gop.sync, gop.edit_span.samples.end);
-        let cached = self.group.take().filter(|(known, _)| *known == name);
-        let known = cached.unwrap_or_else(|| (name, GopReader::of(Box::new(gop.samples()))));
-        let (_, reading) = self.group.insert(known);
-        let shown = reading.shown_at(gop.pts).unwrap_or(gop.sync);
+        let gop = gop_with_lookup(self.track, at, |number| self.keyframes.at_or_before(number))?;
+        let group_key = (gop.sync, gop.edit_span.samples.end);
+        let cached = self.group.take().filter(|(known, _)| *known == group_key);
+        let group = cached.unwrap_or_else(|| (group_key, GopReader::of(Box::new(gop.samples()))));
+        let (_, reader) = self.group.insert(group);
+        let shown = reader.shown_at(gop.pts).unwrap_or(gop.sync);
         // A frame needs all samples before it in its group.
         Some((gop.sync..shown + 1, shown))
     }

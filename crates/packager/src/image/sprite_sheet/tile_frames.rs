@@ -37,7 +37,7 @@ pub(super) struct TileFrames {
     ranges: Vec<Range<u32>>,
     /// The sample of each tile, never falling; several tiles may show one.
     tiles: Vec<u32>,
-    pub(super) mix: FrameKinds,
+    pub(super) kinds: FrameKinds,
     /// How many samples are decoded.
     pub(super) frames: u64,
 }
@@ -67,16 +67,17 @@ impl TileFrames {
         count: u32,
         sheet: SpriteSheet,
     ) -> Option<Self> {
-        let with = |is_exact| Self::with(track, video, keyframes, interval_s, count, is_exact);
+        let within_limits =
+            |is_exact| Self::within_limits(track, video, keyframes, interval_s, count, is_exact);
         let exact = match sheet {
             SpriteSheet::Overview => None,
-            SpriteSheet::Every(_) => with(true),
+            SpriteSheet::Every(_) => within_limits(true),
         };
-        exact.or_else(|| with(false))
+        exact.or_else(|| within_limits(false))
     }
 
     /// Stops as soon as a limit is exceeded.
-    fn with(
+    fn within_limits(
         track: &Track,
         video: &VideoTrack,
         keyframes: &Keyframes,
@@ -86,26 +87,26 @@ impl TileFrames {
     ) -> Option<Self> {
         let ticks = i64::from(interval_s) * i64::from(track.timescale.max(1));
         let (mut ranges, mut tiles) = (Vec::<Range<u32>>::new(), Vec::new());
-        let mut mix = FrameKinds::Keyframes;
+        let mut kinds = FrameKinds::Keyframes;
         let mut frames = ExactFrames::of(track, keyframes);
         let mut nearest = NearestKeyframes::of(track, video, keyframes);
-        let (mut left, mut len_left) = (frames_max(video), LEN_MAX);
+        let (mut frames_left, mut bytes_left) = (frames_max(video), LEN_MAX);
         for n in 0..i64::from(count) {
             let at = n.saturating_mul(ticks);
-            let keyframe = keyframes.within(at..at.saturating_add(ticks));
+            let keyframe = keyframes.first_in_times(at..at.saturating_add(ticks));
             let (samples, shown) = match keyframe {
                 Some(keyframe) => (keyframe..keyframe + 1, keyframe),
                 None if is_exact => {
                     let (samples, shown) = frames.at(at)?;
                     if samples.len() > 1 {
-                        mix = FrameKinds::Any;
+                        kinds = FrameKinds::Any;
                     }
                     (samples, shown)
                 }
                 None => {
                     let (samples, shown) = nearest.at(at)?;
                     if !keyframes.is_shown(shown) {
-                        mix = FrameKinds::KeyframesAndOpenings;
+                        kinds = FrameKinds::KeyframesAndOpenings;
                     }
                     (samples, shown)
                 }
@@ -123,11 +124,11 @@ impl TileFrames {
                     samples
                 }
             };
-            left = left.checked_sub(more.end - more.start)?;
-            len_left = len_left.checked_sub(len_of(track, more))?;
+            frames_left = frames_left.checked_sub(more.end - more.start)?;
+            bytes_left = bytes_left.checked_sub(len_of(track, more))?;
         }
-        let frames = u64::from(frames_max(video) - left);
-        Some(Self { ranges, tiles, mix, frames })
+        let frames = u64::from(frames_max(video) - frames_left);
+        Some(Self { ranges, tiles, kinds, frames })
     }
 
     /// Bytes of memory.
@@ -162,8 +163,8 @@ impl TileFrames {
         let spread = |between: &mut Vec<usize>, tile: usize, times: &mut Vec<i64>| {
             let parts = i64::try_from(between.len()).unwrap_or(i64::MAX).saturating_add(1);
             let before = (i64::try_from(tile).unwrap_or(i64::MAX) - 1).saturating_mul(step);
-            for (part, place) in (1..).zip(between.drain(..)) {
-                times[place] = before + step * part / parts;
+            for (part, sample_index) in (1..).zip(between.drain(..)) {
+                times[sample_index] = before + step * part / parts;
             }
         };
         for place in shown {

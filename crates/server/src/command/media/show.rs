@@ -5,11 +5,11 @@ use kinora_domain::{AddedTrack, AddedTrackState, Media, MediaFacts, MediaState, 
 use serde_json::{Value, json};
 
 use super::player_url;
-use crate::command::Session;
+use crate::command::CommandContext;
 use crate::command::print::table;
 
 /// Prints one media.
-pub(in crate::command) fn show(session: &Session, media: &Media) {
+pub(in crate::command) fn show(context: &CommandContext, media: &Media) {
     let mut lines = vec![
         format!("media     {}", media.id),
         format!("status    {}", media.state.name()),
@@ -25,21 +25,21 @@ pub(in crate::command) fn show(session: &Session, media: &Media) {
         }
         MediaState::Created | MediaState::Downloading { .. } => {}
     }
-    lines.extend(media.added.iter().map(added));
-    for playback in &media.playback {
+    lines.extend(media.added_tracks.iter().map(added_track_line));
+    for playback in &media.playback_ids {
         lines.push(format!("playback  {} ({})", playback.id, playback.policy.as_str()));
-        lines.push(format!("player    {}", player_url(session, playback.id)));
-        lines.push(format!("manifest  {}/{}.m3u8", session.settings.stream_url, playback.id));
+        lines.push(format!("player    {}", player_url(context, playback.id)));
+        lines.push(format!("manifest  {}/{}.m3u8", context.settings.stream_url, playback.id));
     }
     if let Some(report) = media.playback_report() {
         lines.push(String::new());
         lines.push(report_for_people(&report));
     }
-    session.print(&view(session, media), &lines.join("\n"));
+    context.print(&view(context, media), &lines.join("\n"));
 }
 
 /// A line for a track that was added to those of the file.
-fn added(track: &AddedTrack) -> String {
+fn added_track_line(track: &AddedTrack) -> String {
     let why = match &track.state {
         AddedTrackState::Failed { failure } => format!(": {}: {}", failure.code.as_str(), failure.message),
         _ => String::new(),
@@ -75,17 +75,17 @@ fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {
 /// The renditions as a table. A track that players do not get as a copy has a row of its own, with the
 /// reason.
 fn report_for_people(report: &PlaybackReport) -> String {
-    let kind = |is_picture| if is_picture { "video" } else { "audio" }.to_owned();
-    let withheld = report.not_copied.iter().map(|withheld| {
+    let kind = |is_video| if is_video { "video" } else { "audio" }.to_owned();
+    let not_copied = report.not_copied.iter().map(|withheld| {
         let source = "source".to_owned();
-        vec![source, kind(withheld.is_picture), "not copied".to_owned(), withheld.why.detail.clone()]
+        vec![source, kind(withheld.is_video), "not copied".to_owned(), withheld.why.detail.clone()]
     });
     let offered = report.renditions.iter().map(|rendition| {
         let made = if rendition.is_encoded { "encoded on demand" } else { "copied" };
         let name = rendition.name.clone();
         vec![name, kind(rendition.resolution.is_some()), made.to_owned(), String::new()]
     });
-    let broken = report.broken.iter().map(|name| {
+    let broken = report.broken_renditions.iter().map(|name| {
         let kind = kind(!name.starts_with('a'));
         let (made, why) = if name.ends_with(" in part") {
             ("still or silent", "the source does not decode there")
@@ -94,27 +94,27 @@ fn report_for_people(report: &PlaybackReport) -> String {
         };
         vec![name.clone(), kind, made.to_owned(), why.to_owned()]
     });
-    let mut rows: Vec<_> = withheld.chain(offered).chain(broken).collect();
+    let mut rows: Vec<_> = not_copied.chain(offered).chain(broken).collect();
     rows.sort_by_key(|row| row[1] != "video");
     table(&["RENDITION", "TYPE", "MADE", "WHY"], &rows)
 }
 
 /// A media as JSON, with the fields that scripts need.
-pub(super) fn view(session: &Session, media: &Media) -> Value {
+pub(super) fn view(context: &CommandContext, media: &Media) -> Value {
     let (facts, failure) = match &media.state {
         MediaState::Ready { facts, .. } => (Some(facts), None),
         MediaState::Failed { failure, .. } => (None, Some(failure)),
         _ => (None, None),
     };
     let playback: Vec<_> = media
-        .playback
+        .playback_ids
         .iter()
         .map(|playback| {
             json!({
                 "id": playback.id.to_string(),
                 "accessPolicy": playback.policy.as_str(),
-                "player": player_url(session, playback.id),
-                "manifest": format!("{}/{}.m3u8", session.settings.stream_url, playback.id),
+                "player": player_url(context, playback.id),
+                "manifest": format!("{}/{}.m3u8", context.settings.stream_url, playback.id),
             })
         })
         .collect();
@@ -166,7 +166,7 @@ mod tests {
             is_truncated: false,
             left_out: Vec::new(),
             does_not_decode: false,
-            broken: vec!["480p".into()],
+            broken_renditions: vec!["480p".into()],
             renditions: vec![
                 offered("360p", Some(Resolution::P360), true),
                 offered("240p", Some(Resolution::P240), true),
@@ -174,7 +174,7 @@ mod tests {
             ],
             not_copied: vec![NotCopiedTrack {
                 track,
-                is_picture: true,
+                is_video: true,
                 why: NotCopied { reason: NotCopiedReason::OpenGop, detail: "open GOP".into() },
             }],
         };

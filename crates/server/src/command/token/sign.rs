@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::trial_key;
 use crate::backends;
-use crate::command::print::note;
-use crate::command::{CommandError, Session};
+use crate::command::print::print_notice;
+use crate::command::{CommandContext, CommandError};
 use crate::system::SystemClock;
 
 /// A response with a key has some 2 KiB.
@@ -41,21 +41,21 @@ pub(in crate::command) struct Arguments {
     kid: Option<SigningKeyId>,
 }
 
-pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), CommandError> {
+pub(super) async fn run(context: &CommandContext, arguments: Arguments) -> Result<(), CommandError> {
     let Arguments { playback_id, expires, key, kid } = arguments;
     let (pair, kid) = match key {
         None => {
-            let store = backends::open_store(&session.settings, Opener::Command).await?;
+            let store = backends::open_store(&context.settings, Opener::Command).await?;
             let workspace =
                 workspace_of(&store, playback_id, "kinora media show ID lists the playback IDs of a media")
                     .await?;
-            trial_key::of_workspace(session, &store, workspace).await?
+            trial_key::find_or_create(context, &store, workspace).await?
         }
         Some(key) => {
-            let (pair, stored_kid) = read(&key)?;
+            let (pair, stored_kid) = read_key_file(&key)?;
             let kid = match kid.or(stored_kid) {
                 Some(kid) => kid,
-                None => look_up(session, playback_id, &pair).await?,
+                None => find_key_id(context, playback_id, &pair).await?,
             };
             (pair, kid)
         }
@@ -70,11 +70,11 @@ pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), C
         "exp": expires_at.as_seconds(),
     });
     let token = sign(&pair, &header, &claims)?;
-    let url = format!("{}/{playback_id}.m3u8?token={token}", session.settings.stream_url);
+    let url = format!("{}/{playback_id}.m3u8?token={token}", context.settings.stream_url);
     let expires_at = Timestamp::from_micros(expires_at.as_seconds() * Timestamp::SECOND);
     let json =
         json!({"token": token, "kid": kid.to_string(), "expiresAt": expires_at.to_string(), "url": url});
-    session.print(&json, &format!("{token}\n\nplay it: {url}"));
+    context.print(&json, &format!("{token}\n\nplay it: {url}"));
     Ok(())
 }
 
@@ -88,7 +88,7 @@ fn sign(pair: &RsaKeyPair, header: &Value, claims: &Value) -> Result<String, Com
 }
 
 /// The key in a file, and its id if the file has one.
-pub(super) fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), CommandError> {
+pub(super) fn read_key_file(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), CommandError> {
     let problem = |what: &str| CommandError::new(format!("{}: {what}", path.display()));
     let size = std::fs::metadata(path).map_err(|error| problem(&error.to_string()))?.len();
     if size > FILE_BYTES_MAX {
@@ -103,14 +103,14 @@ pub(super) fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), Co
         }
         _ => (text, None),
     };
-    let pair = key_of_text(text).ok_or_else(|| {
+    let pair = parse_private_key(text).ok_or_else(|| {
         problem("is not an RSA private key as POST /iam/signing-keys returns it (PKCS#8, PEM or its Base64)")
     })?;
     Ok((pair, kid))
 }
 
 /// The key of a PEM text, or of its Base64.
-pub(super) fn key_of_text(text: String) -> Option<RsaKeyPair> {
+pub(super) fn parse_private_key(text: String) -> Option<RsaKeyPair> {
     let pem = if text.contains("-----BEGIN") {
         text
     } else {
@@ -141,20 +141,20 @@ async fn workspace_of(
     let media = store.media_of_playback(playback).await?.ok_or_else(|| {
         CommandError::new(format!("there is no media with the playback ID {playback}; {instead}"))
     })?;
-    let handle = media.playback.iter().find(|handle| handle.id == playback);
+    let handle = media.playback_ids.iter().find(|handle| handle.id == playback);
     if handle.is_some_and(|handle| handle.policy == AccessPolicy::Public) {
-        note(&format!("the playback ID {playback} is public and needs no token"));
+        print_notice(&format!("the playback ID {playback} is public and needs no token"));
     }
     Ok(media.workspace)
 }
 
 /// The id of the key among those of the workspace that the playback ID belongs to.
-async fn look_up(
-    session: &Session,
+async fn find_key_id(
+    context: &CommandContext,
     playback: PlaybackId,
     pair: &RsaKeyPair,
 ) -> Result<SigningKeyId, CommandError> {
-    let store = backends::open_store(&session.settings, Opener::Command).await?;
+    let store = backends::open_store(&context.settings, Opener::Command).await?;
     let workspace = workspace_of(&store, playback, "say --kid").await?;
     let public = public_pem(pair)?;
     let limit = u32::try_from(SigningKey::PER_WORKSPACE_MAX).unwrap_or(u32::MAX);

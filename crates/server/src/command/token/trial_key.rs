@@ -12,22 +12,23 @@ use kinora_service::{Caller, CommitOnly, Error};
 use kinora_store::Store;
 use serde_json::json;
 
-use super::sign::{key_of_text, public_pem, read};
+use super::sign::{parse_private_key, public_pem, read_key_file};
 use crate::backends;
-use crate::command::print::note;
-use crate::command::{CommandError, Session};
+use crate::command::print::print_notice;
+use crate::command::{CommandContext, CommandError};
 use crate::system::SystemKeys;
 
 /// The trial key of a workspace. Makes one if there is none, and another one if it was deleted: a revoked
 /// key stays revoked.
-pub(super) async fn of_workspace(
-    session: &Session,
+pub(super) async fn find_or_create(
+    context: &CommandContext,
     store: &Store,
     workspace: WorkspaceId,
 ) -> Result<(RsaKeyPair, SigningKeyId), CommandError> {
-    let settings = &session.settings;
-    // Each working directory would get another folder, and another one of the hundred keys.
-    if !settings.has_folder() && !settings.has_own_data_dir {
+    let settings = &context.settings;
+    // Without a setting, the folder depends on the working directory: each one would get its own key, of the
+    // hundred that a workspace may have.
+    if !settings.uses_data_dir() && !settings.is_data_dir_set {
         return Err(CommandError::new(
             "there is no data folder to store a trial key in; set --data-dir, or sign with your own key: --key FILE",
         ));
@@ -42,8 +43,8 @@ pub(super) async fn of_workspace(
     }
     let (service, caller) = (backends::service(store), Caller::command_line(workspace));
     service.check_signing_key_limit(&caller).await.map_err(explain)?;
-    let made = tokio::task::spawn_blocking(|| SystemKeys.make()).await;
-    let KeyPair { public_key, private_key } = made.expect("it does not panic and nobody aborts it");
+    let made = tokio::task::spawn_blocking(|| SystemKeys.generate()).await;
+    let KeyPair { public_key, private_key } = made.expect("it does not panic and is not aborted");
     let key = service.new_signing_key(&caller, public_key);
     let (id, private_key) = (key.id, private_key.reveal());
     // The file first: the next command replaces a file without a row, but a row without a file would stay
@@ -54,11 +55,12 @@ pub(super) async fn of_workspace(
         "createdAt": key.created_at.to_string(),
     }))?;
     service.add_signing_key(&caller, key, CommitOnly).await.map_err(explain)?;
-    note(&format!(
+    print_notice(&format!(
         "created the trial signing key {id}; its private key is stored in {}, and everyone who can read it can sign",
         key_file.file.display()
     ));
-    let pair = key_of_text(private_key).ok_or_else(|| CommandError::new("the created key cannot sign"))?;
+    let pair =
+        parse_private_key(private_key).ok_or_else(|| CommandError::new("the created key cannot sign"))?;
     Ok((pair, id))
 }
 
@@ -109,12 +111,13 @@ impl TrialKeyFile {
             .create(&self.folder)
             .map_err(|error| self.unusable(error))?;
         let lock = self.folder.join(format!("trial-key-{}.lock", self.workspace));
-        let take = move || {
+        let open_and_lock = move || {
             let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(lock)?;
             file.lock()?;
             Ok(file)
         };
-        let locked = tokio::task::spawn_blocking(take).await.expect("it does not panic and nobody aborts it");
+        let locked =
+            tokio::task::spawn_blocking(open_and_lock).await.expect("it does not panic and is not aborted");
         locked.map_err(|error| self.unusable(error))
     }
 
@@ -126,7 +129,7 @@ impl TrialKeyFile {
         }
         let next = "remove it, and the next call creates another key";
         let (pair, id) =
-            read(&self.file).map_err(|problem| CommandError::new(format!("{problem}; {next}")))?;
+            read_key_file(&self.file).map_err(|problem| CommandError::new(format!("{problem}; {next}")))?;
         let id =
             id.ok_or_else(|| CommandError::new(format!("{}: has no id; {next}", self.file.display())))?;
         Ok(Some((pair, id)))
@@ -134,17 +137,17 @@ impl TrialKeyFile {
 
     /// Writes a complete, synced file of mode 0600 atomically, also over an existing one.
     fn write_key(&self, key: &serde_json::Value) -> Result<(), CommandError> {
-        let draft = self.file.with_extension("json.new");
+        let temporary = self.file.with_extension("json.new");
         let write = || {
             // Left by a killed command: no other command writes while this one has the lock.
-            match fs::remove_file(&draft) {
+            match fs::remove_file(&temporary) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
             file.write_all(format!("{key}\n").as_bytes())?;
             file.sync_all()?;
-            fs::rename(&draft, &self.file)?;
+            fs::rename(&temporary, &self.file)?;
             File::open(&self.folder)?.sync_all()
         };
         write().map_err(|error| self.unusable(error))

@@ -8,7 +8,7 @@ use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Store;
 use sha2::{Digest as _, Sha256};
 
-use super::{Source, warn_not_resumable};
+use super::{SourceFile, warn_not_resumable};
 use crate::command::CommandError;
 
 /// A small file with the id of an upload. Its name is a hash of the workspace, and of the path, size and
@@ -22,7 +22,7 @@ pub(super) struct ResumeState {
 impl ResumeState {
     /// In the state directory of the XDG base directory specification: for files that outlive a program and
     /// are no configuration.
-    pub(super) fn of(workspace: WorkspaceId, source: &Source) -> Self {
+    pub(super) fn of(workspace: WorkspaceId, source: &SourceFile) -> Self {
         let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/state"));
         let modified = source.modified.as_ref().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());

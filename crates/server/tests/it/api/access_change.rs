@@ -60,12 +60,13 @@ async fn change_by_another_process_applies_to_every_address() {
     app.store
         .write(async move |tx| {
             let mut media = tx.media_by_id(id).await?.expect("it is there");
-            media.playback[0].restrictions.domains.default_policy = kinora_domain::DefaultPolicy::Deny;
+            media.playback_ids[0].restrictions.domains.default_policy = kinora_domain::DefaultPolicy::Deny;
             tx.save_media(&media).await
         })
         .await
         .unwrap();
-    until("nobody may watch", async || (app.fetch(&addresses[0]).await.status == 403).then_some(())).await;
+    until("no viewer is admitted", async || (app.fetch(&addresses[0]).await.status == 403).then_some(()))
+        .await;
     // All URLs share the grant of one playback ID, so none uses an older one.
     for address in &addresses {
         // All URLs except manifest and thumbnail need a signature now.

@@ -266,7 +266,7 @@ async fn replaced_audio_has_new_urls_old_objects_deleted() {
     assert_eq!(tracks.update(&id, &change).await.status, 200);
     app.sources.wait_until_held("/a.flac", DEADLINE).await;
     assert_eq!(tracks.shown(&id).await.unwrap()["status"], "preparing");
-    assert_eq!(app.fetch(&before).await.status, 404, "what is replaced is heard no more");
+    assert_eq!(app.fetch(&before).await.status, 404, "the replaced audio is 404");
     assert_eq!(playlists(&manifest(&app, &media).await), [""; 0]);
     app.sources.release("/a.flac");
     assert_eq!(tracks.settled(&id).await["status"], "available");

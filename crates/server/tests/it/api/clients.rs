@@ -205,7 +205,7 @@ async fn default_sdk_requests_create_list_and_cancel_an_upload() {
             assert_eq!(
                 warnings.is_array(),
                 client == Client::Python,
-                "what has no effect is told: {warnings}"
+                "a setting without effect has a warning: {warnings}"
             );
 
             let listed = client.client_headers(app.call("GET", "/v1/on-demand/uploads?limit=1")).send().await;

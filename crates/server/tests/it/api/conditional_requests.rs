@@ -158,7 +158,7 @@ async fn concurrent_updates_with_one_etag_apply_one() {
             let [made] = made[..] else { panic!("one is made: {answers:?}") };
             assert!(answers.iter().all(|answer| matches!(answer.status, 200 | 412)), "{answers:?}");
             let stored = app.call("GET", path).send().await.data();
-            assert_eq!(stored[field], bodies[made][field], "and is what is there");
+            assert_eq!(stored[field], bodies[made][field], "and equals the stored value");
         }
     }
 }

@@ -82,7 +82,7 @@ async fn error_bodies_match_the_contract_at_both_prefixes() {
     }
     insta::assert_snapshot!(transcript);
     assert_eq!(app.call("GET", "/on-demand").send().await.json()["data"], json!([]), "nothing was made");
-    assert!(app.receiver.posted().is_empty(), "nothing was told");
+    assert!(app.receiver.posted().is_empty(), "no event was sent");
 }
 
 /// The `Allow` header of a 405.

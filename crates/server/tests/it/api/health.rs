@@ -36,6 +36,6 @@ async fn metrics_count_routes_without_ids_or_secrets() {
         assert!(metrics.contains(part), "{part} is missing:\n{metrics}");
     }
     for secret in [playback, text(&media["id"]), &app.token.id, &app.token.secret] {
-        assert!(!metrics.contains(secret), "{secret} is told:\n{metrics}");
+        assert!(!metrics.contains(secret), "{secret} is exposed:\n{metrics}");
     }
 }

@@ -70,7 +70,7 @@ async fn idempotency_key_replays_response_of_every_post() {
     assert_eq!(
         (event_count("video.media.created"), event_count("video.media.upload")),
         (3, 4),
-        "what is not done is not told"
+        "an operation that failed sends no event"
     );
 }
 
@@ -144,7 +144,7 @@ async fn invalid_idempotency_key_is_rejected_on_post_only() {
     assert_eq!(post(&app, &app.token, path, &long[1..], &media_body("a")).await.status, 201);
 
     let unauthorized = keyed(app.request("POST", path), &long).json(&media_body("a")).send().await;
-    assert_eq!(unauthorized.status, 401, "whoever may not ask is told that first");
+    assert_eq!(unauthorized.status, 401, "the token is checked first");
     let read = keyed(app.call("GET", path), &long).send().await;
     assert_eq!(read.status, 200, "a GET changes nothing");
 }
@@ -205,6 +205,6 @@ async fn idempotency_key_works_across_processes() {
         release
     );
     assert_eq!((here.status, there.status), (201, 201), "{here:?} {there:?}");
-    assert_eq!(here.text(), there.text(), "whoever comes second answers as the first one did");
+    assert_eq!(here.text(), there.text(), "the second process repeats the first response");
     assert_eq!(total(&app, path).await, 1);
 }

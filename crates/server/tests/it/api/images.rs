@@ -249,7 +249,7 @@ async fn poster_time_is_set_by_owner() {
     assert_eq!((shown.status, &shown.body), (200, &requested.body));
     assert_ne!(shown.body, middle.body);
     assert_ne!(shown.header("etag"), middle.header("etag"));
-    assert_ne!(get("?time=0").await.body, shown.body, "whoever asks for a time gets that");
+    assert_ne!(get("?time=0").await.body, shown.body, "an explicit time overrides the default");
     // The same value again is no change.
     patch(serde_json::json!({"thumbnail": {"time": 1.7}})).await;
     assert_eq!(super::update::events_of_type(&app, "video.media.updated").await.len(), 1);

@@ -119,7 +119,7 @@ async fn router(app: &TestApp, address: SocketAddr, limit: Option<&str>) -> Rout
         worker: WorkerId::new(&*random),
         public_url: public.into(),
         stall_limit: StallLimit::default(),
-        scans: ScanLimits::new(std::env::temp_dir().into()),
+        scan_limits: ScanLimits::new(std::env::temp_dir().into()),
     });
     let state = ApiState::new(ApiParts {
         store: store.clone(),
@@ -127,11 +127,11 @@ async fn router(app: &TestApp, address: SocketAddr, limit: Option<&str>) -> Rout
         intake,
         clock: Arc::clone(&clock),
         random: random.clone(),
-        addresses: Arc::clone(&addresses),
+        base_urls: Arc::clone(&addresses),
         authenticator: authenticator.clone(),
         idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator),
         rate_limits: limit.map(|limit| RateLimits::new(limit.parse().expect("a limit"), clock)),
-        responses: ResponseCache::default(),
+        response_cache: ResponseCache::default(),
         key_pairs: KeyPairs::new(Arc::new(SystemKeys)),
     });
     let gzip = Arc::new(GzipCache::default());

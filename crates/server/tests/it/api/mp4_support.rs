@@ -57,7 +57,7 @@ async fn mp4_support_change_emits_event_when_files_are_ready() {
         let updated = set_mp4_support(&app, &media, word).await;
         transcript += &golden.answer(&updated);
         assert_eq!(updated.body, app.get(id).await.body, "it is answered as it is read");
-        assert_eq!(statuses(&app, &media).await, files, "what is copied is there at once: {word}");
+        assert_eq!(statuses(&app, &media).await, files, "copied files are available at once: {word}");
         ready_events(&app, index + 1).await;
         transcript += &golden.answer(&set_mp4_support(&app, &media, word).await);
     }
@@ -68,7 +68,7 @@ async fn mp4_support_change_emits_event_when_files_are_ready() {
 
     let ready = events_of_type(&app, READY).await;
     let words: Vec<_> = ready.iter().map(|event| text(&event["data"]["mp4Support"]).to_owned()).collect();
-    assert_eq!(words, ["capped_4k", "audioOnly", BOTH], "nothing is told of none");
+    assert_eq!(words, ["capped_4k", "audioOnly", BOTH], "`none` sends no event");
     insta::assert_snapshot!("told", app.golden().json(&ready[2]));
     assert_eq!(events_of_type(&app, UPDATED).await.len(), 4);
 }
@@ -128,7 +128,7 @@ async fn mp4_without_matching_track_is_rejected_or_omitted() {
     let of: Vec<_> =
         events_of_type(&app, READY).await.iter().map(|event| event["object"]["id"].clone()).collect();
     assert_eq!(of.iter().filter(|id| **id == mute["id"]).count(), 2);
-    assert_eq!(of.iter().filter(|id| **id == deaf["id"]).count(), 1, "of nothing nothing is told");
+    assert_eq!(of.iter().filter(|id| **id == deaf["id"]).count(), 1, "a media without audio sends no event");
 }
 
 #[tokio::test]

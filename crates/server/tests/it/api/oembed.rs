@@ -53,7 +53,7 @@ async fn stream_url_is_accepted_and_page_links_its_oembed() {
     assert_ne!(stream, address);
     assert_eq!(app.fetch(&stream).await.body, by_page.body);
     let strange = oembed(&app, playback, "?token=abc&autoplay=1");
-    assert_eq!(app.fetch(&strange).await.body, by_page.body, "what nobody asks for is not handed on");
+    assert_eq!(app.fetch(&strange).await.body, by_page.body, "unknown query parameters are not forwarded");
 
     let revalidated =
         app.request("GET", &address).header("If-None-Match", by_page.header("etag").unwrap()).send().await;

@@ -118,7 +118,7 @@ async fn playback_urls_allow_cors_from_any_origin() {
     for address in addresses.iter().map(String::as_str).chain(["/none"]) {
         let request = app.request("OPTIONS", address).header("Origin", "https://page.example");
         let answer = request.header("Access-Control-Request-Headers", request_headers).send().await;
-        let allowed = answer.header("access-control-allow-headers").expect("it is told");
+        let allowed = answer.header("access-control-allow-headers").expect("the header is present");
         let allowed: Vec<_> = allowed.split(", ").collect();
         assert!(request_headers.split(',').all(|name| allowed.contains(&name)), "{address}: {allowed:?}");
     }

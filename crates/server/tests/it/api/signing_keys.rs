@@ -105,7 +105,7 @@ async fn openssl_verifies_private_key_signatures_with_the_public_key() {
             "holds": true, "holdsForAnotherToken": false, "holdsForAnotherKey": false})
     );
     let pem = String::from_utf8(STANDARD.decode(text(&key["privateKey"])).unwrap()).unwrap();
-    assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----\n"), "PKCS#8 is told by its label");
+    assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----\n"), "the label is that of PKCS#8");
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn keys_are_listed_in_pages() {
 }
 
 #[tokio::test]
-async fn changes_need_read_write_token_and_keys_stay_per_workspace() {
+async fn changes_need_read_write_token_and_keys_are_per_workspace() {
     let app = TestApp::options().without_webhook().start().await;
     let path = format!("{KEYS}/{}", text(&make(&app).await.data()["id"]));
     let key = app.call("GET", &path).send().await;
@@ -276,11 +276,11 @@ impl GatedKeyMaker {
 }
 
 impl KeyMaker for GatedKeyMaker {
-    fn make(&self) -> KeyPair {
+    fn generate(&self) -> KeyPair {
         let mut state = self.0.state.lock().unwrap();
         state.begun += 1;
         let waited = self.0.changed.wait_timeout_while(state, DEADLINE, |state| !state.is_open).unwrap();
-        assert!(!waited.1.timed_out(), "nobody lets the keys go");
+        assert!(!waited.1.timed_out(), "the key pool is not released");
         KeyPair::from_der(&[1], &[2])
     }
 }

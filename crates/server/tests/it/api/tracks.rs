@@ -583,7 +583,7 @@ async fn replaced_subtitles_have_new_urls() {
     assert_eq!(tracks.update(&id, &change).await.status, 200);
     app.sources.wait_until_held("/a.srt", DEADLINE).await;
     assert_eq!(tracks.shown(&id).await.unwrap()["status"], "preparing");
-    assert_eq!(app.fetch(&before).await.status, 404, "what is replaced is shown no more");
+    assert_eq!(app.fetch(&before).await.status, 404, "the replaced file is 404");
     assert_eq!(playlists(&manifest(&app, &media).await), [""; 0]);
     app.sources.release("/a.srt");
     assert_eq!(tracks.settled(&id).await["status"], "available");
@@ -634,10 +634,10 @@ async fn subtitles_at_creation_download_while_the_media_does() {
     assert_eq!(ready["tracks"].as_array().map(Vec::len), Some(2 + 3));
     assert_eq!(app.fetch(&early).await.status, 200);
     assert_eq!(playlists(&manifest(&app, &media).await).len(), 2);
-    let told_ready = app.event("video.media.ready").await;
+    let ready_event = app.event("video.media.ready").await;
     let ids =
         |list: &Value| list.as_array().unwrap().iter().map(|track| track["id"].clone()).collect::<Vec<_>>();
-    assert_eq!(ids(&told_ready["data"]["tracks"]), ids(&ready["tracks"]));
+    assert_eq!(ids(&ready_event["data"]["tracks"]), ids(&ready["tracks"]));
     assert_eq!(events_of_type(&app, "video.media.track.created").await.len(), 3);
     let created = events_of_type(&app, "video.media.created").await;
     insta::assert_snapshot!("created_event", golden.json(&created[0]));

@@ -40,7 +40,7 @@ async fn update_response_equals_read_and_emits_one_event() {
     let cleared = app.call("PATCH", &format!("/on-demand/{id}")).json(&json!({"title": null})).send().await;
     let mut expected = changed.data();
     (expected["title"], expected["updatedAt"]) = (Value::Null, cleared.data()["updatedAt"].clone());
-    assert_eq!(cleared.data(), expected, "what was not sent stays");
+    assert_eq!(cleared.data(), expected, "absent fields are unchanged");
     assert_eq!(events_of_type(&app, UPDATED).await.len(), 2);
 }
 

@@ -48,8 +48,8 @@ async fn usage_is_daily_and_invalid_range_is_422() {
         app.store.count_usage(workspace, day(back), used);
     }
     app.store.write_usage(now).await.unwrap();
-    app.store.set_stored(&[(own, 1_000_000), (other, 5)], day(5)).await.unwrap();
-    app.store.set_stored(&[(own, 2_000_000)], day(1)).await.unwrap();
+    app.store.set_stored_bytes(&[(own, 1_000_000), (other, 5)], day(5)).await.unwrap();
+    app.store.set_stored_bytes(&[(own, 2_000_000)], day(1)).await.unwrap();
     for query in ["", "?to=2025-11-01", "?from=2025-10-29&to=2025-10-30", "?from=2025-11-03&to=2025-11-04"] {
         assert_eq!(ask(query).await, 200, "{query}");
     }
@@ -150,8 +150,8 @@ async fn delivered_bytes_count_only_sent_bytes() {
         let answer = fetch_until_ready(&app, address).await;
         bytes += answer.body.len() as u64;
         let rendition = address.rsplit('/').nth(1).unwrap();
-        let has_pictures = !rendition.starts_with("audio") && !rendition.starts_with("aac");
-        if address.ends_with("/playlist.m3u8") && has_pictures && rendition != "iframes" {
+        let has_video = !rendition.starts_with("audio") && !rendition.starts_with("aac");
+        if address.ends_with("/playlist.m3u8") && has_video && rendition != "iframes" {
             let length = length_us(&answer.text());
             us += length;
             encoded_us += if rendition == "video" { 0 } else { length };
@@ -163,7 +163,7 @@ async fn delivered_bytes_count_only_sent_bytes() {
     }
     let after = usage_after_restart(&mut app, today).await;
     check(since(before, after), bytes, us);
-    assert!(after.encoded_us.abs_diff(encoded_us) < 100, "once, whoever asked: {after:?}");
+    assert!(after.encoded_us.abs_diff(encoded_us) < 100, "counted once for all viewers: {after:?}");
 
     // A part of a file counts as that part of its duration.
     let segment = all.iter().find(|address| address.ends_with("/video/0.m4s")).unwrap();

@@ -57,7 +57,7 @@ async fn revocation_applies_in_other_processes_at_every_url() {
     let signed_by_first = without_headers(&signed_urls(&node, &first, &playbacks).await);
     let signed_by_second = signed_urls(&node, &second, &playbacks).await;
     all_are(&app, "what another process signed", &signed_by_first, 200).await;
-    all_are(&node, "what was just made", &by_first, 200).await;
+    all_are(&node, "a new playback ID", &by_first, 200).await;
 
     assert_eq!(app.call("DELETE", &format!("{KEYS}/{}", first.id)).send().await.status, 200);
     in_force(&node, "paths of a deleted key", &signed_by_first, 401).await;
@@ -70,7 +70,7 @@ async fn revocation_applies_in_other_processes_at_every_url() {
     all_are(&node, "not revoked yet", &named, 200).await;
     assert_eq!(revoke(&app, &json!({"jti": "x"})).await.status, 201);
     in_force(&node, "a revoked token", &named, 401).await;
-    all_are(&node, "what it led to", &without_headers(&signed_by_second), 200).await;
+    all_are(&node, "its segments", &without_headers(&signed_by_second), 200).await;
 
     // Rules do not apply to oEmbed requests of servers.
     let token_urls = watched.urls_with_token(&playbacks, |playback| second.token(playback));
@@ -132,7 +132,7 @@ async fn oembed_hides_title_after_restriction_by_another_process() {
             let answer = answer.json();
             ["title", "thumbnail_url"].map(|name| answer.get(name).is_some())
         };
-        for (rule, of_nobody, of_shop) in [
+        for (rule, without_page, from_shop) in [
             (json!({}), true, true),
             (json!({"defaultPolicy": "deny", "allow": ["shop.example"]}), false, true),
             (json!({"deny": ["shop.example"]}), true, false),
@@ -142,7 +142,7 @@ async fn oembed_hides_title_after_restriction_by_another_process() {
             assert_eq!(ids.restrict(&playback, "domains", &rule).await.status, 200);
             until("the rule is in force", async || {
                 let both = [shown_fields(&without_origin).await, shown_fields(&shop).await];
-                (both == [[of_nobody; 2], [of_shop; 2]]).then_some(())
+                (both == [[without_page; 2], [from_shop; 2]]).then_some(())
             })
             .await;
         }

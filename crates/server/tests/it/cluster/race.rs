@@ -123,6 +123,6 @@ async fn second_node_serves_the_segment_stored_first() {
     assert_eq!(answer.status, 200);
     assert!(answer.body == OTHER_SEGMENT, "it serves its own");
     let stored = blob.get(ObjectKey::Segment(rung, 0)).await.unwrap().expect("it is kept");
-    assert!(stored == OTHER_SEGMENT, "what was kept is replaced");
+    assert!(stored == OTHER_SEGMENT, "the stored segment was replaced");
     assert!(one.fetch(&address).await.body == OTHER_SEGMENT);
 }

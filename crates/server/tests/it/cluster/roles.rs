@@ -36,7 +36,7 @@ async fn media_waits_until_a_worker_starts() {
     let url = api.serve("/a.mp4", kinora_testkit::Source::of(fixture::two_seconds()));
     let media = api.create(&url).await;
     assert_eq!(api.sources.requests("/a.mp4").len(), 0);
-    assert_eq!(api.receiver.posted().len(), 0, "nobody delivers");
+    assert_eq!(api.receiver.posted().len(), 0, "no process delivers events");
     let _worker = TestApp::on_data_of(&api, TestApp::options().roles(WORKER)).await;
     assert_eq!(api.wait_settled(text(&media["id"])).await["status"], "Ready");
     api.event("video.media.ready").await;

@@ -47,7 +47,7 @@ async fn storage_check_passes_and_reports_failures() {
     let machine = Machine::new().await;
     let url = machine.ground.bucket().url().to_string();
     check(&machine, "bucket", 0, |program| program).await;
-    assert_eq!(machine.ground.objects().await, [""; 0], "what was written is removed again");
+    assert_eq!(machine.ground.objects().await, [""; 0], "the check removed its objects");
     check(&machine, "folder", 0, |program| {
         program.without("KINORA_STORAGE_URL").env("KINORA_DATA_DIR", "data")
     })

@@ -29,11 +29,12 @@ async fn killed_worker_download_is_taken_over_within_30_seconds() {
     let other = TestApp::on_data_of(&one, TestApp::options().clock(clock.clone())).await;
     one.kill().await;
 
-    let lease_end = one.store.next_job_due(JobQueue::Download).await.unwrap().expect("somebody holds it");
+    let lease_end =
+        one.store.next_job_due(JobQueue::Download).await.unwrap().expect("a worker holds its lease");
     let wait =
         Duration::from_micros(u64::try_from(lease_end.micros_since(clock.now())).expect("it is to come"));
     assert!(wait + POLL_INTERVAL <= TAKEOVER_TIMEOUT, "{wait:?}");
-    assert_eq!(one.sources.requests(PATH).len(), 1, "nobody takes it before its time");
+    assert_eq!(one.sources.requests(PATH).len(), 1, "no worker claims it before its lease ends");
 
     clock.advance(wait);
     one.sources.wait_for_requests(PATH, 2, DEADLINE).await;

@@ -25,7 +25,7 @@ async fn doctor_passes_before_and_during_serve() {
     let machine = Machine::new().await;
     let (code, findings) = doctor(&machine, &[]).await;
     assert_eq!(code, Some(0), "{findings}");
-    for part in ["database", "storage", "ffmpeg", "cage", "clock", "port"] {
+    for part in ["database", "storage", "ffmpeg", "confinement", "clock", "port"] {
         assert!(of(&findings, part).0, "{findings}");
     }
     assert_eq!(of(&findings, "port").1, format!("{} is free", machine.address));
@@ -49,9 +49,9 @@ async fn doctor_names_problem_with_remedy() {
 
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (code, findings) = doctor(&machine, &["--listen", &listener.local_addr().unwrap().to_string()]).await;
-    let (is_ok, said) = of(&findings, "port");
+    let (is_ok, message) = of(&findings, "port");
     assert_eq!((code, is_ok), (Some(1), false), "{findings}");
-    assert!(said.contains("choose another with --listen"), "{said}");
+    assert!(message.contains("choose another with --listen"), "{message}");
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ async fn killed_server_restarts_with_the_same_folder_and_port() {
         machine.json(&["media", "create", "--workspace", "Development", "--url", &url, "--wait"]).await;
     let path = format!("/v1/on-demand/{}", text(&made["id"]));
     // A media is ready before its blurHash is computed.
-    let before = until("its picture was looked at", async || {
+    let before = until("its BlurHash was computed", async || {
         let answer = machine.request("GET", &path).token(&token).send().await;
         answer.data().get("blurHash").is_some().then_some(answer)
     })
@@ -47,7 +47,7 @@ async fn sigterm_stops_cleanly_and_is_logged() {
     let ended = machine.serve(&[]).await.stop().await.ok();
     assert_eq!(ended.stdout, "", "a server has no result");
     assert!(ended.stderr.contains("kinora is ready") && ended.stderr.contains("stopped"), "{ended:?}");
-    machine.request("GET", "/healthz").try_send().await.expect_err("nobody listens any more");
+    machine.request("GET", "/healthz").try_send().await.expect_err("the listener is closed");
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn objects_owned_by_another_database_are_not_served() {
     let machine = Machine::new().await;
     let blob = machine.ground.blob().await;
     let server = machine.serve(&[]).await;
-    let owner = until("the first sweep has said whose the objects are", async || {
+    let owner = until("the first sweep has recorded the owners of the objects", async || {
         blob.get(ObjectKey::Owner).await.expect("the objects answer")
     })
     .await;

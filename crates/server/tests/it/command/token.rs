@@ -29,7 +29,7 @@ async fn token_secret_is_shown_once() {
     assert_eq!(
         machine.json(&["token", "revoke", text(&made["id"])]).await,
         revoked,
-        "what is so already is no problem"
+        "repeating the command is no error"
     );
     assert_eq!(machine.json(&["token", "list"]).await, listed, "and stays as it was");
 }

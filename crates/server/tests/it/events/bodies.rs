@@ -20,7 +20,7 @@ fn golden(app: &TestApp, bodies: &[Value]) -> String {
 }
 
 #[tokio::test]
-async fn created_ready_and_deleted() {
+async fn bodies_of_created_ready_and_deleted_events() {
     let app = TestApp::start().await;
     let fields = json!({"title": "A title", "creatorId": "creator-1", "metadata": {"season": "2"}, "sourceAccess": true,
         "optimizeAudio": true, "maxResolution": "720p"});
@@ -46,7 +46,7 @@ async fn created_ready_and_deleted() {
 }
 
 #[tokio::test]
-async fn created_and_failed() {
+async fn bodies_of_created_and_failed_events() {
     let app = TestApp::start().await;
     let url = app.serve("/page", Source::of(fixture::not_media::html()));
     let media = app.create_with(&url, json!({"metadata": {"season": "2"}})).await;
@@ -58,14 +58,14 @@ async fn created_and_failed() {
 }
 
 #[tokio::test]
-async fn ready_of_audio_only() {
+async fn body_of_ready_event_of_audio_only() {
     let app = TestApp::start().await;
     app.ready("/a.m4a", fixture::audio_only()).await;
     insta::assert_snapshot!(golden(&app, &bodies(&app, 2).await[1..]));
 }
 
 #[tokio::test]
-async fn ready_of_private_video_only() {
+async fn body_of_ready_event_of_private_video_only() {
     let app = TestApp::start().await;
     app.ready_with("/a.mp4", fixture::video_only(), json!({"accessPolicy": "private"})).await;
     insta::assert_snapshot!(golden(&app, &bodies(&app, 2).await[1..]));

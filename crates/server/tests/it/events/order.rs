@@ -63,7 +63,7 @@ async fn event_reaches_every_webhook_of_only_its_workspace() {
     app.new_hook(PRODUCTION, &app.receiver.url("/production")).await;
     let media = app.create(&nowhere(&app)).await;
     let (first, second) = (app.posts(HOOK, 2).await, app.posts("/second", 2).await);
-    assert_eq!(first[0].event_id(), second[0].event_id(), "one event, told twice");
+    assert_eq!(first[0].event_id(), second[0].event_id(), "one event, delivered twice");
     assert_ne!(first[0].header("service-signature"), second[0].header("service-signature"));
 
     let token = app.new_token(PRODUCTION, Permission::ReadWrite).await;

@@ -45,7 +45,11 @@ async fn signature_covers_the_raw_body() {
         assert_eq!(verified(&forged, &secret, now_s), (false, false));
         let other = Hook { secret: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".into(), ..hook(&app) };
         assert_eq!(verified(post, &other.secret, now_s), (false, false));
-        assert_eq!(verified(post, &secret, now_s + 301), (true, false), "an old post can be told");
+        assert_eq!(
+            verified(post, &secret, now_s + 301),
+            (true, false),
+            "an old request is rejected by its timestamp"
+        );
     }
 }
 

@@ -64,11 +64,11 @@ async fn run_scenario(scenario: &mut CrashScenario, id: String, path: &str, firs
     let all = format!("/v1/on-demand/{id}/tracks");
     scenario.ask("POST", &all, &json!({"tracks": track(&first, "English")}), &[201, 400]).await;
     let tracks = all_available(scenario, &id).await;
-    let [track_id] = tracks.as_slice() else { panic!("one sound: {tracks:?}") };
+    let [track_id] = tracks.as_slice() else { panic!("one audio track: {tracks:?}") };
     // A running encode would store a segment of a deleted file, which the sweep removes a day later.
     let clock = scenario.clock.clone();
     let backfills = Backfills::new(&clock);
-    scenario.retry_until("no sound is encoded", async |app| backfills.are_done(app).await).await;
+    scenario.retry_until("no audio is encoded", async |app| backfills.are_done(app).await).await;
     // The track gets another file, which reuses nothing of the first one; then it is deleted.
     scenario.ask("PATCH", &format!("{all}/{track_id}"), &track(&aac, "English"), &[200]).await;
     all_available(scenario, &id).await;
@@ -81,7 +81,7 @@ async fn run_scenario(scenario: &mut CrashScenario, id: String, path: &str, firs
     check_events(&scenario.app, &id, 0).await;
     scenario.ask("DELETE", &format!("/v1/on-demand/{id}"), &Value::Null, &[200, 404]).await;
     scenario.settle().await;
-    assert_eq!(scenario.app.objects().await, [""; 0], "nothing is left of what was deleted");
+    assert_eq!(scenario.app.objects().await, [""; 0], "no object of a deleted media remains");
 }
 
 /// Waits until no track is preparing; returns the ids of the added audio tracks.
@@ -104,7 +104,7 @@ async fn all_available(scenario: &mut CrashScenario, id: &str) -> Vec<String> {
 /// Checks that each one is stored with its derived objects, and that no unreferenced object exists.
 async fn audio_count(app: &TestApp, id: &str) -> usize {
     let Look { there, named, audio_tracks } = look(app, id).await;
-    assert_eq!(there, named, "what is named is there, and nothing else");
+    assert_eq!(there, named, "the objects that the database names exist, and no others");
     audio_tracks
 }
 
@@ -114,7 +114,7 @@ async fn audio_count(app: &TestApp, id: &str) -> usize {
 async fn settled_audio_count(app: &TestApp, clock: &TestClock, id: &str) -> usize {
     // The clock does not move while an event is delivered: the event would be sent again.
     drain(app, clock).await;
-    until("what is named is there, and nothing else", async || {
+    until("the objects that the database names exist, and no others", async || {
         sweep(app, clock).await;
         let Look { there, named, audio_tracks } = look(app, id).await;
         (there == named).then_some(audio_tracks)
@@ -135,7 +135,7 @@ async fn look(app: &TestApp, id: &str) -> Look {
     let mut named: BTreeSet<String> = objects_of(app, id).await.into_iter().collect();
     let media_id = id.parse().expect("an id from the API");
     let media = app.store.media_by_id(media_id).await.expect("the database is there");
-    let added = media.map(|media| media.added).unwrap_or_default();
+    let added = media.map(|media| media.added_tracks).unwrap_or_default();
     let sources: Vec<_> = added.iter().filter_map(AddedTrack::available).collect();
     let mut renditions: Vec<RenditionId> = Vec::new();
     for source in &sources {
@@ -177,7 +177,7 @@ async fn deleted_audio_track_leaves_no_object() {
     assert!(!event_types.iter().any(is_end), "{event_types:?}");
     assert_eq!(event_types.iter().filter(|name| *name == "video.media.track.deleted").count(), 1);
     let last = event_types.last().map(String::as_str);
-    assert_eq!(last, Some("video.media.deleted"), "nothing is told of what is gone");
+    assert_eq!(last, Some("video.media.deleted"), "no event follows the deletion");
 }
 
 #[tokio::test]

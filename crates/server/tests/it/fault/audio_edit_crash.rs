@@ -53,7 +53,7 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
     assert_eq!(
         objects_without_images(&scenario.app).await,
         named,
-        "what is named is there, and nothing else"
+        "the objects that the database names exist, and no others"
     );
     assert_eq!(named.len(), 3 * all.len());
 
@@ -61,10 +61,10 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
         scenario.ask("DELETE", &format!("/v1/on-demand/{id}"), &Value::Null, &[200, 404]).await;
     }
     scenario.settle().await;
-    assert_eq!(scenario.app.objects().await, [""; 0], "nothing is left of what was deleted");
+    assert_eq!(scenario.app.objects().await, [""; 0], "no object of a deleted media remains");
     let mut events_by_media = events::by_media(&scenario.app.receiver);
     for id in &all {
-        let mut event_types = events_by_media.remove(id).expect("it was told of");
+        let mut event_types = events_by_media.remove(id).expect("it has events");
         if scenario.app.ground.is_shared() {
             // The clock was moved forward, so no event delays later ones any more.
             event_types.sort_by_key(|event| EVENTS.iter().position(|event_type| event_type == event));

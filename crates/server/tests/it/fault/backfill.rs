@@ -120,7 +120,7 @@ async fn backfill_encodes_only_watched_media() {
 }
 
 #[tokio::test]
-async fn concurrent_backfills_encode_each_segment_once() {
+async fn repeated_backfill_jobs_leave_objects_and_renditions_unchanged() {
     let (mut app, clock) = app().await;
     let one = Played::new(&app, "/a.mkv", fixture::not_copied_small()).await;
     let gone = Played::new(&app, "/b.mkv", fixture::not_copied_small()).await;
@@ -141,7 +141,10 @@ async fn concurrent_backfills_encode_each_segment_once() {
         // Each twice concurrently, and all of them again.
         for kind in kinds.into_iter().flat_map(|kind| [kind; 2]) {
             let now = clock.now();
-            app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, None, now)).await).await.unwrap();
+            app.store
+                .write(async move |tx| tx.enqueue(NewJob::due_now(kind, None, now)).await)
+                .await
+                .unwrap();
         }
         drain_backfills(app, &clock).await;
     };
@@ -159,7 +162,7 @@ async fn concurrent_backfills_encode_each_segment_once() {
     assert_eq!(before.3, []);
     run(&app).await;
     restart(&mut app).await;
-    assert!(seen(&app).await == before, "what is long done changes nothing");
+    assert!(seen(&app).await == before, "a completed backfill changes nothing");
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ impl CrashScenario {
         assert_eq!(
             objects_without_images(&self.app).await,
             named,
-            "what is named is there, and nothing else"
+            "the objects that the database names exist, and no others"
         );
 
         for media in &accepted {
@@ -94,7 +94,7 @@ impl CrashScenario {
             .await;
         }
         self.settle_at_each_write().await;
-        assert_eq!(self.app.objects().await, [""; 0], "nothing is left of what was deleted");
+        assert_eq!(self.app.objects().await, [""; 0], "no object of a deleted media remains");
 
         let events_by_media = events::by_media(&self.app.receiver);
         assert_eq!(events_by_media.keys().collect::<Vec<_>>(), accepted.iter().collect::<Vec<_>>());
@@ -246,7 +246,7 @@ async fn plays(app: &TestApp, playback: &str) -> Option<()> {
 }
 
 /// Prints a line that is shown when the test fails.
-#[expect(clippy::print_stderr, reason = "whoever reads the failure must know which write it was")]
+#[expect(clippy::print_stderr, reason = "the output names the write of a failure")]
 pub(super) fn say(line: &str) {
     eprintln!("{line}");
 }

@@ -62,7 +62,7 @@ impl Gate {
         tokio::task::block_in_place(|| {
             let is_held = |state: &mut State| matches!(*state, State::Holds(_));
             let waited = self.changed.wait_timeout_while(state, DEADLINE, is_held).unwrap().1;
-            assert!(!waited.timed_out(), "nobody opened the gate");
+            assert!(!waited.timed_out(), "the gate was not opened");
         });
     }
 
@@ -121,7 +121,7 @@ async fn check(is_held: fn(ObjectKey) -> bool, file: &str) {
     until("it is about to be kept", async || gate.holds().then_some(())).await;
     assert_eq!(app.delete(id).await.status, 200);
     drain(&app, &clock).await;
-    assert_eq!(app.objects().await, [""; 0], "what was kept is removed");
+    assert_eq!(app.objects().await, [""; 0], "stored bytes are removed");
     gate.open();
     // A viewer who waited gets the file or an error.
     let answer = viewer.await.unwrap().expect("an answer");

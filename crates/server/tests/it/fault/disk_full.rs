@@ -131,5 +131,5 @@ async fn full_database_disk_is_507_and_readyz_503() {
     disk.set_full(false);
     check_completes(&app, &clock, &id).await;
     let all = app.call("GET", "/v1/on-demand").send().await.data();
-    assert_eq!(all.as_array().map(Vec::len), Some(1), "what was refused is not there");
+    assert_eq!(all.as_array().map(Vec::len), Some(1), "the rejected media is not stored");
 }

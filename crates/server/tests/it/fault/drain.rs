@@ -79,9 +79,9 @@ impl<'a> Mover<'a> {
 /// All queues.
 const QUEUES: [JobQueue; 8] = [
     JobQueue::Download,
-    JobQueue::Tracks,
+    JobQueue::Subtitles,
     JobQueue::Ingest,
-    JobQueue::Uploads,
+    JobQueue::UploadChecks,
     JobQueue::Backfill,
     JobQueue::Audio,
     JobQueue::Renditions,
@@ -131,13 +131,13 @@ pub(super) async fn wait_settled(app: &TestApp, clock: &TestClock, media: &str) 
 async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
     let due_limit = clock.now().plus_seconds(JOB_DELAY_MAX_S);
     let jobs = async |queue| app.store.next_job_due(queue).await;
-    for queue in [JobQueue::Download, JobQueue::Tracks, JobQueue::Ingest] {
+    for queue in [JobQueue::Download, JobQueue::Subtitles, JobQueue::Ingest] {
         if !matches!(jobs(queue).await, Ok(None)) {
             return false;
         }
     }
     // The next sweep, and checks of uploads that wait for their timeout.
-    for queue in [JobQueue::Maintenance, JobQueue::Uploads] {
+    for queue in [JobQueue::Maintenance, JobQueue::UploadChecks] {
         if !jobs(queue).await.is_ok_and(|due| due.is_none_or(|due| due_limit < due)) {
             return false;
         }
@@ -192,7 +192,7 @@ pub(crate) async fn sweep(app: &TestApp, clock: &TestClock) {
 pub(crate) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
     let id: MediaId = media.parse().expect("an id from the API");
     let media = app.store.media_by_id(id).await.expect("the database can be read");
-    let Some(media) = media.filter(|media| media.is_settled()) else { return Vec::new() };
+    let Some(media) = media.filter(|media| media.is_ready_or_failed()) else { return Vec::new() };
     let Some(source) = media.source() else { return Vec::new() };
     let audio_key = media.settings.audio_edit.map(|_| ObjectKey::Audio(source));
     let keys = [ObjectKey::Index(PresentationId::of(source)), ObjectKey::Source(source)]

@@ -60,7 +60,7 @@ async fn event_with_lost_lease_is_redelivered_under_the_same_id() {
     app.receiver.release("/hook");
     drain(&app, &clock).await;
     // Their order is not defined: with an hour between them, no event delays another one.
-    let mut event_types = events::by_media(&app.receiver).remove(id).expect("it was told of");
+    let mut event_types = events::by_media(&app.receiver).remove(id).expect("it has events");
     event_types.sort();
     assert_eq!(event_types, ["video.media.created", "video.media.failed"]);
 }
@@ -101,7 +101,7 @@ async fn finished_jobs_are_idempotent() {
         JobKind::DeleteObjects { source: source_of_gone },
         JobKind::Sweep,
     ] {
-        app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, None, now)).await).await.unwrap();
+        app.store.write(async move |tx| tx.enqueue(NewJob::due_now(kind, None, now)).await).await.unwrap();
     }
     drain(&app, &clock).await;
     assert_eq!(seen().await, before);

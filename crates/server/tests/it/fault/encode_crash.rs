@@ -61,9 +61,9 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
         })
         .await;
     scenario.settle_at_each_write().await;
-    assert_eq!(scenario.app.objects().await, [""; 0], "nothing is left of what was deleted");
+    assert_eq!(scenario.app.objects().await, [""; 0], "no object of a deleted media remains");
     let mut events_by_media = events::by_media(&scenario.app.receiver);
-    let mut event_types = events_by_media.remove(id).expect("it was told of");
+    let mut event_types = events_by_media.remove(id).expect("it has events");
     if scenario.app.ground.is_shared() {
         // The clock was moved forward, so no event delays later ones any more.
         event_types.sort_by_key(|event| EVENTS.iter().position(|event_type| event_type == event));
@@ -105,7 +105,7 @@ async fn plays(app: &TestApp, playback: &str) -> Option<()> {
         manifest.split(['\n', '"']).filter_map(|part| part.strip_suffix("playlist.m3u8")).collect();
     folders.sort_unstable();
     folders.dedup();
-    assert_eq!(folders.len(), 2, "a rung and its sound: {manifest}");
+    assert_eq!(folders.len(), 2, "a rung and its audio: {manifest}");
     for folder in folders {
         for file in ["playlist.m3u8", "init.mp4", "0.m4s"] {
             get(format!("/{folder}{file}")).await?;
@@ -118,7 +118,7 @@ async fn plays(app: &TestApp, playback: &str) -> Option<()> {
 async fn queue_backfill(app: &TestApp, clock: &TestClock, id: &str) {
     let (media, source) = ids(app, id).await;
     let (kind, now) = (JobKind::Backfill { media, source }, clock.now());
-    let ask = app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, None, now)).await);
+    let ask = app.store.write(async move |tx| tx.enqueue(NewJob::due_now(kind, None, now)).await);
     ask.await.expect("the database is there");
 }
 
@@ -143,5 +143,9 @@ async fn check_encoded(app: &TestApp, id: &str) {
     let mut named = objects_of(app, id).await;
     named.extend(files.into_keys());
     named.sort();
-    assert_eq!(objects_without_images(app).await, named, "what is named is there, and nothing else");
+    assert_eq!(
+        objects_without_images(app).await,
+        named,
+        "the objects that the database names exist, and no others"
+    );
 }

@@ -154,9 +154,9 @@ async fn kill_during_encode_leaves_whole_segments() {
     watched.check(&binary).await;
     for playlist in watched.playlists() {
         let url = binary.url(playlist);
-        let is_sound = playlist.contains("/aac/");
-        let played = decoded(OsStr::new(&url), if is_sound { "a:0" } else { "v:0" }).await.expect("it plays");
-        assert!(if is_sound { played.frames > 0 } else { played.frames == FRAMES }, "{playlist}: {played:?}");
+        let is_audio = playlist.contains("/aac/");
+        let played = decoded(OsStr::new(&url), if is_audio { "a:0" } else { "v:0" }).await.expect("it plays");
+        assert!(if is_audio { played.frames > 0 } else { played.frames == FRAMES }, "{playlist}: {played:?}");
     }
     server.end().await;
     for (id, event_types) in events::by_media(&binary.receiver) {

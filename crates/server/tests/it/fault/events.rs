@@ -19,7 +19,7 @@ pub(crate) fn by_media(receiver: &WebhookReceiver) -> BTreeMap<String, Vec<Strin
             assert_eq!(*before, content, "delivered again, an event is the same");
             continue;
         }
-        let media = content["object"]["id"].as_str().expect("every event says what it is about").to_owned();
+        let media = content["object"]["id"].as_str().expect("every event has an object").to_owned();
         let is_first = events.insert((media.clone(), post.event_type()));
         assert!(is_first, "a second event, not a second delivery: {content}");
         types_by_media.entry(media).or_default().push(post.event_type());

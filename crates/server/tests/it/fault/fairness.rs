@@ -70,7 +70,7 @@ impl<'a> Other<'a> {
 }
 
 fn hour_limits() -> Limits {
-    Limits { connect: HOUR, headers: HOUR, stall: HOUR, ..limits() }
+    Limits { connect_timeout: HOUR, headers_timeout: HOUR, stall_window: HOUR, ..limits() }
 }
 
 #[tokio::test]
@@ -143,21 +143,21 @@ async fn upload_with_audio(app: &TestApp, token: &Token, audio_url: &str) -> Str
     text(&upload["uploadId"]).to_owned()
 }
 
-/// Audio files that wait for a retry are limited: first the parked slots, then the slots of their lane.
+/// Paused downloads of audio files are limited. Those above the limit occupy slots of the worker pool.
 #[tokio::test]
-async fn paused_audio_downloads_above_parked_limit_occupy_lane_slots() {
+async fn paused_audio_downloads_above_limit_occupy_worker_slots() {
     let limits = Limits { retry_delays: vec![HOUR; 2], ..hour_limits() };
-    let app = TestApp::options().without_webhook().limits(limits).parked_max(2).start().await;
+    let app = TestApp::options().without_webhook().limits(limits).paused_downloads_max(2).start().await;
     let broken = app.serve("/broken", Source::refused(503));
     for _ in 0..AUDIO_UPLOADS {
         upload_with_audio(&app, &app.token, &broken).await;
     }
-    // A single workspace has 7 of the 8 slots of the lane, and both parked slots.
+    // A single workspace has 7 of the 8 slots of the worker pool, and both slots of paused downloads.
     let request_count = || app.sources.requests("/broken").len();
     until("all places are taken", async || (request_count() >= 9).then_some(())).await;
 
     let other = Other::new(&app).await;
-    let audio_url = app.serve("/sound", Source::of(fixture::two_seconds()));
+    let audio_url = app.serve("/audio", Source::of(fixture::two_seconds()));
     let path = format!("/v1/on-demand/{}", upload_with_audio(&app, &other.token, &audio_url).await);
     other.wait_ready(&path).await;
     assert_eq!(request_count(), 9);

@@ -77,14 +77,14 @@ async fn permanent_503_fails_after_all_attempts() {
 
 #[tokio::test]
 async fn silent_source_server_times_out() {
-    let limits = Limits { headers: SHORT, ..limits() };
+    let limits = Limits { headers_timeout: SHORT, ..limits() };
     let sentence = "the source server did not respond in time";
     check_times_out(limits, Source::silent(), sentence).await;
 }
 
 #[tokio::test]
 async fn slow_source_stalls_and_times_out() {
-    let limits = Limits { stall: SHORT, ..limits() };
+    let limits = Limits { stall_window: SHORT, ..limits() };
     let drips = Source::of(fixture::two_seconds()).gated_at(1000);
     let sentence = "the source server sends too slowly";
     check_times_out(limits, drips, sentence).await;

@@ -73,7 +73,7 @@ async fn matching_etag_makes_no_thumbnail() {
         assert_eq!(revalidated.header("etag"), Some(tag.as_str()));
         let wrong = ask(file, "\"another\"").await;
         assert_eq!((wrong.status, wrong.header("retry-after")), (503, Some("5")), "{file}: {wrong:?}");
-        assert_eq!(ask(file, "*").await.status, 503, "{file}: nobody knows yet whether it is there");
+        assert_eq!(ask(file, "*").await.status, 503, "{file}: it is not known yet whether it is there");
     }
     for file in FILES {
         assert_eq!(ask(file, "*").await.status, 304, "{file} is there");

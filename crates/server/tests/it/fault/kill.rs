@@ -48,12 +48,12 @@ async fn killed_server_emits_exactly_one_ready_event() {
         let media = until("the media is settled", async || binary.settled(id).await).await;
         assert_eq!(media["status"], "Ready");
     }
-    let all_told = |posted: &[ReceivedPost]| {
+    let all_ready = |posted: &[ReceivedPost]| {
         let ready: BTreeSet<String> =
             posted.iter().filter(|post| is_ready(post)).map(ReceivedPost::event_id).collect();
         ready.len() == accepted.len()
     };
-    binary.receiver.wait_for(DEADLINE, all_told).await;
+    binary.receiver.wait_for(DEADLINE, all_ready).await;
     until("what earlier attempts left behind is gone", async || {
         (binary.objects().await.len() == 2 * accepted.len()).then_some(())
     })

@@ -55,7 +55,7 @@ async fn run_scenario(scenario: &mut CrashScenario, [a, b]: [String; 2]) {
 
     scenario.ask("DELETE", &format!("/v1/on-demand/{a}"), &Value::Null, &[200, 404]).await;
     let empty = scenario.ask("GET", &playlist, &Value::Null, &[200]).await.json();
-    assert_eq!(media_ids(&empty), [""; 0], "what is deleted left with its row");
+    assert_eq!(media_ids(&empty), [""; 0], "a deleted media left the playlist");
     scenario.ask("DELETE", &playlist, &Value::Null, &[200, 404]).await;
     let gone = scenario.ask("GET", ALL, &Value::Null, &[200]).await.json();
     assert_eq!((&gone["data"], &gone["pagination"]["totalRecords"]), (&json!([]), &json!(0)));

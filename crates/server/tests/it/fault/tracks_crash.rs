@@ -61,7 +61,7 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
         scenario.ask("DELETE", &format!("/v1/on-demand/{media}"), &Value::Null, &[200, 404]).await;
     }
     scenario.settle().await;
-    assert_eq!(scenario.app.objects().await, [""; 0], "nothing is left of what was deleted");
+    assert_eq!(scenario.app.objects().await, [""; 0], "no object of a deleted media remains");
 }
 
 /// Waits until the media is ready and no track is preparing; returns the ids of the added tracks.
@@ -92,14 +92,15 @@ async fn subtitles_of(app: &TestApp, id: &str) -> usize {
         let media_id = text(&media["id"]).parse().expect("an id from the API");
         let media =
             app.store.media_by_id(media_id).await.expect("the database is there").expect("it is listed");
-        let sources: Vec<_> = media.added.iter().filter_map(kinora_domain::AddedTrack::available).collect();
+        let sources: Vec<_> =
+            media.added_tracks.iter().filter_map(kinora_domain::AddedTrack::available).collect();
         if media_id.to_string() == id {
             count = sources.len();
         }
         named.extend(sources.into_iter().map(|source| kinora_blob::ObjectKey::Subtitle(source).to_string()));
     }
     let objects: BTreeSet<_> = objects_without_images(app).await.into_iter().collect();
-    assert_eq!(objects, named, "what is named is there, and nothing else");
+    assert_eq!(objects, named, "the objects that the database names exist, and no others");
     count
 }
 
@@ -163,7 +164,7 @@ async fn track_deleted_during_download_leaves_nothing() {
     assert_eq!(
         event_types.last().map(String::as_str),
         Some("video.media.deleted"),
-        "nothing is told of what is gone"
+        "no event follows the deletion"
     );
 }
 

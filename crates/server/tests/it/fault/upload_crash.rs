@@ -73,7 +73,7 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
     assert_eq!(
         objects_without_images(&scenario.app).await,
         named,
-        "what is named is there, and nothing else"
+        "the objects that the database names exist, and no others"
     );
     assert_eq!(stored_source(&scenario.app, id).await, file);
 
@@ -84,10 +84,10 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
         })
         .await;
     scenario.settle().await;
-    assert_eq!(scenario.app.objects().await, [""; 0], "nothing is left of what was deleted");
+    assert_eq!(scenario.app.objects().await, [""; 0], "no object of a deleted media remains");
 
     let mut events_by_media = events::by_media(&scenario.app.receiver);
-    let mut types = events_by_media.remove(id).expect("it was told of");
+    let mut types = events_by_media.remove(id).expect("it has events");
     types.sort_by_key(|event| EVENTS.iter().position(|event_type| event_type == event));
     assert_eq!(types, EVENTS);
     // A client whose connection broke retries, and may have created another upload that stays unused.

@@ -51,8 +51,8 @@ impl Watched {
             for n in (0..).take(count) {
                 self.addresses.insert(format!("{folder}{n}.m4s"), Some(ObjectKey::Segment(rendition, n)));
             }
-            let of_pictures = name.ends_with('p').then_some(ObjectKey::Init(rendition));
-            self.addresses.insert(format!("{folder}init.mp4"), of_pictures);
+            let video_init = name.ends_with('p').then_some(ObjectKey::Init(rendition));
+            self.addresses.insert(format!("{folder}init.mp4"), video_init);
             self.playlists.push(playlist);
         }
     }
@@ -136,7 +136,7 @@ impl Watched {
             }
             let answer = binary.get(address).send().await;
             assert_eq!(answer.status, 200, "{address}: {answer:?}");
-            assert!(answer.body == *bytes, "{address} is not what is kept");
+            assert!(answer.body == *bytes, "{address} differs from the stored bytes");
             note(&self.served, address, answer.body);
         }
     }
@@ -159,7 +159,7 @@ impl Watched {
 fn note(served: &Mutex<BTreeMap<String, Bytes>>, address: &str, body: Bytes) {
     let mut served = served.lock().unwrap();
     let first = served.entry(address.to_owned()).or_insert_with(|| body.clone());
-    assert!(*first == body, "{address} is not what it was");
+    assert!(*first == body, "{address} has changed");
 }
 
 /// The encoded files in an object store, by path.

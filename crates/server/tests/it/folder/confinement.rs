@@ -61,7 +61,7 @@ fn doctor_reports_a_missing_guarantee() {
     without_landlock(async || {
         let machine = Machine::new().await;
         let run = machine.run(&["doctor"]).await;
-        let line = format!("NO  cage       {}", NO_LANDLOCK.replacen(": ", ": NOT in force, ", 1));
+        let line = format!("NO  confinement {}", NO_LANDLOCK.replacen(": ", ": NOT in force, ", 1));
         assert_eq!(run.code, Some(1), "{run:?}");
         assert!(run.stdout.contains(&format!("{line}; docs/confinement.md has the remedies\n")), "{run:?}");
     });

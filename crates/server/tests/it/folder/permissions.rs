@@ -17,17 +17,17 @@ async fn doctor_reports_unsafe_key_and_folder_permissions() {
         (run.code, lines.map(str::to_owned).collect::<Vec<_>>())
     };
     let (folder_shown, key_shown) = (folder.display(), key.display());
-    let is_well = |path: &dyn std::fmt::Display| format!("ok  private    {path} is private to its user");
+    let is_well = |path: &dyn std::fmt::Display| format!("ok  private     {path} is private to its user");
     assert_eq!(about().await, (Some(0), vec![is_well(&folder_shown), is_well(&key_shown)]));
 
     set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
     set_permissions(&folder, Permissions::from_mode(0o770)).unwrap();
     let expected = vec![
         format!(
-            "NO  private    other users may write into {folder_shown} (mode 770): chmod 700 {folder_shown}"
+            "NO  private     other users may write into {folder_shown} (mode 770): chmod 700 {folder_shown}"
         ),
         format!(
-            "NO  private    other users may read or change {key_shown} (mode 644): chmod 600 {key_shown}"
+            "NO  private     other users may read or change {key_shown} (mode 644): chmod 600 {key_shown}"
         ),
     ];
     assert_eq!(about().await, (Some(1), expected));
@@ -36,7 +36,7 @@ async fn doctor_reports_unsafe_key_and_folder_permissions() {
     remove_file(&key).unwrap();
     symlink(&key, &key).unwrap();
     let (code, lines) = about().await;
-    let unknown = format!("NO  private    {key_shown} cannot be checked: ");
+    let unknown = format!("NO  private     {key_shown} cannot be checked: ");
     assert_eq!((code, &lines[0]), (Some(1), &is_well(&folder_shown)));
     assert!(lines[1].starts_with(&unknown), "{lines:?}");
 }

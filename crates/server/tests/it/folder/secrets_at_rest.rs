@@ -47,5 +47,5 @@ async fn only_public_signing_key_is_stored() {
             is_kept |= holds(shown.as_bytes());
         }
     }
-    assert!(is_kept, "the public half is somewhere, so the look finds what is there");
+    assert!(is_kept, "the public key is found, so the search works");
 }

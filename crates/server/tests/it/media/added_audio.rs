@@ -62,7 +62,7 @@ async fn check(file: Bytes, seconds: u32, rendition: &str) {
     let media = app.ready("/a.mp4", fixture::large_two_tracks()).await;
     let before = manifest(&app, &media).await.0;
     assert_eq!(before.alternatives.len(), 1);
-    Tracks::of_audio(&app, &media).added(&app.serve("/sound", Source::of(file)), "de", "Deutsch").await;
+    Tracks::of_audio(&app, &media).added(&app.serve("/audio", Source::of(file)), "de", "Deutsch").await;
 
     let (listed, address) = manifest(&app, &media).await;
     let attributes = |one: &AlternativeMedia| {
@@ -92,7 +92,7 @@ async fn check(file: Bytes, seconds: u32, rendition: &str) {
     }
 
     check_tone(tone(&address, "a:0", 1, 11).await, OWN_HZ, "the media's own");
-    check_tone(tone(&address, "a:1", 1, seconds.min(12) - 1).await, 1000.0, "what was added");
+    check_tone(tone(&address, "a:1", 1, seconds.min(12) - 1).await, 1000.0, "the added audio");
     if seconds < 11 {
         assert_eq!(tone(&address, "a:1", seconds + 1, 12).await, None, "behind its end it is silent");
     }
@@ -166,7 +166,7 @@ async fn audio_only_media_lists_an_added_track_as_alternative() {
     let added = Rendition::fetch(&app, &format!("/{added}")).await;
     assert_eq!(own.segments.len(), added.segments.len());
     assert!((added.seconds() - own.seconds()).abs() <= SECONDS_SLACK);
-    check_tone(tone(&address, "a:1", 1, 30).await, 1000.0, "what was added");
+    check_tone(tone(&address, "a:1", 1, 30).await, 1000.0, "the added audio");
 }
 
 #[tokio::test]

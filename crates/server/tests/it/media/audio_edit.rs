@@ -80,7 +80,7 @@ async fn swapped_audio_replaces_audio_everywhere() {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source");
         std::fs::write(&source, fixture::large_two_tracks()).unwrap();
-        let swap = json!({"swapTrackUrl": app.serve("/sound", Source::of(file))});
+        let swap = json!({"swapTrackUrl": app.serve("/audio", Source::of(file))});
         let media =
             with_audio(&app, fixture::large_two_tracks(), swap, json!({"mp4Support": "audioOnly,capped_4k"}))
                 .await;
@@ -95,7 +95,7 @@ async fn swapped_audio_replaces_audio_everywhere() {
         let [mp4, m4a] = ["capped-4k.mp4", "audio.m4a"].map(|file| app.url(&address(&media, file)));
         for input in [&played, &mp4, &m4a] {
             check_tone(tone(input, "a:0", 1, seconds - 1).await, 1000.0, &format!("{name} {input}"));
-            let frames = decoded(OsStr::new(input), "a:0").await.expect("it has sound").frames;
+            let frames = decoded(OsStr::new(input), "a:0").await.expect("it has audio").frames;
             // A file is not padded with silence.
             let expected = if *input == played { 12 } else { seconds };
             let decoded_s = frames as f64 * 1024.0 / 48_000.0;
@@ -111,7 +111,7 @@ async fn swapped_audio_replaces_audio_everywhere() {
         assert_eq!(
             hashes(OsStr::new(&mp4), "v:0").await,
             hashes(source.as_os_str(), "v:0").await,
-            "{name}: the pictures are those of the source"
+            "{name}: the frames are those of the source"
         );
     }
 }
@@ -214,13 +214,13 @@ async fn audio_swap_works_for_silent_video_and_audio_only() {
         let media = with_audio(&app, fixture::video_only(), edit, json!({})).await;
         let (listed, played) = manifest(&app, &media).await;
         assert_eq!((listed.alternatives.len(), &media["duration"]), (1, &json!("00:00:02")));
-        check_tone(tone(&played, "a:0", 1, 2).await, 1000.0, "the sound of a silent video");
+        check_tone(tone(&played, "a:0", 1, 2).await, 1000.0, "the audio of a silent video");
     }
     // The duration is that of the new audio.
     let media = with_audio(&app, fixture::audio_only(), json!({"swapTrackUrl": tone_url}), json!({})).await;
     assert_eq!((&media["duration"], &media["isAudioOnly"]), (&json!("00:00:15"), &json!(true)));
     let (_, played) = manifest(&app, &media).await;
-    check_tone(tone(&played, "a:0", 1, 14).await, 1000.0, "sound alone");
+    check_tone(tone(&played, "a:0", 1, 14).await, 1000.0, "audio alone");
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ async fn swapped_audio_of_equal_length_gives_different_index_ids() {
 #[tokio::test]
 async fn upload_can_swap_its_audio() {
     let app = TestApp::options().without_webhook().start().await;
-    let audio_url = app.serve("/sound", Source::of(tone_of(1000, 15, "m4a", M4A)));
+    let audio_url = app.serve("/audio", Source::of(tone_of(1000, 15, "m4a", M4A)));
     let settings = json!({"inputs": [{"type": "video"}, {"type": "audio", "swapTrackUrl": audio_url}]});
     let body = json!({"corsOrigin": "*", "pushMediaSettings": settings});
     let upload = app.call("POST", "/v1/on-demand/upload").json(&body).send().await;
@@ -255,7 +255,7 @@ async fn upload_can_swap_its_audio() {
     let media = app.wait_settled(text(&upload["uploadId"])).await;
     assert_eq!((&media["status"], &media["duration"]), (&json!("Ready"), &json!("00:00:12")), "{media}");
     let (_, played) = manifest(&app, &media).await;
-    check_tone(tone(&played, "a:0", 1, 11).await, 1000.0, "the sound of an upload");
+    check_tone(tone(&played, "a:0", 1, 11).await, 1000.0, "the audio of an upload");
     assert_eq!(kinds(&app).await, KINDS);
 }
 

@@ -55,7 +55,7 @@ async fn blur_hash_changes_with_poster() {
 
     let patch = async |body: Value| app.call("PATCH", &path).json(&body).send().await;
     let chosen = patch(json!({"thumbnail": {"time": 1.7}})).await;
-    assert_eq!(chosen.data().get("blurHash"), None, "not that of the picture before");
+    assert_eq!(chosen.data().get("blurHash"), None, "not that of the previous image");
     let later = other_than(&app, id, &middle).await;
     assert_eq!(later, expected(&app, playback, "&time=1.7").await);
     let updated = app.get(id).await;
@@ -69,7 +69,7 @@ async fn blur_hash_changes_with_poster() {
     assert_eq!(
         app.receiver.distinct_events("video.media.updated").len(),
         3,
-        "only what the client did is told"
+        "only events of the client's requests are sent"
     );
 }
 

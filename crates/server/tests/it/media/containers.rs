@@ -65,7 +65,7 @@ async fn check_played(app: &TestApp, case: &Case, media: &Value) {
     let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
     let manifest = OsStr::new(&manifest);
     let video = decoded(manifest, "v:0").await;
-    assert_eq!(video.map(|pictures| pictures.frames), case.frames, "{name}");
+    assert_eq!(video.map(|video| video.frames), case.frames, "{name}");
     assert!(decoded(manifest, "a:0").await.is_some_and(|audio| audio.frames > 0), "{name}");
     if case.frames.is_some() {
         let (packets, timescale) = packets(manifest, "v:0").await;
@@ -76,7 +76,7 @@ async fn check_played(app: &TestApp, case: &Case, media: &Value) {
         let slack = timescale / 500;
         // The first frame is shown from the start of the audio, which is a packet or a frame earlier.
         let is_near = times[1] - times[0] <= 2 * frame + slack;
-        assert!(is_near || !case.copied.contains(&"video"), "{name}: the first picture is {:?}", &times[..2]);
+        assert!(is_near || !case.copied.contains(&"video"), "{name}: the first frame is {:?}", &times[..2]);
         for pair in times[1..].windows(2) {
             let apart = pair[1] - pair[0];
             assert!((apart - frame).abs() <= slack, "{name}: {apart} of {timescale} between two frames");
@@ -141,8 +141,8 @@ async fn interlaced_video_is_deinterlaced() {
     std::fs::write(&source, fixture::containers::broadcast_of_fields()).unwrap();
     let (before, after) =
         (interlaced_frames(source.as_os_str()).await, interlaced_frames(OsStr::new(&manifest)).await);
-    assert!(before > 30, "{before} pictures of the source are combed");
-    assert!(after < 5, "{after} pictures are combed still");
+    assert!(before > 30, "{before} frames of the source are combed");
+    assert!(after < 5, "{after} frames are still combed");
 }
 
 /// The number of frames that ffmpeg detects as interlaced, by their content.

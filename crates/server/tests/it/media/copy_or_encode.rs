@@ -45,9 +45,9 @@ async fn check(name: &str, file: Bytes, fields: Value, expected: Expected<'_>) {
     assert!(made >= 1, "{name}: nothing was made before it was ready");
 
     let manifest = app.fetch(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]))).await.text();
-    let is_picture = |name: &str| name.ends_with('p') || name == "video";
+    let is_video = |name: &str| name.ends_with('p') || name == "video";
     let listed = [expected.encoded, expected.copied].concat();
-    for rendition in listed.iter().filter(|name| is_picture(name)) {
+    for rendition in listed.iter().filter(|name| is_video(name)) {
         assert!(manifest.contains(&format!("/{rendition}/playlist.m3u8")), "{name}: {rendition}\n{manifest}");
     }
     assert_eq!(manifest.contains("/video/playlist.m3u8"), expected.copied.contains(&"video"), "{name}");

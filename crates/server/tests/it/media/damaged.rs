@@ -15,11 +15,11 @@ async fn undecodable_frame_repeats_previous_frame() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::damaged::undecodable_frames()).await;
     let id = text(&media["playbackIds"][0]["id"]);
-    let played = Stream::fetch(&app, id).await.video.expect("it has pictures");
+    let played = Stream::fetch(&app, id).await.video.expect("it has video");
     assert!((played.seconds() - 8.0).abs() < 0.001, "{} s", played.seconds());
     // Whole seconds, and the keyframes of the rest; sometimes a decoder decodes noise as a frame.
-    let found = decoded(OsStr::new(&app.url(&format!("/{id}.m3u8"))), "v:0").await.expect("it has pictures");
-    assert!((104..130).contains(&found.frames), "{} pictures", found.frames);
+    let found = decoded(OsStr::new(&app.url(&format!("/{id}.m3u8"))), "v:0").await.expect("it has video");
+    assert!((104..130).contains(&found.frames), "{} frames", found.frames);
 }
 
 #[tokio::test]
@@ -30,13 +30,13 @@ async fn partly_undecodable_file_plays_in_part_and_is_reported() {
         let media = app.ready(path, fixture::damaged::missing_frames(lost.clone())).await;
         let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
         let names = |media: &Value| media["playbackReport"]["renditions"][0]["name"].clone();
-        let played = Stream::fetch(&app, playback).await.video.expect("it has pictures");
+        let played = Stream::fetch(&app, playback).await.video.expect("it has video");
         assert!((played.seconds() - 32.0).abs() < 0.001, "{path}: {} s", played.seconds());
         let found =
             decoded(OsStr::new(&app.url(&format!("/{playback}.m3u8"))), "v:0").await.expect("it plays");
         let remaining = 800 - lost.len() as u64;
         // Each segment without decodable frames repeats one frame.
-        assert!((remaining + 1..remaining + 12).contains(&found.frames), "{path}: {} pictures", found.frames);
+        assert!((remaining + 1..remaining + 12).contains(&found.frames), "{path}: {} frames", found.frames);
 
         let broken = serde_json::json!(["240p in part"]);
         let updated = until("the report tells it", async || {
@@ -66,7 +66,7 @@ async fn changing_frame_size_is_encoded_at_one_size() {
     assert_eq!(why["reason"], "format_changes", "{media}");
     assert_eq!(why["detail"], "the video changes its frame size");
     let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
-    let found = decoded(OsStr::new(&manifest), "v:0").await.expect("it has pictures");
+    let found = decoded(OsStr::new(&manifest), "v:0").await.expect("it has video");
     assert_eq!((found.frames, found.shape), (100, (160, 90)));
 }
 
@@ -102,7 +102,7 @@ async fn truncated_file_of_any_container_is_reported() {
 async fn mp3_audio_ends_without_encoder_padding() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp3", fixture::containers::mp3()).await;
-    let played = Stream::fetch(&app, text(&media["playbackIds"][0]["id"])).await.audio.expect("it sounds");
+    let played = Stream::fetch(&app, text(&media["playbackIds"][0]["id"])).await.audio.expect("it has audio");
     let frame = 1024.0 / 48_000.0;
     assert!((2.0..2.0 + frame).contains(&played.announced()), "{} s", played.announced());
 }

@@ -13,7 +13,7 @@ use crate::support::{TestApp, text};
 /// The number of decoded frames, and whether there is audio.
 async fn played(app: &TestApp, media: &Value) -> (Option<u64>, bool) {
     let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
-    let frames = decoded(OsStr::new(&manifest), "v:0").await.map(|pictures| pictures.frames);
+    let frames = decoded(OsStr::new(&manifest), "v:0").await.map(|video| video.frames);
     (frames, decoded(OsStr::new(&manifest), "a:0").await.is_some_and(|audio| audio.frames > 0))
 }
 
@@ -209,6 +209,6 @@ async fn streams_with_a_cut_beginning_play() {
     for (file, cut, name) in cases {
         let media = app.ready(&format!("/{name}"), edge_cases::cut_in_front(&file, cut)).await;
         let (frames, _) = played(&app, &media).await;
-        assert!(frames.is_some_and(|pictures| 20 <= pictures), "{name}: {frames:?}");
+        assert!(frames.is_some_and(|frames| 20 <= frames), "{name}: {frames:?}");
     }
 }

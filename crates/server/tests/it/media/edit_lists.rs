@@ -16,7 +16,7 @@ async fn played(file: bytes::Bytes) -> (Value, Vec<f64>) {
     let media = app.ready("/source.mp4", file).await;
     let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
     let manifest = OsStr::new(&manifest);
-    let video = decoded(manifest, "v:0").await.expect("it has pictures");
+    let video = decoded(manifest, "v:0").await.expect("it has video");
     let (packets, timescale) = packets(manifest, "v:0").await;
     let mut times: Vec<_> = packets.iter().map(|packet| packet.pts as f64 / timescale as f64).collect();
     times.sort_unstable_by(f64::total_cmp);

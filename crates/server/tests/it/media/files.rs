@@ -68,18 +68,18 @@ async fn mp4_of_uncopied_source_is_encoded_before_ready_event() {
     }
     ready_events(&app, 1).await;
     let [mp4, m4a] = [MP4, M4A].map(|file| app.url(&address(&media, file)));
-    let video = decoded(OsStr::new(&mp4), "v:0").await.expect("it has pictures");
+    let video = decoded(OsStr::new(&mp4), "v:0").await.expect("it has video");
     // 4 s at 25 frames per second.
     assert_eq!((video.frames, video.shape), (100, (160, 90)));
     assert!(video.codec.starts_with("avc1."), "{}", video.codec);
     for file in [&mp4, &m4a] {
-        let audio = decoded(OsStr::new(file), "a:0").await.expect("it has sound");
+        let audio = decoded(OsStr::new(file), "a:0").await.expect("it has audio");
         assert_eq!((audio.codec.as_str(), audio.shape), ("mp4a.40.2", (2, 48_000)));
     }
     let (packets, timescale) = packets(OsStr::new(&mp4), "v:0").await;
     let mut shown: Vec<_> = packets.iter().map(|packet| packet.pts * 25 / timescale).collect();
     shown.sort_unstable();
-    assert_eq!(shown, (0..100).collect::<Vec<_>>(), "each picture at its own instant");
+    assert_eq!(shown, (0..100).collect::<Vec<_>>(), "each frame at its own time");
 
     // Every range is that range of the whole file, across the joined parts.
     let full = app.fetch(&address(&media, MP4)).await;
@@ -95,7 +95,7 @@ async fn mp4_of_uncopied_source_is_encoded_before_ready_event() {
     let before = joined().await;
     assert_eq!(set_mp4_support(&app, &media, "none").await.status, 200);
     assert_eq!(app.fetch(&address(&media, MP4)).await.status, 404);
-    until("what was joined is removed", async || (joined().await == before - 2).then_some(())).await;
+    until("the joined files are removed", async || (joined().await == before - 2).then_some(())).await;
     assert_eq!(set_mp4_support(&app, &media, "audioOnly").await.status, 200);
     ready_events(&app, 2).await;
     assert_eq!(app.fetch(&address(&media, M4A)).await.status, 200);
@@ -131,7 +131,7 @@ async fn mp4_of_source_above_max_resolution_is_encoded() {
     let app = TestApp::start().await;
     let media =
         with_files(&app, "/a.mp4", fixture::large_two_tracks(), json!({"maxResolution": "480p"})).await;
-    let copy = decoded(OsStr::new(&app.url(&address(&media, MP4))), "v:0").await.expect("it has pictures");
+    let copy = decoded(OsStr::new(&app.url(&address(&media, MP4))), "v:0").await.expect("it has video");
     assert_eq!((copy.frames, copy.shape), (300, (480, 270)), "it is copied where it fits");
     let full = app.fetch(&address(&media, MP4)).await;
     let head = app.request("HEAD", &address(&media, MP4)).send().await;

@@ -130,16 +130,16 @@ async fn check_decoded(
     expected: &Expected,
 ) {
     let (video, audio) = (decoded(manifest, "v:0").await, decoded(audio_url, "a:0").await);
-    assert_eq!(video.as_ref().map(|pictures| pictures.frames), expected.frames, "{name}");
+    assert_eq!(video.as_ref().map(|video| video.frames), expected.frames, "{name}");
     let codecs = [&video, &audio].into_iter().flatten().map(|found| found.codec.as_str()).collect::<Vec<_>>();
     assert_eq!(stream.codecs, codecs.join(","), "{name}");
-    if let Some(pictures) = video {
-        let original = decoded(source, "v:0").await.expect("the source has pictures");
-        assert_eq!((pictures.shape, pictures.rotation), (original.shape, expected.rotation), "{name}");
+    if let Some(video) = video {
+        let original = decoded(source, "v:0").await.expect("the source has video");
+        assert_eq!((video.shape, video.rotation), (original.shape, expected.rotation), "{name}");
         assert_eq!(original.rotation, expected.rotation, "{name}");
     }
-    if let Some(sound) = audio {
-        assert_eq!(sound.shape, expected.audio, "{name}");
+    if let Some(audio) = audio {
+        assert_eq!(audio.shape, expected.audio, "{name}");
         let channels = expected.audio.0.to_string();
         assert_eq!(stream.channels.as_deref(), expected.frames.map(|_| channels.as_str()), "{name}");
     }

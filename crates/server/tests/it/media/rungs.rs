@@ -46,7 +46,7 @@ async fn rung_has_the_frame_times_of_the_copy() {
     let listed = listed(&app, &manifest).await;
     let [copy, rung] = listed.variants.as_slice() else { panic!("a copy and a rung: {listed:?}") };
     assert!(rung.uri.ends_with("/240p/playlist.m3u8"), "{}", rung.uri);
-    let size = rung.resolution.expect("it has pictures");
+    let size = rung.resolution.expect("it has video");
     assert_eq!((size.width, size.height, rung.frame_rate, &rung.audio), (426, 240, Some(25.0), &copy.audio));
     assert!(listed.independent_segments);
 
@@ -60,7 +60,7 @@ async fn rung_has_the_frame_times_of_the_copy() {
     }
 
     let [of_copy, of_rung] = [&copy.uri, &rung.uri].map(|uri| app.url(&format!("/{uri}")));
-    let found = decoded(OsStr::new(&of_rung), "v:0").await.expect("it has pictures");
+    let found = decoded(OsStr::new(&of_rung), "v:0").await.expect("it has video");
     assert_eq!((found.frames, found.shape), (FRAMES, (426, 240)));
     assert_eq!(rung.codecs.as_deref(), Some(format!("{},mp4a.40.2", found.codec).as_str()));
     let times = async |url: &str| {
@@ -69,7 +69,7 @@ async fn rung_has_the_frame_times_of_the_copy() {
         times.sort_unstable();
         (times, timescale)
     };
-    assert_eq!(times(&of_rung).await, times(&of_copy).await, "each picture at its own instant");
+    assert_eq!(times(&of_rung).await, times(&of_copy).await, "each frame at its own time");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn iframe_playlist_lists_each_keyframe_and_each_decodes() {
     // One every two seconds.
     assert_eq!((played.samples(), played.extinf), (6, vec![2.0; 6]));
     let url = app.url(&format!("/{}", keyframes.uri));
-    let found = decoded(OsStr::new(&url), "v:0").await.expect("they are pictures");
+    let found = decoded(OsStr::new(&url), "v:0").await.expect("they are frames");
     assert_eq!((found.frames, found.shape), (6, (480, 270)));
 
     let rungs_alone = all(&app, &format!("{manifest}?resolution=240p")).await;

@@ -103,8 +103,8 @@ impl Rendition {
             segments.push(fetch_ok(app, &format!("{folder}{}", listed.uri)).await);
         }
         // The edit of video equals its delay; audio starts before its edit.
-        let is_sound = folder.rsplit('/').nth(1).is_some_and(|name| name.starts_with('a'));
-        let priming = if is_sound { skipped(&init) } else { 0 };
+        let is_audio = folder.rsplit('/').nth(1).is_some_and(|name| name.starts_with('a'));
+        let priming = if is_audio { skipped(&init) } else { 0 };
         let fragments: Vec<Fragment> = segments.iter().map(|segment| fragment(segment)).collect();
         for pair in fragments.windows(2) {
             assert_eq!(pair[1].decode_time, pair[0].end(), "each begins where the one before ends");

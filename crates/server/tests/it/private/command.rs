@@ -128,7 +128,7 @@ async fn token_sign_creates_and_reuses_a_trial_key() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
     let again = trial.sign().await.ok();
-    assert_eq!(again.stderr, "", "there is nothing to be told");
+    assert_eq!(again.stderr, "", "standard error is empty");
     let signed_again: Value = again.json();
     assert_eq!(signed_again["kid"], kid);
     trial.plays(&signed_again).await;

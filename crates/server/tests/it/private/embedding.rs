@@ -42,7 +42,7 @@ async fn page_passes_token_on_and_shows_title_to_authorized_viewers() {
         assert!(shown.contains(&format!("{playback}.m3u8?page=")) && !shown.contains("Hush"), "{shown}");
         assert!(shown.contains("\"blurHash\":null"), "{shown}");
         assert!(!shown.contains("thumbnail.jpg") && !shown.contains(strange), "{shown}");
-        assert!(!shown.contains("token="), "what opens nothing is handed to nobody: {shown}");
+        assert!(!shown.contains("token="), "an invalid token is not repeated: {shown}");
     }
     // A token above the maximum length is not parsed.
     let long = app.fetch(&with_token(&address, &"~".repeat(60_000))).await;
@@ -75,7 +75,7 @@ async fn frame_ancestors_follow_the_domain_restriction() {
     ] {
         let page = from(&address, referer).await;
         assert_eq!((page.status, page.header("vary")), (200, Some("Origin, Referer")));
-        assert_eq!(ancestors(&page), named, "no other page of the list is told");
+        assert_eq!(ancestors(&page), named, "no other entry of the list is revealed");
     }
     // Our own page requests the manifest: the rule was checked for the page that embeds it.
     assert_eq!(from(&manifest, &app.url(&address)).await.status, 200);
@@ -94,7 +94,7 @@ async fn frame_ancestors_follow_the_domain_restriction() {
     assert_eq!(
         app.fetch(&address).await.refusal().0,
         403,
-        "whoever does not tell is not let in by the default deny"
+        "a request without Origin and Referer is rejected by default deny"
     );
     // CSP cannot express some hosts; requests are still checked against the rule.
     for (host, referer) in
@@ -234,7 +234,7 @@ async fn oembed_with_token_embeds_until_expiry() {
     assert_eq!(
         fetch_oembed(&until(now + 100_000)).await.json()["cache_age"],
         3600,
-        "as that of everybody, at most"
+        "as that of all viewers, at most"
     );
     // The page has the same link for viewers who may watch.
     let page = app.fetch(&with_token(&format!("/embed/{playback}"), &token)).await.text();

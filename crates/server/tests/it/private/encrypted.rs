@@ -79,7 +79,7 @@ async fn key_of(app: &TestApp, playback: &str) -> Answer {
 async fn segments_decrypt_with_the_key_of_their_playlist() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::large_two_tracks()).await;
-    let audio_url = app.serve("/sound", Source::of(tone_of(1000, 15, "flac", "-c:a flac")));
+    let audio_url = app.serve("/audio", Source::of(tone_of(1000, 15, "flac", "-c:a flac")));
     Tracks::of_audio(&app, &media).added(&audio_url, "de", "Deutsch").await;
     let clear = text(&media["playbackIds"][0]["id"]);
     let ids = Ids::of(&app, &media);
@@ -330,8 +330,8 @@ async fn created_event_already_shows_encryption() {
     let body = json!({"corsOrigin": "*", "pushMediaSettings": settings});
     let upload = app.call("POST", "/v1/on-demand/upload").json(&body).send().await.data();
     assert_eq!(upload["pushMediaSettings"]["playbackIds"][0]["encryption"], "aes-128");
-    let told = app.event("video.media.upload").await;
-    assert_eq!(told["data"]["pushMediaSettings"]["playbackIds"][0]["encryption"], "aes-128");
+    let event = app.event("video.media.upload").await;
+    assert_eq!(event["data"]["pushMediaSettings"]["playbackIds"][0]["encryption"], "aes-128");
     let address = text(&upload["url"]).replace(&app.url(""), "");
     let sent = app.request("PUT", &address).body(fixture::two_seconds()).send().await;
     assert!(sent.status < 300, "{sent:?}");

@@ -92,7 +92,7 @@ async fn imported_public_key_is_never_replaced() {
         .send()
         .await;
     assert_eq!(of_other_workspace.status, 201, "{of_other_workspace:?}");
-    assert_eq!(app.call("GET", &path).send().await.data(), made.data(), "and ours is what it was");
+    assert_eq!(app.call("GET", &path).send().await.data(), made.data(), "and our key is unchanged");
     // After the deletion the id is free again, also for another key.
     assert_eq!(app.call("DELETE", &path).send().await.status, 200);
     assert_eq!(put(&app, ID, &json!({"publicKey": other.public_pem()})).await.status, 201);

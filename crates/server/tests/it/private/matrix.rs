@@ -49,7 +49,7 @@ fn every_path_of_the_router_is_in_the_matrix() {
     let mut served = kinora_delivery::paths();
     listed.sort_unstable();
     served.sort_unstable();
-    assert_eq!(served, listed, "who adds a path says here by what it is held");
+    assert_eq!(served, listed, "a new path needs an entry here");
 }
 
 /// Invalid tokens for a playback ID, each with its name.
@@ -110,7 +110,7 @@ async fn bad_passes(
         ("a jti that is too long", claiming(json!({"jti": "x".repeat(256)}))),
         ("a jti with a control character", claiming(json!({"jti": "a\0b"}))),
         ("a jti that is a number", claiming(json!({"jti": 7}))),
-        ("a kid of nobody", headed(json!({"kid": unknown_playback}))),
+        ("a kid of no signing key", headed(json!({"kid": unknown_playback}))),
         ("a kid that is none", headed(json!({"kid": "../../key"}))),
         ("a kid that is a number", headed(json!({"kid": 7}))),
         (
@@ -269,15 +269,15 @@ async fn every_token_url_rejects_invalid_tokens() {
     ] {
         let address = format!("/{private}/{wrong}");
         assert_eq!(app.fetch(&address).await.body, unasked.body, "{wrong}");
-        let nobody = address.replace(&private, "019a492c-41f3-7001-8203-040506070809");
-        assert_eq!(app.fetch(&nobody).await.body, unknown.body, "{wrong}");
+        let unknown_address = address.replace(&private, "019a492c-41f3-7001-8203-040506070809");
+        assert_eq!(app.fetch(&unknown_address).await.body, unknown.body, "{wrong}");
         let admitted = app.fetch(&format!("{address}&token={good}")).await;
         assert_eq!(admitted.refusal().0, 422, "{wrong}");
     }
     assert_eq!(
         app.objects().await.len(),
         objects.len() + 7,
-        "three thumbnails, two clips and two sheets of whoever was let in"
+        "three thumbnails, two clips and two sheets of admitted viewers"
     );
     let counted = app.fetch("/metrics").await.text();
     for reason in ["missing", "revoked", "expired", "wrong_audience", "malformed", "bad_header", "bad_claim"]

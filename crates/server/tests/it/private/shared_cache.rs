@@ -108,12 +108,12 @@ async fn shared_max_age_ends_with_signed_path() {
     let child = children(&app, &manifest, plain).await.remove(1);
     // 12 h after the end of a media of 2 s, rounded up to the hour.
     let end = (start + 2 + 12 * 3600).div_euclid(3600) * 3600 + 3600;
-    for (left_s, own_s, shared_s) in
+    for (left_s, max_age_s, s_maxage_s) in
         [(3600, 60, 600), (600, 60, 600), (599, 60, 599), (60, 60, 60), (59, 59, 59), (1, 1, 1)]
     {
         clock.set(Timestamp::from_micros((end - left_s) * 1_000_000));
         let answer = app.fetch(&child).await;
-        let expected = format!("public, max-age={own_s}, s-maxage={shared_s}");
+        let expected = format!("public, max-age={max_age_s}, s-maxage={s_maxage_s}");
         assert_eq!(cache_headers(&answer), (200, Some(&*expected), None), "{left_s}");
     }
     clock.set(Timestamp::from_micros(end * 1_000_000));

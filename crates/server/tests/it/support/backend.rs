@@ -81,12 +81,12 @@ impl Ground {
         self.0.shared.is_some()
     }
 
-    /// The PostgreSQL database. Panics on the other pair: such a test belongs in `shared`.
+    /// The PostgreSQL database. Panics on the other pair: such a test belongs in `cluster`.
     pub(crate) fn database(&self) -> &TestDatabase {
         &self.shared().database
     }
 
-    /// The bucket. Panics on the other pair: such a test belongs in `shared`.
+    /// The bucket. Panics on the other pair: such a test belongs in `cluster`.
     pub(crate) fn bucket(&self) -> &S3Bucket {
         &self.shared().bucket
     }

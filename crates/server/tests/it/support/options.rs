@@ -19,7 +19,7 @@ pub(crate) struct Options {
     pub(super) limits: Limits,
     pub(super) pace_min: StallLimit,
     pub(super) downloads_max: usize,
-    pub(super) parked_max: usize,
+    pub(super) paused_downloads_max: usize,
     pub(super) signature_headers: Vec<String>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) key_maker: Arc<dyn KeyMaker>,
@@ -50,7 +50,7 @@ impl Default for Options {
             limits: limits(),
             pace_min: StallLimit::default(),
             downloads_max: 1024,
-            parked_max: 1024,
+            paused_downloads_max: 1024,
             signature_headers: Vec::new(),
             clock: Arc::new(SystemClock),
             key_maker: Arc::new(SystemKeys),
@@ -98,8 +98,8 @@ impl Options {
     }
 
     /// The maximum number of downloads that keep their bytes until the next attempt.
-    pub(crate) fn parked_max(self, parked_max: usize) -> Self {
-        Self { parked_max, ..self }
+    pub(crate) fn paused_downloads_max(self, paused_downloads_max: usize) -> Self {
+        Self { paused_downloads_max, ..self }
     }
 
     /// Additional headers that repeat `Service-Signature`.
@@ -211,9 +211,9 @@ impl kinora_store::Faults for DatabaseDies {
 /// limit shortens that one.
 pub(crate) fn limits() -> Limits {
     Limits {
-        connect: Duration::from_secs(30),
-        headers: Duration::from_secs(30),
-        stall: Duration::from_secs(30),
+        connect_timeout: Duration::from_secs(30),
+        headers_timeout: Duration::from_secs(30),
+        stall_window: Duration::from_secs(30),
         bytes_max: 64 << 20,
         retry_delays: vec![Duration::from_millis(20); 2],
         retry_after_max: Duration::from_millis(100),

@@ -96,7 +96,7 @@ async fn disk_full_is_507_and_upload_resumes() {
 
     is_full.store(false, Ordering::SeqCst);
     let (offset, is_complete) = upload.offset(&app).await;
-    assert!(offset >= 5000 && !is_complete, "what was acknowledged is kept: {offset}");
+    assert!(offset >= 5000 && !is_complete, "acknowledged bytes are stored: {offset}");
     let rest = upload.chunk(&app, &file, 5000..file.len()).send().await;
     assert_eq!(rest.status, 200, "{rest:?}");
     upload.ready(&app).await;

@@ -74,8 +74,8 @@ async fn upload_cancelled_before_and_after_its_first_byte() {
     assert_eq!(upload.cancel(&app).await.status, 200);
     assert_eq!(app.get(&upload.id).await.status, 404);
     let types = ["video.media.upload", "video.media.created", "video.media.upload.cancelled"];
-    let told = bodies(&app, &types).await;
-    assert_eq!(told[2]["data"]["status"], "uploading", "what it was when it was cancelled");
+    let events = bodies(&app, &types).await;
+    assert_eq!(events[2]["data"]["status"], "uploading", "the state before the cancellation");
 }
 
 #[tokio::test]

@@ -68,7 +68,8 @@ impl Upload {
     async fn offset(&self, app: &TestApp) -> (u64, bool) {
         let answer = self.request(app, "HEAD").send().await;
         assert_eq!(answer.status, 204, "{answer:?}");
-        let offset = answer.header("upload-offset").expect("it is told").parse().expect("a number");
+        let offset =
+            answer.header("upload-offset").expect("the header is present").parse().expect("a number");
         (offset, answer.header("upload-complete") == Some("?1"))
     }
 

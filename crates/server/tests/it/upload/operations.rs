@@ -121,7 +121,7 @@ async fn invalid_body_names_every_field_and_creates_nothing() {
         (&json!([]), &json!(0)),
         "nothing was made"
     );
-    assert!(app.receiver.posted().is_empty(), "nothing was told");
+    assert!(app.receiver.posted().is_empty(), "no event was sent");
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn create_and_cancel_need_a_read_write_token() {
     assert_eq!(app.request("GET", UPLOADS).send().await.refusal().0, 401);
     let read = app.request("GET", UPLOADS).token(&reader).send().await.data();
     let address = app.url(&format!("/upload/{}", upload.id));
-    assert_eq!(read[0]["url"], Value::from(address), "whoever may only read gets nothing to send to");
+    assert_eq!(read[0]["url"], Value::from(address), "a read token gets no upload URL");
     assert_eq!(read.as_array().map(Vec::len), Some(1));
 
     let other_token = app.new_token(PRODUCTION, Permission::ReadWrite).await;

@@ -25,7 +25,7 @@ async fn cors_origin_may_send_and_read_every_response() {
     transcript.send("a refusal", wrong).await;
     insta::assert_snapshot!(transcript.text);
     let without = upload.chunk(&app, &file, 5000..6000).send().await;
-    assert_eq!(without.status, 308, "what is no browser names no origin: {without:?}");
+    assert_eq!(without.status, 308, "a client without Origin is accepted: {without:?}");
 }
 
 #[tokio::test]
@@ -87,7 +87,8 @@ async fn preflight_echoes_requested_headers() {
         let request = request.header("Access-Control-Request-Method", "PUT");
         let request_headers = "authorization,content-type,sentry-trace,traceparent,x-custom";
         let answer = request.header("Access-Control-Request-Headers", request_headers).send().await;
-        let allowed = answer.header("access-control-allow-headers").expect("it is told").to_lowercase();
+        let allowed =
+            answer.header("access-control-allow-headers").expect("the header is present").to_lowercase();
         let allowed: Vec<_> = allowed.split(", ").collect();
         assert_eq!(answer.status, 204, "{path}");
         assert!(request_headers.split(',').all(|name| allowed.contains(&name)), "{path}: {allowed:?}");

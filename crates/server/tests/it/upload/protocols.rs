@@ -31,7 +31,7 @@ async fn upload_resumes_across_four_protocols() {
     assert_eq!((appended.status, appended.header("upload-offset")), (204, Some("9000")), "{appended:?}");
 
     let full = upload.request(&app, "PUT").body(file.clone()).send().await;
-    assert_eq!(full.status, 200, "what is kept is passed over: {full:?}");
+    assert_eq!(full.status, 200, "stored bytes are skipped: {full:?}");
     assert_eq!(upload.ready(&app).await["duration"], app.ready("/a.mp4", file).await["duration"]);
 }
 

@@ -28,7 +28,7 @@ async fn upload_url_returns_status_and_media() {
     let begun = ask(&app, &upload).send().await.data();
     assert_eq!((&begun["status"], &begun["sizeBytes"]), (&json!("uploading"), &json!(file.len())));
     let stored_bytes = begun["keptBytes"].as_u64().expect("a number");
-    assert_eq!(stored_bytes, upload.offset(&app).await.0, "what is kept is told");
+    assert_eq!(stored_bytes, upload.offset(&app).await.0, "the status has the stored bytes");
     assert_eq!((&begun["isReady"], begun.get("playbackId")), (&json!(false), None));
 
     for upload in [&upload, &private] {

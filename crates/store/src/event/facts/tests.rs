@@ -65,7 +65,7 @@ fn ready_media_json_round_trips() {
         mp4_support: Mp4Support { capped_4k: true, audio_only: true },
         audio_edit: Some(AudioEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
     });
-    media.playback.clear();
+    media.playback_ids.clear();
     let track =
         |kind| Track { id: TrackId::new(Then.now(), &Sevens), kind, not_copied: None, is_encoded: false };
     let video = |frame_rate| track(TrackKind::Video { width: 854, height: 480, frame_rate });
@@ -91,7 +91,7 @@ fn ready_media_json_round_trips() {
             is_truncated: false,
             left_out: Vec::new(),
             does_not_decode: false,
-            broken: Vec::new(),
+            broken_renditions: Vec::new(),
         },
     };
     check(
@@ -103,7 +103,7 @@ fn ready_media_json_round_trips() {
 #[test]
 fn failed_media_json_round_trips() {
     let mut media = media(MediaSettings::default());
-    (media.inputs, media.playback) = (Vec::new(), Vec::new());
+    (media.inputs, media.playback_ids) = (Vec::new(), Vec::new());
     let failure = Failure::new(FailureCode::NotMedia, "the bytes are a text");
     media.state = MediaState::Failed { failed_at: Then.now(), failure };
     check(
@@ -117,7 +117,7 @@ fn downloading_media_json_is_read() {
     let mut media = media(MediaSettings::default());
     media.state =
         MediaState::Downloading { started_at: Then.now(), source: SourceId::new(Then.now(), &Sevens) };
-    media.playback[0].resolution = Some(Resolution::P720);
+    media.playback_ids[0].resolution = Some(Resolution::P720);
     let kind = EventKind::MediaCreated(Box::new(media));
     assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
 }
@@ -150,11 +150,11 @@ fn subtitles() -> NewTrack {
 #[test]
 fn added_track_json_round_trips_with_its_media() {
     let mut media = media(MediaSettings::default());
-    (media.inputs, media.playback) = (Vec::new(), Vec::new());
+    (media.inputs, media.playback_ids) = (Vec::new(), Vec::new());
     let track = AddedTrack::new(subtitles(), Then.now(), &Sevens);
     let source = track.preparing().unwrap();
     let failure = Failure::new(FailureCode::NotSubtitles, "a page");
-    media.added = vec![
+    media.added_tracks = vec![
         track.clone(),
         AddedTrack { state: AddedTrackState::Available { source }, ..track.clone() },
         AddedTrack { state: AddedTrackState::Failed { failure }, ..track.clone() },
@@ -222,7 +222,7 @@ fn upload_json_round_trips_in_every_state() {
     let at = Then.now();
     let failure = Failure::new(FailureCode::NotMedia, "a text");
     for state in [
-        UploadState::Uploading { kept: 7, kept_at: at },
+        UploadState::Uploading { stored: 7, stored_at: at },
         UploadState::Completed { at, is_handed_over: false },
         UploadState::Cancelled { at },
         UploadState::TimedOut { at },

@@ -52,15 +52,15 @@ impl PgAddress {
     }
 
     /// The same address with an application name, by which the server identifies the connection.
-    pub(crate) fn named(&self, name: &str) -> Self {
+    pub(crate) fn with_application_name(&self, name: &str) -> Self {
         Self { options: Arc::new(self.options().application_name(name)) }
     }
 
     /// A separate connection, without the settings of pooled ones.
     pub(crate) async fn connect(&self) -> Result<Connection, Error> {
         match tokio::time::timeout(CONNECT_TIMEOUT, Box::pin(self.options.connect())).await {
-            Ok(Ok(connection)) => Ok(Connection::Own(connection)),
-            Ok(Err(error)) => Err(self.refused(error)),
+            Ok(Ok(connection)) => Ok(Connection::Unpooled(connection)),
+            Ok(Err(error)) => Err(self.connection_error(error)),
             Err(elapsed) => {
                 Err(Error::DatabaseUnreachable { server: self.server(), source: Arc::new(elapsed) })
             }
@@ -71,7 +71,7 @@ impl PgAddress {
     pub(crate) async fn connect_first(&self) -> Result<Connection, Error> {
         let mut connection = self.connect().await?;
         let raw = connection.raw();
-        check(raw).await?;
+        check_server(raw).await?;
         Ok(connection)
     }
 
@@ -108,7 +108,7 @@ impl PgAddress {
         self.options.get_database().unwrap_or(self.options.get_username()).to_owned()
     }
 
-    fn refused(&self, error: sqlx::Error) -> Error {
+    fn connection_error(&self, error: sqlx::Error) -> Error {
         let code = match &error {
             sqlx::Error::Database(db_error) => db_error.code().map(|code| code.into_owned()),
             _ => None,
@@ -130,7 +130,7 @@ impl PgAddress {
     }
 }
 
-async fn check(connection: &mut PgConnection) -> Result<(), Error> {
+async fn check_server(connection: &mut PgConnection) -> Result<(), Error> {
     const FACTS: &str = "SELECT current_setting('server_version_num')::bigint AS number,
         current_setting('server_version') AS version, current_setting('server_encoding') AS encoding";
     let facts = sqlx::query(FACTS).fetch_one(connection).await.map_err(|error| engine_error(error).error)?;

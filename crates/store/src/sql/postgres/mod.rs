@@ -186,7 +186,7 @@ pub(crate) fn listener_pool(address: &PgAddress) -> PgPool {
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)
-        .connect_lazy_with(address.named("kinora listen").options())
+        .connect_lazy_with(address.with_application_name("kinora listen").options())
 }
 
 /// Settings of every pooled connection.
@@ -211,7 +211,7 @@ async fn tune(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
 /// A connection of one of the three kinds.
 pub(crate) enum Connection {
     /// Not pooled.
-    Own(PgConnection),
+    Unpooled(PgConnection),
     /// For one read.
     Pooled(PoolConnection<Postgres>),
     /// For several statements. Rolled back when it returns to the pool, unless it was committed.
@@ -255,14 +255,14 @@ impl Connection {
 
     pub(super) async fn close(self) -> Result<(), Error> {
         match self {
-            Self::Own(connection) => connection.close().await.map_err(|error| engine_error(error).error),
+            Self::Unpooled(connection) => connection.close().await.map_err(|error| engine_error(error).error),
             Self::Pooled(_) | Self::Transaction(_) => Ok(()),
         }
     }
 
     pub(crate) fn raw(&mut self) -> &mut PgConnection {
         match self {
-            Self::Own(connection) => connection,
+            Self::Unpooled(connection) => connection,
             Self::Pooled(connection) | Self::Transaction(connection) => connection,
         }
     }

@@ -74,7 +74,7 @@ fn engine_less() -> Vec<Statement> {
         crate::webhook::STATEMENTS,
         crate::workspace::STATEMENTS,
     ];
-    let of_media = crate::media::SELECTIONS.iter().chain(crate::media::DRIVERS).copied();
+    let of_media = crate::media::SELECTIONS.iter().chain(crate::media::FILTER_INDEXES).copied();
     let ends = [crate::playlist::PAGE, crate::signing_key::PAGE, crate::upload::PAGE]
         .map(|ends| [ends.newest, ends.oldest]);
     lists.into_iter().chain(of_media).flatten().copied().chain(ends.into_iter().flatten()).collect()

@@ -52,7 +52,7 @@ async fn schema_25_on_sqlite_is_migrated_with_its_rows() {
     let dir = tempfile::tempdir().unwrap();
     let options = || options(DatabaseLocation::Folder(dir.path().to_owned()));
     let file = dir.path().join("kinora.db");
-    crate::private_file::make_file(&file).unwrap();
+    crate::private_file::create_file(&file).unwrap();
     let session = Session::sqlite(sqlite::Database::new(file.clone()).connect().await.unwrap());
     fill_schema_25(session, options(), schema_25::SQLITE).await;
 
@@ -77,7 +77,7 @@ async fn schema_older_than_25_is_rejected_and_not_changed() {
     let dir = tempfile::tempdir().unwrap();
     let options = || options(DatabaseLocation::Folder(dir.path().to_owned()));
     let file = dir.path().join("kinora.db");
-    crate::private_file::make_file(&file).unwrap();
+    crate::private_file::create_file(&file).unwrap();
     let mut session = Session::sqlite(sqlite::Database::new(file.clone()).connect().await.unwrap());
     session.script(schema_25::SQLITE).await.unwrap();
     session.script("UPDATE schema_version SET version = 24").await.unwrap();
@@ -132,11 +132,11 @@ async fn fill_schema_25(mut session: Session, options: StoreOptions, script: &'s
 /// Checks that the rows of [`fill_schema_25`] exist after the migration; a command does not migrate.
 async fn has_its_rows(options: impl Fn() -> StoreOptions) {
     let command = Store::open(StoreOptions { opener: Opener::Command, ..options() }).await.map(drop);
-    assert!(matches!(command, Err(Error::SchemaOther { found: 25, known: 26 })), "{command:?}");
+    assert!(matches!(command, Err(Error::SchemaNotMigrated { found: 25, known: 26 })), "{command:?}");
     for _ in ["migrates", "finds the new schema"] {
         let store = Store::open(options()).await.unwrap();
         let media = store.media_by_id(MEDIA.parse().unwrap()).await.unwrap().unwrap();
-        let playback: Vec<_> = media.playback.iter().map(|playback| playback.id.to_string()).collect();
+        let playback: Vec<_> = media.playback_ids.iter().map(|playback| playback.id.to_string()).collect();
         assert_eq!((playback, media.source()), (vec![PLAYBACK.to_owned()], Some(SOURCE.parse().unwrap())));
         let rendition = store.rendition(RENDITION.parse().unwrap()).await.unwrap().unwrap();
         assert_eq!((rendition.presentation.whole_source(), rendition.bytes), (SOURCE.parse().unwrap(), 7));

@@ -5,8 +5,8 @@ fn optional_fields_may_be_null() {
     let found = object(
         &["a"],
         [
-            ("a", words(["x"])),
-            ("b", words(["x"])),
+            ("a", string_enum(["x"])),
+            ("b", string_enum(["x"])),
             ("c", json!({"type": "boolean", "const": false})),
             ("d", json!({"$ref": "#/components/schemas/D"})),
         ],
@@ -28,7 +28,7 @@ fn optional_fields_may_be_null() {
 fn descriptions_omit_contract_and_decision_references() {
     let mut schema = json!({"properties": {"a": {"description": "Where a page lies (C-108, C-22)."},
         "description": {"description": "One (of two) (D-0017)."}}});
-    strip_references(&mut schema);
+    strip_fact_ids(&mut schema);
     let expected = json!({"properties": {"a": {"description": "Where a page lies."},
         "description": {"description": "One (of two)."}}});
     assert_eq!(schema, expected);

@@ -32,14 +32,17 @@ fn bucket_count(limiter: &RateLimiter) -> usize {
 
 /// How many of these requests are allowed.
 fn allowed_count(limiter: &RateLimiter, clock: &ManualClock, requests: usize) -> usize {
-    (0..requests).filter(|_| !limiter.take(token(1), clock).is_limited).count()
+    (0..requests).filter(|_| !limiter.count_request(token(1), clock).is_limited).count()
 }
 
 #[test]
 fn burst_is_allowed_then_requests_at_the_limit_rate() {
     let (limiter, clock) = (limiter_of("3/60"), ManualClock::default());
     let check = |is_limited, remaining, retry_after_s| {
-        assert_eq!(limiter.take(token(1), &clock), LimitStatus { is_limited, remaining, retry_after_s });
+        assert_eq!(
+            limiter.count_request(token(1), &clock),
+            LimitStatus { is_limited, remaining, retry_after_s }
+        );
     };
     check(false, 2, 20);
     check(false, 1, 20);
@@ -62,8 +65,8 @@ fn burst_is_allowed_then_requests_at_the_limit_rate() {
 fn limits_of_tokens_are_independent() {
     let (limiter, clock) = (limiter_of("1/10"), ManualClock::default());
     for number in 0..3 {
-        assert!(!limiter.take(token(number), &clock).is_limited);
-        assert!(limiter.take(token(number), &clock).is_limited);
+        assert!(!limiter.count_request(token(number), &clock).is_limited);
+        assert!(limiter.count_request(token(number), &clock).is_limited);
     }
 }
 
@@ -74,7 +77,7 @@ fn retry_after_admits_and_limit_is_never_exceeded() {
         let requests = usize::try_from(limiter.requests).unwrap();
         assert_eq!(allowed_count(&limiter, &clock, requests + 5), requests, "{limit}: at once");
         for _ in 0..20 {
-            let status = limiter.take(token(1), &clock);
+            let status = limiter.count_request(token(1), &clock);
             assert!(status.is_limited && status.retry_after_s >= 1, "{limit}: {status:?}");
             clock.advance_us(i64::from(status.retry_after_s) * 1_000_000);
             let refilled =
@@ -90,20 +93,20 @@ fn retry_after_admits_and_limit_is_never_exceeded() {
 #[test]
 fn largest_limit_is_counted_exactly() {
     let (limiter, clock) = (limiter_of("100000000/86400"), ManualClock::default());
-    assert_eq!(limiter.take(token(1), &clock).remaining, 99_999_999);
-    limiter.buckets.lock().unwrap().principals.get_mut(&token(1)).unwrap().units =
+    assert_eq!(limiter.count_request(token(1), &clock).remaining, 99_999_999);
+    limiter.buckets.lock().unwrap().principals.get_mut(&token(1)).unwrap().debt =
         limiter.requests * limiter.window_us;
     assert_eq!(
-        limiter.take(token(1), &clock),
+        limiter.count_request(token(1), &clock),
         LimitStatus { is_limited: true, remaining: 0, retry_after_s: 1 }
     );
     clock.advance_us(864);
     assert_eq!(
-        limiter.take(token(1), &clock),
+        limiter.count_request(token(1), &clock),
         LimitStatus { is_limited: false, remaining: 0, retry_after_s: 1 }
     );
     clock.advance_us(i64::MAX / 2);
-    assert_eq!(limiter.take(token(1), &clock).remaining, 99_999_999);
+    assert_eq!(limiter.count_request(token(1), &clock).remaining, 99_999_999);
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn clock_set_back_delays_no_request() {
     let (limiter, clock) = (limiter_of("2/60"), ManualClock::default());
     assert_eq!(allowed_count(&limiter, &clock, 5), 2);
     clock.advance_us(-3_600_000_000);
-    assert_eq!(limiter.take(token(1), &clock).retry_after_s, 30);
+    assert_eq!(limiter.count_request(token(1), &clock).retry_after_s, 30);
     clock.advance_us(30_000_000);
     assert_eq!(allowed_count(&limiter, &clock, 5), 1);
 }
@@ -120,13 +123,13 @@ fn clock_set_back_delays_no_request() {
 fn idle_tokens_are_evicted() {
     let (limiter, clock) = (limiter_of("2/10"), ManualClock::default());
     for number in 0..100 {
-        limiter.take(token(number), &clock);
+        limiter.count_request(token(number), &clock);
     }
     clock.advance_us(59_999_999);
-    limiter.take(token(1), &clock);
+    limiter.count_request(token(1), &clock);
     assert_eq!(bucket_count(&limiter), 100);
     clock.advance_us(1);
-    limiter.take(token(2), &clock);
+    limiter.count_request(token(2), &clock);
     assert_eq!(bucket_count(&limiter), 2, "the one that asks, and the one that asked just now");
 }
 
@@ -137,21 +140,21 @@ fn eviction_keeps_tokens_with_most_requests() {
     for number in 0..PRINCIPALS_MAX {
         let requests = if number < greedy { 3 } else { 1 };
         for _ in 0..requests {
-            assert!(!limiter.take(token(number), &clock).is_limited);
+            assert!(!limiter.count_request(token(number), &clock).is_limited);
         }
         clock.advance_us(1);
     }
     assert_eq!(bucket_count(&limiter), PRINCIPALS_MAX);
-    assert_eq!(limiter.take(token(greedy), &clock).remaining, 1, "it is known: nobody is forgotten for it");
+    assert_eq!(limiter.count_request(token(greedy), &clock).remaining, 1, "a known token evicts no other");
     assert_eq!(bucket_count(&limiter), PRINCIPALS_MAX);
 
-    assert!(!limiter.take(token(PRINCIPALS_MAX), &clock).is_limited);
+    assert!(!limiter.count_request(token(PRINCIPALS_MAX), &clock).is_limited);
     assert_eq!(bucket_count(&limiter), PRINCIPALS_MAX / 2 + 1);
     for number in 0..greedy {
-        assert!(limiter.take(token(number), &clock).is_limited, "{number}");
+        assert!(limiter.count_request(token(number), &clock).is_limited, "{number}");
     }
     for number in PRINCIPALS_MAX..2 * PRINCIPALS_MAX {
-        limiter.take(token(number), &clock);
+        limiter.count_request(token(number), &clock);
         assert!(bucket_count(&limiter) <= PRINCIPALS_MAX);
     }
 }

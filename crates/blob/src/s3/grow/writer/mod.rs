@@ -1,4 +1,4 @@
-//! Writes one growing object: takes bytes, fills parts, stores pieces, finishes.
+//! Writes one growing object: receives bytes, fills parts, stores pieces, finishes.
 
 mod part;
 mod piece_writes;
@@ -23,30 +23,30 @@ use super::pieces::{FoundPieces, Piece};
 use crate::grow::{Command, Progress};
 use crate::s3::S3Store;
 use crate::s3::limits::PARTS_MAX;
-use crate::s3::upload::Upload;
+use crate::s3::upload::MultipartUpload;
 use crate::{Error, MultipartLog, MultipartState, ObjectKey, PutOutcome, RecordedPart, Result, WriteKind};
 
 const ACTION: &str = "write to a growing object";
 
-/// The result of one of our tasks.
-type Joined<T> = std::result::Result<Result<T>, JoinError>;
+/// The result of a spawned task.
+type TaskResult<T> = std::result::Result<Result<T>, JoinError>;
 
 pub(super) struct Writer {
     store: S3Store,
     source: SourceId,
     lease: u32,
-    ledger: Arc<dyn MultipartLog>,
+    multipart_log: Arc<dyn MultipartLog>,
     progress: Arc<Progress>,
-    announced: Option<u64>,
-    /// All bytes taken, from the start of the object.
-    written: u64,
-    upload: Option<Upload>,
-    /// Recorded, in order.
+    announced_len: Option<u64>,
+    /// Number of bytes from the start of the object that were received, stored or not.
+    received_len: u64,
+    upload: Option<MultipartUpload>,
+    /// The recorded parts, in order.
     parts: Vec<RecordedPart>,
-    recorded: u64,
-    sending: Option<PendingPart>,
-    filling: Option<PartBuffer>,
-    /// Taken, without memory in a part yet.
+    recorded_end: u64,
+    pending_part: Option<PendingPart>,
+    part_buffer: Option<PartBuffer>,
+    /// Bytes that are not in a part buffer yet.
     incoming: VecDeque<Bytes>,
     /// The end of the bytes in pieces that must be read back before new bytes can follow.
     reload_end: u64,
@@ -55,10 +55,10 @@ pub(super) struct Writer {
     pieces: Vec<Piece>,
     /// Unused pieces of other writers.
     orphans: Vec<Piece>,
-    putting: Option<PendingPiece>,
-    /// The end of the pieces, those that are being sent included.
-    put_end: u64,
-    /// When the first byte after `put_end` arrived.
+    pending_piece: Option<PendingPiece>,
+    /// The end of the bytes that are stored or being sent, in parts or in pieces.
+    submitted_end: u64,
+    /// When the first byte after `submitted_end` arrived.
     unsynced_since: Option<Instant>,
 }
 
@@ -66,13 +66,13 @@ pub(super) struct Writer {
 struct PendingPart {
     start: u64,
     bytes: Vec<Bytes>,
-    task: AbortOnDropHandle<Result<(Upload, RecordedPart)>>,
+    task: AbortOnDropHandle<Result<(MultipartUpload, RecordedPart)>>,
 }
 
 /// Events without a command.
 enum Event {
-    Sent(Joined<(Upload, RecordedPart)>),
-    Put(Joined<()>),
+    PartSent(TaskResult<(MultipartUpload, RecordedPart)>),
+    PiecePut(TaskResult<()>),
     PieceDue,
 }
 
@@ -81,32 +81,34 @@ impl Writer {
         store: S3Store,
         source: SourceId,
         lease: u32,
-        grown: MultipartState,
-        ledger: Arc<dyn MultipartLog>,
+        multipart_state: MultipartState,
+        multipart_log: Arc<dyn MultipartLog>,
         progress: &Arc<Progress>,
-        found: FoundPieces,
+        found_pieces: FoundPieces,
     ) -> Self {
         let synced = progress.synced();
         Self {
             store,
             source,
             lease,
-            ledger,
+            multipart_log,
             progress: Arc::clone(progress),
-            announced: None,
-            written: synced,
-            upload: grown.multipart.map(|id| Upload::from_id(ObjectKey::Source(source), id)),
-            parts: grown.parts,
-            recorded: progress.readable_from(),
-            sending: None,
-            filling: None,
+            announced_len: None,
+            received_len: synced,
+            upload: multipart_state
+                .multipart_id
+                .map(|id| MultipartUpload::from_id(ObjectKey::Source(source), id)),
+            parts: multipart_state.parts,
+            recorded_end: progress.readable_from(),
+            pending_part: None,
+            part_buffer: None,
             incoming: VecDeque::new(),
             reload_end: synced,
             reloaded: Bytes::new(),
-            pieces: found.chosen,
-            orphans: found.orphans,
-            putting: None,
-            put_end: synced,
+            pieces: found_pieces.contiguous,
+            orphans: found_pieces.orphans,
+            pending_piece: None,
+            submitted_end: synced,
             unsynced_since: None,
         }
     }
@@ -115,18 +117,18 @@ impl Writer {
         loop {
             let command = tokio::select! {
                 command = commands.recv() => command,
-                event = self.event() => {
+                event = self.next_event() => {
                     self.handle(event).await?;
                     continue;
                 }
             };
             match command {
                 None => return Err(Error::Stopped), // no receiver is left
-                Some(Command::Announce(len)) => self.announced = len,
+                Some(Command::Announce(len)) => self.announced_len = len,
                 Some(Command::Write(bytes)) => {
-                    self.written += bytes.len() as u64;
+                    self.received_len += bytes.len() as u64;
                     self.incoming.push_back(bytes);
-                    self.take().await?;
+                    self.fill_parts().await?;
                 }
                 Some(Command::Sync(answer)) => {
                     self.sync().await?;
@@ -141,17 +143,17 @@ impl Writer {
     }
 
     /// Waits for the next event. Cancel safe.
-    async fn event(&mut self) -> Event {
+    async fn next_event(&mut self) -> Event {
         let due = self.piece_due();
         let sent = async {
-            match &mut self.sending {
-                Some(sending) => (&mut sending.task).await,
+            match &mut self.pending_part {
+                Some(pending_part) => (&mut pending_part.task).await,
                 None => std::future::pending().await,
             }
         };
         let put = async {
-            match &mut self.putting {
-                Some(putting) => (&mut putting.task).await,
+            match &mut self.pending_piece {
+                Some(pending_piece) => (&mut pending_piece.task).await,
                 None => std::future::pending().await,
             }
         };
@@ -162,28 +164,28 @@ impl Writer {
             }
         };
         tokio::select! {
-            sent = sent => Event::Sent(sent),
-            put = put => Event::Put(put),
+            sent = sent => Event::PartSent(sent),
+            put = put => Event::PiecePut(put),
             () = due => Event::PieceDue,
         }
     }
 
     async fn handle(&mut self, event: Event) -> Result<()> {
         match event {
-            Event::Sent(sent) => self.sent(sent),
-            Event::Put(put) => self.put(put),
+            Event::PartSent(sent) => self.on_part_sent(sent),
+            Event::PiecePut(put) => self.on_piece_put(put),
             Event::PieceDue => self.sync_part_buffer().await,
         }
     }
 
-    /// Moves the waiting bytes into parts.
-    async fn take(&mut self) -> Result<()> {
-        if let Some(announced) = self.announced.filter(|len| *len < self.written) {
-            return Err(internal(format!("more bytes came than the {announced} announced")));
+    /// Moves the incoming bytes into parts, and sends full parts.
+    async fn fill_parts(&mut self) -> Result<()> {
+        if let Some(announced_len) = self.announced_len.filter(|len| *len < self.received_len) {
+            return Err(internal(format!("more bytes came than the {announced_len} announced")));
         }
         loop {
             if self.reloaded.is_empty() && self.filled_end() < self.reload_end {
-                self.reloaded = self.piece_at(self.filled_end(), self.reload_end).await?;
+                self.reloaded = self.read_from_piece(self.filled_end(), self.reload_end).await?;
             }
             while self.incoming.front().is_some_and(Bytes::is_empty) {
                 self.incoming.pop_front();
@@ -191,129 +193,132 @@ impl Writer {
             if self.reloaded.is_empty() && self.incoming.is_empty() {
                 return Ok(());
             }
-            match &self.filling {
+            match &self.part_buffer {
                 None => {
                     if !self.store.may_fill_ahead() {
-                        self.join_sending().await?;
+                        self.join_pending_part().await?;
                     }
-                    self.filling = Some(self.reserve().await?);
+                    self.part_buffer = Some(self.reserve_part_buffer().await?);
                 }
                 // Not before more bytes come: an object of exactly one part is put as a whole.
-                Some(filling) if filling.is_full() => self.send().await?,
-                Some(_) => self.fill(),
+                Some(part_buffer) if part_buffer.is_full() => self.send_part().await?,
+                Some(_) => self.fill_part_buffer(),
             }
         }
     }
 
-    fn fill(&mut self) {
-        let Some(filling) = &mut self.filling else { return };
+    fn fill_part_buffer(&mut self) {
+        let Some(part_buffer) = &mut self.part_buffer else { return };
         if !self.reloaded.is_empty() {
-            return filling.take(&mut self.reloaded);
+            return part_buffer.fill_from(&mut self.reloaded);
         }
         if let Some(bytes) = self.incoming.front_mut() {
-            filling.take(bytes);
+            part_buffer.fill_from(bytes);
             self.unsynced_since.get_or_insert_with(Instant::now);
         }
     }
 
-    /// The end of the parts, the filling one included.
+    /// The end of the parts, the part buffer included.
     fn filled_end(&self) -> u64 {
-        self.filling.as_ref().map_or(self.sent_end(), PartBuffer::end)
+        self.part_buffer.as_ref().map_or(self.next_part_start(), PartBuffer::end)
     }
 
-    fn sent_end(&self) -> u64 {
-        self.sending.as_ref().map_or(self.recorded, |sending| sending.start + len_of(&sending.bytes))
+    fn next_part_start(&self) -> u64 {
+        self.pending_part
+            .as_ref()
+            .map_or(self.recorded_end, |pending_part| pending_part.start + len_of(&pending_part.bytes))
     }
 
     /// Waits for the memory of a whole part, or of the rest if it is shorter.
-    async fn reserve(&self) -> Result<PartBuffer> {
+    async fn reserve_part_buffer(&self) -> Result<PartBuffer> {
         let shared = &self.store.shared;
-        let start = self.sent_end();
-        let before = match &self.sending {
-            Some(sending) => len_of(&sending.bytes),
+        let start = self.next_part_start();
+        let previous_part_len = match &self.pending_part {
+            Some(pending_part) => len_of(&pending_part.bytes),
             None => self.parts.last().map_or(0, |part| part.len),
         };
         let number =
-            u64::try_from(self.parts.len() + usize::from(self.sending.is_some())).unwrap_or(u64::MAX);
+            u64::try_from(self.parts.len() + usize::from(self.pending_part.is_some())).unwrap_or(u64::MAX);
         if number >= PARTS_MAX {
             return Err(internal(format!(
                 "it is longer than {PARTS_MAX} parts of those lengths that memory holds"
             )));
         }
-        let part_len = shared.limits.grown_part_len(number, start, before, self.announced);
-        let to_come = self.announced.map_or(part_len, |len| len.saturating_sub(start));
-        let len_max = part_len.min(to_come.max(1));
+        let part_len = shared.limits.growing_part_len(number, start, previous_part_len, self.announced_len);
+        let remaining = self.announced_len.map_or(part_len, |len| len.saturating_sub(start));
+        let len_max = part_len.min(remaining.max(1));
         let memory = self.store.part_memory(len_max).await;
         let len_max = usize::try_from(len_max).map_err(|_| Error::TooLong { len: len_max })?;
         Ok(PartBuffer::new(start, len_max, memory))
     }
 
-    /// Sends the filling part after the previous one.
-    async fn send(&mut self) -> Result<()> {
-        self.join_sending().await?;
-        let Some(filling) = self.filling.take() else { return Ok(()) };
-        let start = filling.start();
-        self.put_end = self.put_end.max(filling.end());
+    /// Sends the part buffer after the previous part is sent.
+    async fn send_part(&mut self) -> Result<()> {
+        self.join_pending_part().await?;
+        let Some(part_buffer) = self.part_buffer.take() else { return Ok(()) };
+        let start = part_buffer.start();
+        self.submitted_end = self.submitted_end.max(part_buffer.end());
         self.unsynced_since = None;
-        let (bytes, memory) = filling.into_bytes();
+        let (bytes, memory) = part_buffer.into_bytes();
         let part = PartUpload {
             store: self.store.clone(),
             source: self.source,
-            ledger: Arc::clone(&self.ledger),
+            multipart_log: Arc::clone(&self.multipart_log),
             number: self.parts.len(),
             bytes: bytes.clone(),
         };
         let task = AbortOnDropHandle::new(tokio::spawn(part.send(self.upload.clone(), memory)));
-        self.sending = Some(PendingPart { start, bytes, task });
+        self.pending_part = Some(PendingPart { start, bytes, task });
         Ok(())
     }
 
-    async fn join_sending(&mut self) -> Result<()> {
-        let Some(sending) = &mut self.sending else { return Ok(()) };
-        let sent = (&mut sending.task).await;
-        self.sent(sent)
+    async fn join_pending_part(&mut self) -> Result<()> {
+        let Some(pending_part) = &mut self.pending_part else { return Ok(()) };
+        let sent = (&mut pending_part.task).await;
+        self.on_part_sent(sent)
     }
 
-    /// Adds the part that was sent and recorded.
-    fn sent(&mut self, sent: Joined<(Upload, RecordedPart)>) -> Result<()> {
-        self.sending = None;
-        let (upload, part) = joined(sent)?;
+    /// Adds the part that was sent and recorded, and removes the pieces that it replaces.
+    fn on_part_sent(&mut self, sent: TaskResult<(MultipartUpload, RecordedPart)>) -> Result<()> {
+        self.pending_part = None;
+        let (upload, part) = flatten_task_result(sent)?;
         self.upload = Some(upload);
-        self.recorded += part.len;
+        self.recorded_end += part.len;
         self.parts.push(part);
-        self.progress.set_recorded(self.recorded);
+        self.progress.set_readable_from(self.recorded_end);
         self.update_synced();
-        let recorded = self.recorded;
-        let mut useless: Vec<Piece> = self.pieces.extract_if(.., |piece| piece.end() <= recorded).collect();
-        useless.extend(self.orphans.extract_if(.., |piece| piece.end() <= recorded));
-        self.store.remove_pieces_behind(self.source, useless);
+        let recorded_end = self.recorded_end;
+        let mut useless: Vec<Piece> =
+            self.pieces.extract_if(.., |piece| piece.end() <= recorded_end).collect();
+        useless.extend(self.orphans.extract_if(.., |piece| piece.end() <= recorded_end));
+        self.store.remove_pieces_in_background(self.source, useless);
         Ok(())
     }
 
     async fn finish(&mut self) -> Result<u64> {
-        self.take().await?;
+        self.fill_parts().await?;
         let key = ObjectKey::Source(self.source);
-        if self.parts.is_empty() && self.sending.is_none() {
-            self.store.before_write(WriteKind::Finish, key)?;
-            self.put_all(key).await?;
+        if self.parts.is_empty() && self.pending_part.is_none() {
+            self.store.inject_write_fault(WriteKind::Finish, key)?;
+            self.put_in_one_request(key).await?;
         } else {
-            self.send().await?;
-            self.join_sending().await?;
-            self.store.before_write(WriteKind::Finish, key)?;
+            self.send_part().await?;
+            self.join_pending_part().await?;
+            self.store.inject_write_fault(WriteKind::Finish, key)?;
             let parts = self.parts.iter().map(|part| PartId { content_id: part.id.clone() }).collect();
             let upload =
                 self.upload.as_ref().ok_or_else(|| internal("its parts have no upload".to_owned()))?;
-            if !upload.complete_if_there(&self.store, parts, self.written).await? {
+            if !upload.try_complete(&self.store, parts, self.received_len).await? {
                 return Err(Error::Gone(ObjectKey::Growing(self.source)));
             }
         }
-        self.forget_pieces();
-        Ok(self.written)
+        self.remove_all_pieces_in_background();
+        Ok(self.received_len)
     }
 
-    /// Puts an object that fits into one part.
-    async fn put_all(&mut self, key: ObjectKey) -> Result<()> {
-        let (bytes, memory) = self.filling.take().map(PartBuffer::into_bytes).unzip();
+    /// Stores an object that fits into one part, by one conditional put.
+    async fn put_in_one_request(&mut self, key: ObjectKey) -> Result<()> {
+        let (bytes, memory) = self.part_buffer.take().map(PartBuffer::into_bytes).unzip();
         let bytes = bytes.unwrap_or_default();
         let outcome = self.store.put_whole(key, bytes.iter().cloned().collect()).await?;
         if outcome == PutOutcome::AlreadyThere {
@@ -332,7 +337,7 @@ fn len_of(bytes: &[Bytes]) -> u64 {
     bytes.iter().map(|bytes| bytes.len() as u64).sum()
 }
 
-fn joined<T>(joined: Joined<T>) -> Result<T> {
+fn flatten_task_result<T>(joined: TaskResult<T>) -> Result<T> {
     match joined {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {

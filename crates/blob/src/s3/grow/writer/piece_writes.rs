@@ -4,8 +4,8 @@ use object_store::PutPayload;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::super::pieces::{Piece, continuing};
-use super::{Joined, Writer, internal, joined};
+use super::super::pieces::{Piece, contiguous_from};
+use super::{TaskResult, Writer, flatten_task_result, internal};
 use crate::s3::limits::MIB;
 use crate::{PieceName, Result};
 
@@ -28,48 +28,49 @@ pub(super) struct PendingPiece {
 impl Writer {
     /// When bytes have waited in memory for long enough to be stored as a piece.
     pub(super) fn piece_due(&self) -> Option<Instant> {
-        let filling = self.filling.as_ref()?;
-        let unsynced = filling.end().saturating_sub(self.put_end.max(filling.start()));
-        let is_worth_it = self.putting.is_none() && unsynced >= PIECE_LEN_MIN;
+        let part_buffer = self.part_buffer.as_ref()?;
+        let unsynced = part_buffer.end().saturating_sub(self.submitted_end.max(part_buffer.start()));
+        let is_worth_it = self.pending_piece.is_none() && unsynced >= PIECE_LEN_MIN;
         Some(self.unsynced_since.filter(|_| is_worth_it)? + self.store.shared.limits.sync_interval)
     }
 
     pub(super) fn update_synced(&self) {
-        let synced = continuing(&self.pieces, self.recorded).last().map_or(self.recorded, Piece::end);
+        let synced =
+            contiguous_from(&self.pieces, self.recorded_end).last().map_or(self.recorded_end, Piece::end);
         self.progress.set_synced(synced);
     }
 
-    /// Stores the filling part: as a part if it is full, otherwise as a piece.
+    /// Stores the part buffer: as a part if it is full, otherwise as a piece.
     pub(super) async fn sync_part_buffer(&mut self) -> Result<()> {
-        let Some(filling) = &mut self.filling else { return Ok(()) };
-        let (start, end) = (filling.start(), filling.end());
+        let Some(part_buffer) = &mut self.part_buffer else { return Ok(()) };
+        let (start, end) = (part_buffer.start(), part_buffer.end());
         // A single part that is the whole object is put as a whole.
-        let may_be_all = start == 0 && self.announced == Some(end);
-        if filling.is_full() && !may_be_all {
-            return self.send().await;
+        let may_be_whole_object = start == 0 && self.announced_len == Some(end);
+        if part_buffer.is_full() && !may_be_whole_object {
+            return self.send_part().await;
         }
-        let unsynced_from = self.put_end.max(start);
-        if self.putting.is_some() || unsynced_from == end {
+        let unsynced_from = self.submitted_end.max(start);
+        if self.pending_piece.is_some() || unsynced_from == end {
             return Ok(());
         }
-        let from = merged_from(&self.pieces, start).unwrap_or(unsynced_from);
+        let from = merge_start(&self.pieces, start).unwrap_or(unsynced_from);
         let piece_end = end.min(from + PIECE_LEN_MAX);
         let piece = Piece { name: PieceName { lease: self.lease, start: from }, len: piece_end - from };
-        let bytes: PutPayload = filling.bytes(from..piece_end).into_iter().collect();
+        let bytes: PutPayload = part_buffer.bytes(from..piece_end).into_iter().collect();
         let (store, source) = (self.store.clone(), self.source);
         let task = tokio::spawn(async move { store.put_piece(source, piece.name, bytes).await });
-        self.putting = Some(PendingPiece { piece, task: AbortOnDropHandle::new(task) });
-        self.put_end = self.put_end.max(piece_end);
-        if self.put_end == end {
+        self.pending_piece = Some(PendingPiece { piece, task: AbortOnDropHandle::new(task) });
+        self.submitted_end = self.submitted_end.max(piece_end);
+        if self.submitted_end == end {
             self.unsynced_since = None;
         }
         Ok(())
     }
 
-    /// Adds the piece that was sent.
-    pub(super) fn put(&mut self, put: Joined<()>) -> Result<()> {
-        let piece = self.putting.take().map(|putting| putting.piece);
-        joined(put)?;
+    /// Adds the piece that was sent, and removes the pieces that it replaces.
+    pub(super) fn on_piece_put(&mut self, put: TaskResult<()>) -> Result<()> {
+        let piece = self.pending_piece.take().map(|pending_piece| pending_piece.piece);
+        flatten_task_result(put)?;
         let Some(piece) = piece else { return Ok(()) };
         // In the store the new piece has replaced a shorter one of the same name, so only the old record is
         // dropped. Other pieces that it covers are removed.
@@ -77,23 +78,23 @@ impl Writer {
         let is_within =
             |other: &mut Piece| piece.name.start <= other.name.start && other.end() <= piece.end();
         let mut useless: Vec<Piece> = self.pieces.extract_if(.., is_within).collect();
-        if piece.end() <= self.recorded {
+        if piece.end() <= self.recorded_end {
             useless.push(piece);
         } else {
             self.pieces.push(piece);
         }
         self.update_synced();
-        self.store.remove_pieces_behind(self.source, useless);
+        self.store.remove_pieces_in_background(self.source, useless);
         Ok(())
     }
 
     pub(super) async fn sync(&mut self) -> Result<()> {
-        while self.progress.synced() < self.written {
+        while self.progress.synced() < self.received_len {
             self.sync_part_buffer().await?;
-            if self.sending.is_none() && self.putting.is_none() {
-                return Err(internal("what is not kept is not on its way either".to_owned()));
+            if self.pending_part.is_none() && self.pending_piece.is_none() {
+                return Err(internal("a piece is neither stored nor being sent".to_owned()));
             }
-            let event = self.event().await;
+            let event = self.next_event().await;
             self.handle(event).await?;
         }
         Ok(())
@@ -101,14 +102,14 @@ impl Writer {
 
     /// Removes the pieces of a finished object in the background. [`crate::Blob::discard_growing`] removes
     /// any that stay.
-    pub(super) fn forget_pieces(&mut self) {
+    pub(super) fn remove_all_pieces_in_background(&mut self) {
         let mut useless = std::mem::take(&mut self.pieces);
         useless.append(&mut self.orphans);
-        let putting = self.putting.take();
+        let pending_piece = self.pending_piece.take();
         let (store, source) = (self.store.clone(), self.source);
         tokio::spawn(async move {
-            if let Some(PendingPiece { piece, task }) = putting {
-                let _ = task.await; // first it must be there
+            if let Some(PendingPiece { piece, task }) = pending_piece {
+                let _ = task.await; // the piece must be stored before it is removed
                 useless.push(piece);
             }
             // Removes the first ones first: a writer that finds no beginning checks for the finished
@@ -122,7 +123,7 @@ impl Writer {
 }
 
 /// The start of the short pieces of the part that begins at `start`, if there are too many of them.
-fn merged_from(pieces: &[Piece], start: u64) -> Option<u64> {
+fn merge_start(pieces: &[Piece], start: u64) -> Option<u64> {
     let of_part = || pieces.iter().filter(|piece| start <= piece.name.start);
     let long = of_part().filter(|piece| piece.len >= PIECE_LEN_MAX / 2);
     let from = long.map(Piece::end).max().unwrap_or(start);

@@ -1,4 +1,4 @@
-//! Makes signing keys.
+//! Generates signing keys, a few at a time.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 /// Makes key pairs outside the threads that serve requests, a few at once.
 pub struct KeyPairs {
     maker: Arc<dyn KeyMaker>,
-    free: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl KeyPairs {
@@ -19,18 +19,18 @@ impl KeyPairs {
 
     /// Creates the pool with this maker.
     pub fn new(maker: Arc<dyn KeyMaker>) -> Self {
-        Self { maker, free: Arc::new(Semaphore::new(Self::AT_ONCE_MAX)) }
+        Self { maker, permits: Arc::new(Semaphore::new(Self::AT_ONCE_MAX)) }
     }
 
     /// A new pair; 503 while too many are being made.
     pub(crate) async fn make(&self) -> Result<KeyPair, ApiError> {
-        let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| ApiError::busy())?;
+        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| ApiError::busy())?;
         let maker = Arc::clone(&self.maker);
-        let made = tokio::task::spawn_blocking(move || {
+        let task = tokio::task::spawn_blocking(move || {
             // The permit lasts as long as the work, even when the client has disconnected.
             let _permit = permit;
-            maker.make()
+            maker.generate()
         });
-        made.await.map_err(|error| ApiError::internal(&error))
+        task.await.map_err(|error| ApiError::internal(&error))
     }
 }

@@ -10,16 +10,16 @@ pub(super) const DAYS_MAX: u32 = 366;
 const FROM: &str = "from";
 const TO: &str = "to";
 
-/// Days, both ends included.
+/// The requested days, including the first and the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct UsagePeriod {
     pub(super) first: Day,
     pub(super) last: Day,
 }
 
-impl Span {
-    /// Parses the query `from=2026-11-01&to=2026-11-30`. Without `to` the span ends today, without `from` it
-    /// begins on the first of that month.
+impl UsagePeriod {
+    /// Parses the query `from=2026-11-01&to=2026-11-30`. Without `to` the period ends today, without `from`
+    /// it begins on the first of that month.
     ///
     /// 422 names each parameter that is wrong or unknown: a misspelt one would otherwise select other days.
     pub(super) fn of(query: &ListQuery, today: Day) -> Result<Self, ApiError> {
@@ -28,7 +28,7 @@ impl Span {
             problems.add(name, "is not a parameter of this operation; leave it out, or use from and to");
         }
         let day = |name| {
-            let text = query.one(name, &problems);
+            let text = query.single_value(name, &problems);
             let day = text.map(Day::from_text);
             if day == Some(None) {
                 problems.add(name, "must be a day in UTC such as 2026-11-01");
@@ -36,14 +36,14 @@ impl Span {
             day
         };
         let (from, to) = (day(FROM), day(TO));
-        let span = match (from, to) {
+        let period = match (from, to) {
             (Some(None), _) | (_, Some(None)) => None,
             (from, to) => {
                 let last = to.flatten().unwrap_or(today);
                 Some(Self { first: from.flatten().unwrap_or_else(|| last.first_of_month()), last })
             }
         };
-        let span = span.filter(|span| match span.first.days_through(span.last) {
+        let span = period.filter(|span| match span.first.days_through(span.last) {
             0 => {
                 problems.add(FROM, format!("must not be later than to, which is {}", span.last));
                 false
@@ -73,15 +73,15 @@ mod tests {
         Day::from_text(text).unwrap()
     }
 
-    fn span(query: &str) -> Result<Span, ApiError> {
-        Span::of(&ListQuery::of("/usage", query), day("2024-03-15"))
+    fn span(query: &str) -> Result<UsagePeriod, ApiError> {
+        UsagePeriod::of(&ListQuery::of("/usage", query), day("2024-03-15"))
     }
 
     #[test]
     fn default_span_is_this_month_to_date() {
         let check = |query, first, last, days| {
             let read = span(query).unwrap();
-            assert_eq!(read, Span { first: day(first), last: day(last) }, "{query}");
+            assert_eq!(read, UsagePeriod { first: day(first), last: day(last) }, "{query}");
             assert_eq!(read.days().count(), days, "{query}");
         };
         check("", "2024-03-01", "2024-03-15", 15);

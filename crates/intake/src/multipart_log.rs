@@ -5,13 +5,13 @@ use futures_util::future::BoxFuture;
 use kinora_blob::{MultipartLog, MultipartLogError, MultipartState, RecordedPart};
 use kinora_store::{Store, UploadLease, UploadMultipart, UploadPart};
 
-pub(crate) struct StoreLedger {
+pub(crate) struct StoreMultipartLog {
     pub(crate) store: Store,
     pub(crate) lease: UploadLease,
 }
 
-impl MultipartLog for StoreLedger {
-    fn multipart_started(&self, multipart: String) -> BoxFuture<'_, Result<(), MultipartLogError>> {
+impl MultipartLog for StoreMultipartLog {
+    fn record_multipart_id(&self, multipart: String) -> BoxFuture<'_, Result<(), MultipartLogError>> {
         let lease = self.lease;
         async move {
             self.store
@@ -22,7 +22,7 @@ impl MultipartLog for StoreLedger {
         .boxed()
     }
 
-    fn part(&self, number: usize, part: RecordedPart) -> BoxFuture<'_, Result<(), MultipartLogError>> {
+    fn record_part(&self, number: usize, part: RecordedPart) -> BoxFuture<'_, Result<(), MultipartLogError>> {
         let lease = self.lease;
         let part = UploadPart { len: part.len, id: part.id };
         async move {
@@ -37,7 +37,10 @@ impl MultipartLog for StoreLedger {
 }
 
 /// Converts the recorded progress to the type of the object store.
-pub(crate) fn to_grown_object(written: UploadMultipart) -> MultipartState {
+pub(crate) fn to_multipart_state(recorded: UploadMultipart) -> MultipartState {
     let part = |part: UploadPart| RecordedPart { len: part.len, id: part.id };
-    MultipartState { multipart: written.multipart, parts: written.parts.into_iter().map(part).collect() }
+    MultipartState {
+        multipart_id: recorded.multipart_id,
+        parts: recorded.parts.into_iter().map(part).collect(),
+    }
 }

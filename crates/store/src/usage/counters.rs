@@ -22,10 +22,10 @@ const COUNTED_MAX: usize = 10_000;
 /// Counts that are not written yet.
 pub(crate) struct UsageCounters {
     shards: [Mutex<HashMap<(WorkspaceId, Day), UsageCounts>>; SHARDS],
-    /// Whether a count was dropped because its shard was full.
-    is_full: AtomicBool,
+    /// Whether a count was dropped since the last [`UsageCounters::drain`], because its shard was full.
+    has_dropped_counts: AtomicBool,
     pub(super) writer: WorkerId,
-    pub(super) writing: tokio::sync::Mutex<Queue>,
+    pub(super) queue: tokio::sync::Mutex<Queue>,
 }
 
 /// The counts being written, batch by batch. The first batch and its number stay the same until its write
@@ -36,7 +36,7 @@ pub(super) struct Queue {
     pub(super) number: i64,
     /// The remaining counts, ordered by workspace and day, so that concurrent processes cannot deadlock.
     /// New counts are added only after all of them are written, so a batch has the same rows at every try.
-    pub(super) used: VecDeque<(WorkspaceId, Day, UsageCounts)>,
+    pub(super) remaining: VecDeque<(WorkspaceId, Day, UsageCounts)>,
     /// The sum of written counts that was not returned yet.
     pub(super) written: UsageCounts,
 }
@@ -46,9 +46,9 @@ impl UsageCounters {
     pub(crate) fn new(writer: WorkerId) -> Self {
         Self {
             shards: std::array::from_fn(|_| Mutex::default()),
-            is_full: AtomicBool::new(false),
+            has_dropped_counts: AtomicBool::new(false),
             writer,
-            writing: tokio::sync::Mutex::default(),
+            queue: tokio::sync::Mutex::default(),
         }
     }
 
@@ -60,13 +60,13 @@ impl UsageCounters {
         } else if counted.len() < COUNTED_MAX {
             counted.insert(key, used);
         } else {
-            self.is_full.store(true, Ordering::Relaxed);
+            self.has_dropped_counts.store(true, Ordering::Relaxed);
         }
     }
 
-    /// All counts since the last call.
-    pub(super) fn take(&self) -> Vec<(WorkspaceId, Day, UsageCounts)> {
-        if self.is_full.swap(false, Ordering::Relaxed) {
+    /// Removes and returns all counts.
+    pub(super) fn drain(&self) -> Vec<(WorkspaceId, Day, UsageCounts)> {
+        if self.has_dropped_counts.swap(false, Ordering::Relaxed) {
             tracing::warn!("some usage was not counted: the database did not respond for too long");
         }
         let mut sums = HashMap::<_, UsageCounts>::new();
@@ -106,7 +106,7 @@ mod tests {
         UsageCounts { delivered_bytes, ..UsageCounts::default() }
     }
 
-    fn meter() -> UsageCounters {
+    fn counters() -> UsageCounters {
         struct Zero;
         impl kinora_domain::Random for Zero {
             fn fill(&self, _: &mut [u8]) {}
@@ -116,22 +116,22 @@ mod tests {
 
     #[test]
     fn thread_counters_merge_by_workspace_and_day() {
-        let (meter, noon) = (meter(), Timestamp::from_micros(12 * 3600 * Timestamp::SECOND));
+        let (counters, noon) = (counters(), Timestamp::from_micros(12 * 3600 * Timestamp::SECOND));
         let (today, tomorrow) = (Day::of(noon), Day::of(noon).next().unwrap());
         std::thread::scope(|scope| {
             for _ in 0..2 * SHARDS {
                 scope.spawn(|| {
-                    meter.count(workspace(2), noon, bytes(3));
-                    meter.count(workspace(1), tomorrow.start(), bytes(1));
-                    meter.count(workspace(1), tomorrow.start().plus_micros(-1), bytes(2));
+                    counters.count(workspace(2), noon, bytes(3));
+                    counters.count(workspace(1), tomorrow.start(), bytes(1));
+                    counters.count(workspace(1), tomorrow.start().plus_micros(-1), bytes(2));
                     let rest = UsageCounts { encoded_us: 5, delivered_us: 7, delivered_bytes: 0 };
-                    meter.count(workspace(1), noon, rest);
+                    counters.count(workspace(1), noon, rest);
                 });
             }
         });
         let times = 2 * SHARDS as u64;
         assert_eq!(
-            meter.take(),
+            counters.drain(),
             [
                 (
                     workspace(1),
@@ -146,20 +146,20 @@ mod tests {
                 (workspace(2), today, bytes(3 * times)),
             ]
         );
-        assert_eq!(meter.take(), []);
+        assert_eq!(counters.drain(), []);
     }
 
     #[test]
     fn full_counters_still_count_known_workspaces() {
-        let (meter, now) = (meter(), Timestamp::from_micros(0));
+        let (counters, now) = (counters(), Timestamp::from_micros(0));
         for n in 0..=COUNTED_MAX as u128 {
-            meter.count(workspace(n), now, bytes(1));
+            counters.count(workspace(n), now, bytes(1));
         }
-        meter.count(workspace(0), now, bytes(1));
-        let counts = meter.take();
+        counters.count(workspace(0), now, bytes(1));
+        let counts = counters.drain();
         assert_eq!(counts.len(), COUNTED_MAX);
         assert_eq!(counts.first().unwrap().2, bytes(2));
-        meter.count(workspace(COUNTED_MAX as u128), now, bytes(1));
-        assert_eq!(meter.take().len(), 1, "there is room again");
+        counters.count(workspace(COUNTED_MAX as u128), now, bytes(1));
+        assert_eq!(counters.drain().len(), 1, "there is room again");
     }
 }

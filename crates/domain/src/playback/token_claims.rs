@@ -28,7 +28,7 @@ impl TokenClaims {
 
     /// Whether a token with this `jti` can be revoked. Control characters are not allowed: not every
     /// database stores a NUL, so another token would be revoked too.
-    pub fn is_id(jti: &str) -> bool {
+    pub fn is_revocable_id(jti: &str) -> bool {
         (1..=Self::ID_CHARS_MAX).contains(&jti.chars().count()) && !jti.contains(char::is_control)
     }
 
@@ -95,9 +95,15 @@ mod tests {
     #[test]
     fn revocable_jti_is_bounded_and_printable() {
         let of = |chars: usize| "ж".repeat(chars);
-        assert_eq!([0, 1, 255, 256].map(|chars| TokenClaims::is_id(&of(chars))), [false, true, true, false]);
+        assert_eq!(
+            [0, 1, 255, 256].map(|chars| TokenClaims::is_revocable_id(&of(chars))),
+            [false, true, true, false]
+        );
         let names = ["a\0b", "\0", "a\n", "\u{7f}", "\u{85}", "a b", "a\u{fffd}b", "\u{2028}"];
-        assert_eq!(names.map(TokenClaims::is_id), [false, false, false, false, false, true, true, true]);
+        assert_eq!(
+            names.map(TokenClaims::is_revocable_id),
+            [false, false, false, false, false, true, true, true]
+        );
     }
 
     #[test]

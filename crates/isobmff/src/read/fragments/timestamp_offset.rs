@@ -14,103 +14,105 @@ const TICKS_MAX: i64 = 1 << 53;
 /// Distance of the base before the first fragment: another track may begin before the one that came first.
 const MARGIN_S: u64 = 24 * 3600;
 
-/// Limits of a [`Fraction`].
-const FRACTION_TICKS_MAX: i128 = 1 << 90;
-const FRACTION_PER_MAX: i128 = 1 << 48;
+/// Limits of [`ExactSeconds`].
+const EXACT_TICKS_MAX: i128 = 1 << 90;
+const EXACT_TIMESCALE_MAX: i128 = 1 << 48;
 
 /// The offsets that are subtracted from all times, and added to them.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct FragmentClock {
+pub(super) struct TimestampOffset {
     base_s: Option<u64>,
     margin_s: u64,
     /// Total shift in seconds since the times restarted.
-    later: Fraction,
+    restart_shift: ExactSeconds,
 }
 
 /// An instant or a length in seconds, exactly.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Fraction {
-    /// Below [`FRACTION_TICKS_MAX`]; below 2^66 for a single time.
+pub(super) struct ExactSeconds {
+    /// Below [`EXACT_TICKS_MAX`]; below 2^66 for a single time.
     ticks: i128,
-    /// Positive, below [`FRACTION_PER_MAX`]; below 2^24 for a single time, the highest timescale that is
+    /// Positive, below [`EXACT_TIMESCALE_MAX`]; below 2^24 for a single time, the highest timescale that is
     /// accepted.
-    per: i128,
+    timescale: i128,
 }
 
-impl Fraction {
+impl ExactSeconds {
     /// A single time.
     pub(super) fn new(ticks: i128, timescale: u32) -> Self {
-        Fraction { ticks, per: timescale.into() }
+        ExactSeconds { ticks, timescale: timescale.into() }
     }
 
     /// The later of two single times.
     pub(super) fn max(self, other: Self) -> Self {
-        if self.ticks * other.per < other.ticks * self.per { other } else { self }
+        if self.ticks * other.timescale < other.ticks * self.timescale { other } else { self }
     }
 
     /// The earlier of two single times.
     pub(super) fn min(self, other: Self) -> Self {
-        if other.ticks * self.per < self.ticks * other.per { other } else { self }
+        if other.ticks * self.timescale < self.ticks * other.timescale { other } else { self }
     }
 
     /// In ticks, rounded up.
     fn ticks(self, timescale: u32) -> i128 {
         let ticks = self.ticks * i128::from(timescale);
-        ticks.div_euclid(self.per) + i128::from(ticks.rem_euclid(self.per) != 0)
+        ticks.div_euclid(self.timescale) + i128::from(ticks.rem_euclid(self.timescale) != 0)
     }
 }
 
-impl FragmentClock {
-    /// A clock whose base the first time sets. A time that an edit list skips, up to `skipped_s` seconds,
+impl TimestampOffset {
+    /// An offset whose base the first time sets. A time that an edit list skips, up to `skipped_s` seconds,
     /// does not fall before the base.
     pub(super) fn new(skipped_s: i64) -> Self {
         let margin_s = MARGIN_S + skipped_s.unsigned_abs() + 1;
-        FragmentClock { base_s: None, margin_s, later: Fraction { ticks: 0, per: 1 } }
+        TimestampOffset { base_s: None, margin_s, restart_shift: ExactSeconds { ticks: 0, timescale: 1 } }
     }
 
-    /// A clock that subtracts nothing: the samples in the `moov` begin at 0.
-    pub(super) fn started() -> Self {
-        FragmentClock { base_s: Some(0), ..FragmentClock::new(0) }
+    /// An offset that subtracts nothing: the samples in the `moov` begin at 0.
+    pub(super) fn with_zero_base() -> Self {
+        TimestampOffset { base_s: Some(0), ..TimestampOffset::new(0) }
     }
 
     /// Whether a state that was read from a checkpoint is valid.
     pub(super) fn is_valid(&self) -> bool {
-        let Fraction { ticks, per } = self.later;
-        ticks.unsigned_abs() < FRACTION_TICKS_MAX.unsigned_abs() && (1..FRACTION_PER_MAX).contains(&per)
+        let ExactSeconds { ticks, timescale } = self.restart_shift;
+        ticks.unsigned_abs() < EXACT_TICKS_MAX.unsigned_abs() && (1..EXACT_TIMESCALE_MAX).contains(&timescale)
     }
 
-    /// A decode time in ticks from the base.
+    /// Converts a decode time to ticks from the base, with the shift of all restarts.
     ///
     /// Errors: `Unsupported` if it is out of range.
     pub(super) fn ticks(&mut self, time: u64, timescale: u32) -> Result<i64, ReadError> {
         self.base_s.get_or_insert((time / u64::from(timescale)).saturating_sub(self.margin_s));
-        let ticks = self.raw(time, timescale) + self.later.ticks(timescale);
+        let ticks = self.ticks_since_base(time, timescale) + self.restart_shift.ticks(timescale);
         i64::try_from(ticks).ok().filter(|ticks| (0..=TICKS_MAX).contains(ticks)).ok_or_else(out_of_reach)
     }
 
     /// Whether a decode time is before a time in ticks from the base.
     pub(super) fn is_before(&self, time: u64, timescale: u32, ticks: i64) -> bool {
-        self.raw(time, timescale) + self.later.ticks(timescale) < i128::from(ticks)
+        self.ticks_since_base(time, timescale) + self.restart_shift.ticks(timescale) < i128::from(ticks)
     }
 
-    /// A decode time as written in the file.
-    pub(super) fn written(&self, time: u64, timescale: u32) -> Fraction {
-        Fraction::new(self.raw(time, timescale), timescale)
+    /// A decode time from the base, without the shift of restarts.
+    pub(super) fn since_base(&self, time: u64, timescale: u32) -> ExactSeconds {
+        ExactSeconds::new(self.ticks_since_base(time, timescale), timescale)
     }
 
-    /// Shifts all later times so that the time written as `begin` becomes `end`.
-    pub(super) fn restart(&mut self, begin: Fraction, end: Fraction) {
-        self.later =
-            Fraction { ticks: end.ticks * begin.per - begin.ticks * end.per, per: begin.per * end.per };
+    /// Shifts all later times so that `begin`, a time of [`TimestampOffset::since_base`], becomes `end`.
+    pub(super) fn restart(&mut self, begin: ExactSeconds, end: ExactSeconds) {
+        self.restart_shift = ExactSeconds {
+            ticks: end.ticks * begin.timescale - begin.ticks * end.timescale,
+            timescale: begin.timescale * end.timescale,
+        };
     }
 
-    fn raw(&self, time: u64, timescale: u32) -> i128 {
+    fn ticks_since_base(&self, time: u64, timescale: u32) -> i128 {
         i128::from(time) - i128::from(self.base_s.unwrap_or(0)) * i128::from(timescale)
     }
 }
 
-/// A time that is `duration` ticks later. Errors: as [`FragmentClock::ticks`].
-pub(super) fn later(ticks: i64, duration: u32) -> Result<i64, ReadError> {
+/// A time that is `duration` ticks later. Errors: as [`TimestampOffset::ticks`].
+pub(super) fn add_duration(ticks: i64, duration: u32) -> Result<i64, ReadError> {
     Some(ticks + i64::from(duration)).filter(|ticks| *ticks <= TICKS_MAX).ok_or_else(out_of_reach)
 }
 

@@ -15,11 +15,11 @@ const DATA_REFERENCE: [u8; 2] = [0, 1];
 /// Offset of the data reference, after six reserved bytes. ISO/IEC 14496-12, 8.5.2.2.
 const DATA_REFERENCE_AT: usize = 6;
 
-/// The entry with this number (from 1) in the `stsd` of a track.
-pub(super) fn sample_entry<'a>(stbl: &BoxRef<'a>, description: u32) -> Result<BoxRef<'a>, ReadError> {
-    let index = description.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+/// The entry with this `sample_description_index` (from 1) in the `stsd` of a track.
+pub(super) fn sample_entry<'a>(stbl: &BoxRef<'a>, description_index: u32) -> Result<BoxRef<'a>, ReadError> {
+    let index = description_index.checked_sub(1).and_then(|index| usize::try_from(index).ok());
     index.and_then(|index| sample_entries(stbl).nth(index)).ok_or_else(|| {
-        ReadError::damaged(format!("a track uses sample description {description}, which is not there"))
+        ReadError::damaged(format!("a track uses sample description {description_index}, which is not there"))
     })
 }
 
@@ -30,16 +30,19 @@ fn sample_entries<'a>(stbl: &BoxRef<'a>) -> Children<'a> {
     children(entries.unwrap_or_default())
 }
 
-/// The number (from 1) of the entry that all these numbers mean: editors that join files write the same
-/// entry several times.
+/// The `sample_description_index` (from 1) of the entry that all of `used_indexes` mean: editors that join
+/// files write the same entry several times.
 ///
-/// `None` if entries differ; 1 if there is no number. Each entry is compared once, however often the numbers
+/// `None` if entries differ; 1 if there is no index. Each entry is compared once, however often the indexes
 /// alternate.
-pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item = u32>) -> Option<u32> {
-    let first = used.next().unwrap_or(1);
+pub(super) fn common_description_index(
+    stbl: &BoxRef<'_>,
+    mut used_indexes: impl Iterator<Item = u32>,
+) -> Option<u32> {
+    let first = used_indexes.next().unwrap_or(1);
     let mut others = 0u64;
-    for description in used.filter(|&description| description != first) {
-        others |= bit(description)?;
+    for description_index in used_indexes.filter(|&description| description != first) {
+        others |= bit(description_index)?;
     }
     if others == 0 {
         return Some(first);
@@ -60,9 +63,9 @@ pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item
     (missing == 0).then_some(first)
 }
 
-/// A set with this description alone; `None` for a number above [`DESCRIPTIONS_MAX`].
-fn bit(description: u32) -> Option<u64> {
-    description.checked_sub(1).and_then(|index| 1u64.checked_shl(index))
+/// A set with this description alone; `None` for an index above [`DESCRIPTIONS_MAX`].
+fn bit(description_index: u32) -> Option<u64> {
+    description_index.checked_sub(1).and_then(|index| 1u64.checked_shl(index))
 }
 
 /// An entry without its data reference.
@@ -92,9 +95,9 @@ pub(super) fn check_data_references(minf: &BoxRef<'_>) -> Result<(), ReadError> 
 /// The entry as one box with a 32-bit size: `head` (its fields, with our data reference), then its child
 /// boxes.
 ///
-/// QuickTime's terminators and padding between the boxes are left out: some players take them for a broken
+/// QuickTime's terminators and padding between the boxes are left out: some players parse them as a broken
 /// box. Errors: `Damaged` beyond `ENTRY_LEN_MAX`.
-pub fn rebuilt<'a>(
+pub fn build_sample_entry<'a>(
     kind: &[u8; 4],
     head: &[u8],
     child_boxes: impl IntoIterator<Item = BoxRef<'a>>,
@@ -116,15 +119,15 @@ pub fn rebuilt<'a>(
     Ok(bytes)
 }
 
-/// The unchanged entry of the source with our data reference, for a decoder: decoders support the variants
+/// A copy of the entry of the source with our data reference, for a decoder: decoders support the variants
 /// of all writers.
 ///
 /// Errors: `Damaged` beyond [`ENTRY_LEN_MAX`].
-pub(super) fn verbatim(entry: &BoxRef<'_>) -> Result<Vec<u8>, ReadError> {
+pub(super) fn copy_sample_entry(entry: &BoxRef<'_>) -> Result<Vec<u8>, ReadError> {
     if entry.body.len() + 8 > ENTRY_LEN_MAX {
         return Err(ReadError::damaged(format!("a sample entry of more than {ENTRY_LEN_MAX} bytes")));
     }
-    rebuilt(&entry.kind.0, entry.body, [])
+    build_sample_entry(&entry.kind.0, entry.body, [])
 }
 
 fn box_size(body_len: usize) -> [u8; 4] {
@@ -150,7 +153,7 @@ mod tests {
         let stsd = full_box(b"stsd", 0, &[&words(&[4])[..], &entries.concat()].concat());
         let stbl = BoxRef { kind: FourCc(*b"stbl"), body: &stsd };
         let check = |used: &[u32], expected: Option<u32>| {
-            assert_eq!(common_description(&stbl, used.iter().copied()), expected, "{used:?}");
+            assert_eq!(common_description_index(&stbl, used.iter().copied()), expected, "{used:?}");
         };
         check(&[], Some(1));
         check(&[2], Some(2));
@@ -170,7 +173,7 @@ mod tests {
         let body = [plain_box(b"free", &[]).repeat(300_000), stsd].concat();
         let stbl = BoxRef { kind: FourCc(*b"stbl"), body: &body };
         let alternating = |last: u32| (0..300_000u32).map(move |n| [1, 2, 3, last][n as usize % 4]);
-        assert_eq!(common_description(&stbl, alternating(DESCRIPTIONS_MAX)), Some(1));
-        assert_eq!(common_description(&stbl, alternating(DESCRIPTIONS_MAX + 1)), None, "not looked at");
+        assert_eq!(common_description_index(&stbl, alternating(DESCRIPTIONS_MAX)), Some(1));
+        assert_eq!(common_description_index(&stbl, alternating(DESCRIPTIONS_MAX + 1)), None, "not looked at");
     }
 }

@@ -9,18 +9,18 @@ use serde_json::Value;
 
 /// The only field of the body.
 pub(super) const MEDIA_IDS: &str = "mediaIds";
-/// Most ids of a request: an order names all media of a playlist.
+/// Most ids of a request: the reorder operation lists all media of a playlist.
 pub(super) const MEDIA_IDS_MAX: usize = Playlist::ITEMS_MAX as usize;
 
 /// The ids, without duplicates, at least `min` of them.
 pub(super) fn media_ids(body: &Value, min: usize) -> Result<Vec<MediaId>, ApiError> {
     let problems = Problems::default();
-    let ids = Fields::of_body(body, &problems).and_then(|fields| read(&fields, min));
+    let ids = Fields::of_body(body, &problems).and_then(|fields| parse_ids(&fields, min));
     problems.into_result(ids)
 }
 
-fn read(fields: &Fields<'_>, min: usize) -> Option<Vec<MediaId>> {
-    if !fields.has(MEDIA_IDS) {
+fn parse_ids(fields: &Fields<'_>, min: usize) -> Option<Vec<MediaId>> {
+    if !fields.is_present(MEDIA_IDS) {
         fields.reject(MEDIA_IDS, "must not be null");
     }
     let items = fields.list(MEDIA_IDS)?;

@@ -1,4 +1,4 @@
-//! Large boxes that are spooled while they arrive.
+//! Large boxes that are spilled while they arrive.
 
 use kinora_formats::{Scanned, Scanner};
 use kinora_isobmff::{PushError, ReadError};
@@ -36,14 +36,14 @@ fn padded_in_front() -> Vec<u8> {
 }
 
 #[test]
-fn checkpoint_rewinds_before_spooled_box() {
+fn checkpoint_rewinds_before_spilled_box() {
     let bytes = padded_in_front();
     let body = bytes.windows(4).position(|window| window == b"moov").unwrap() as u64 + 4;
     // Shorter than the head for format detection, and longer than the header of its `moov`.
     for first in [body as usize + 1, 1000, 4095, 4096, 5000] {
         let (mut scanner, mut aside) = (Scanner::new(None), Vec::new());
         for piece in [&bytes[..first], &bytes[first..10_000]] {
-            assert_eq!(scanner.push_spooled(piece, &mut aside).unwrap(), piece.len());
+            assert_eq!(scanner.push_spilled(piece, &mut aside).unwrap(), piece.len());
         }
         assert_eq!((scanner.checkpoint_len(), aside.len() as u64), (body, 10_000 - body), "{first}");
         let mut moved = Scanner::from_checkpoint(&scanner.to_checkpoint()).unwrap();
@@ -60,19 +60,15 @@ fn scan_beside(bytes: &[u8], piece_len: usize, moves_at: usize) -> Result<Scanne
     let (mut scanner, mut aside, mut at, mut pieces) = (Scanner::new(None), Vec::new(), 0, 0);
     while at < bytes.len() {
         let end = bytes.len().min(at + piece_len);
-        at += scanner.push_spooled(&bytes[at..end], &mut aside)?;
-        if scanner.spooled_len().is_some() {
-            assert_eq!(scanner.spooled_len(), Some(aside.len() as u64));
-            scanner.read_spooled(&std::mem::take(&mut aside))?;
+        at += scanner.push_spilled(&bytes[at..end], &mut aside)?;
+        if scanner.spilled_len().is_some() {
+            assert_eq!(scanner.spilled_len(), Some(aside.len() as u64));
+            scanner.read_spilled(&std::mem::take(&mut aside))?;
         }
         pieces += 1;
         if pieces == moves_at {
             let checkpoint = scanner.to_checkpoint();
-            assert!(
-                checkpoint.len() < 100_000,
-                "it holds nothing of what is laid aside: {}",
-                checkpoint.len()
-            );
+            assert!(checkpoint.len() < 100_000, "it holds no byte of a spilled box: {}", checkpoint.len());
             assert_eq!(scanner.to_checkpoint(), checkpoint, "the scanner is where it was");
             let moved = Scanner::from_checkpoint(&checkpoint).unwrap();
             assert_eq!(moved.len(), scanner.checkpoint_len());
@@ -81,8 +77,8 @@ fn scan_beside(bytes: &[u8], piece_len: usize, moves_at: usize) -> Result<Scanne
         }
     }
     scanner.end()?;
-    if scanner.spooled_len().is_some() {
-        scanner.read_spooled(&aside)?;
+    if scanner.spilled_len().is_some() {
+        scanner.read_spilled(&aside)?;
     }
     Ok(scanner.finish()?)
 }
@@ -139,12 +135,12 @@ fn truncated_spooled_box_is_truncated() {
 fn spool_error_ends_the_scan() {
     struct Full;
 
-    impl kinora_isobmff::BoxSpool for Full {
+    impl kinora_isobmff::BoxSpill for Full {
         fn append(&mut self, _: &[u8]) -> std::io::Result<()> {
             Err(std::io::ErrorKind::StorageFull.into())
         }
     }
 
-    let result = Scanner::new(None).push_spooled(&padded(), &mut Full);
-    assert!(matches!(result, Err(PushError::Spool(_))), "{result:?}");
+    let result = Scanner::new(None).push_spilled(&padded(), &mut Full);
+    assert!(matches!(result, Err(PushError::Spill(_))), "{result:?}");
 }

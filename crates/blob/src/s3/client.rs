@@ -19,7 +19,7 @@ const REGION_DEFAULT: &str = "us-east-1";
 /// Credentials are those that the library finds: `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` (and
 /// `AWS_SESSION_TOKEN`), a web identity (`AWS_WEB_IDENTITY_TOKEN_FILE` with `AWS_ROLE_ARN`), a container's
 /// role, the role of the machine.
-pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS3> {
+pub(super) fn build(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS3> {
     let builder = AmazonS3Builder::from_env();
     let from_env = |key| builder.get_config_value(&key);
     let region = url
@@ -28,7 +28,7 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
         .or_else(|| from_env(AmazonS3ConfigKey::Region))
         .or_else(|| from_env(AmazonS3ConfigKey::DefaultRegion))
         .unwrap_or_else(|| REGION_DEFAULT.to_owned());
-    let named = match &url.endpoint {
+    let configured_endpoint = match &url.endpoint {
         Some(endpoint) => Some(endpoint.clone()),
         None => from_env(AmazonS3ConfigKey::S3Endpoint)
             .or_else(|| from_env(AmazonS3ConfigKey::Endpoint))
@@ -36,14 +36,15 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
             .transpose()
             .map_err(unusable)?,
     };
-    let (endpoint, style) = address(url, named, &region).map_err(unusable)?;
-    let store = authority(&endpoint);
-    let is_token_optional = from_env(AmazonS3ConfigKey::ImdsV1Fallback).is_some_and(|text| {
+    let (endpoint, style) = endpoint_and_style(url, configured_endpoint, &region).map_err(unusable)?;
+    let store_authority = authority(&endpoint);
+    let allows_imds_v1 = from_env(AmazonS3ConfigKey::ImdsV1Fallback).is_some_and(|text| {
         // The values that the library accepts as true.
         matches!(text.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes" | "y")
     });
     // The library does not retry: the transport knows better which requests can be retried.
-    let once = RetryConfig { max_retries: 0, backoff: BackoffConfig::default(), ..RetryConfig::default() };
+    let no_retries =
+        RetryConfig { max_retries: 0, backoff: BackoffConfig::default(), ..RetryConfig::default() };
     builder
         .with_bucket_name(&url.bucket)
         .with_region(region)
@@ -52,8 +53,8 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
         .with_config(AmazonS3ConfigKey::S3Endpoint, &endpoint)
         .with_virtual_hosted_style_request(style == AddressingStyle::Virtual)
         .with_client_options(ClientOptions::new().with_allow_http(true))
-        .with_http_connector(Connector { limits: Arc::clone(limits), store, is_token_optional })
-        .with_retry(once)
+        .with_http_connector(Connector { limits: Arc::clone(limits), store_authority, allows_imds_v1 })
+        .with_retry(no_retries)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
         // One request per object: not every store supports the bulk deletion.
         .with_disable_bulk_delete(true)
@@ -67,18 +68,18 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
 }
 
 /// The base URL of keys for the library (for path style, with the bucket), and the style.
-fn address(
+fn endpoint_and_style(
     url: &StorageUrl,
-    named: Option<Url>,
+    configured_endpoint: Option<Url>,
     region: &str,
 ) -> std::result::Result<(String, AddressingStyle), StorageUrlError> {
     // A certificate for *.s3.amazonaws.com does not cover two more labels.
-    let usual_style = match named {
+    let usual_style = match configured_endpoint {
         None if !url.bucket.contains('.') => AddressingStyle::Virtual,
         _ => AddressingStyle::Path,
     };
     let style = url.style.unwrap_or(usual_style);
-    let mut endpoint = match named {
+    let mut endpoint = match configured_endpoint {
         Some(named) => named,
         None => Url::parse(&format!("https://s3.{region}.amazonaws.com"))
             .map_err(|_| StorageUrlError::new("region of the storage URL gives no valid endpoint URL"))?,
@@ -117,7 +118,7 @@ mod tests {
         let check = |text: &str, expected: &str, host: &str| {
             let url = StorageUrl::parse(text).unwrap();
             let region = url.region.clone().unwrap_or_else(|| REGION_DEFAULT.to_owned());
-            let (endpoint, _) = address(&url, url.endpoint.clone(), &region).unwrap();
+            let (endpoint, _) = endpoint_and_style(&url, url.endpoint.clone(), &region).unwrap();
             assert_eq!(endpoint, expected, "{text}");
             assert_eq!(authority(&endpoint), host, "{text}");
         };
@@ -148,7 +149,7 @@ mod tests {
     fn virtual_addressing_of_an_ip_address_is_rejected() {
         let url =
             StorageUrl::parse("s3://kinora?endpoint=http://[::1]:9000&addressing-style=virtual").unwrap();
-        let error = address(&url, url.endpoint.clone(), "us-east-1").unwrap_err();
+        let error = endpoint_and_style(&url, url.endpoint.clone(), "us-east-1").unwrap_err();
         assert!(error.to_string().contains("addressing-style=path"), "{error}");
     }
 }

@@ -22,22 +22,22 @@ const RELOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 statements! {
     // The two numbers are Kinora's own: "kino", and 1 for this purpose.
-    TAKE_ALONE = "SELECT CASE WHEN pg_try_advisory_lock(1802071663, 1) THEN 1::bigint ELSE 0 END AS taken";
-    TAKE_SHARED = "SELECT CASE WHEN pg_try_advisory_lock_shared(1802071663, 1) THEN 1::bigint ELSE 0 END AS taken";
+    LOCK_EXCLUSIVE = "SELECT CASE WHEN pg_try_advisory_lock(1802071663, 1) THEN 1::bigint ELSE 0 END AS taken";
+    LOCK_SHARED = "SELECT CASE WHEN pg_try_advisory_lock_shared(1802071663, 1) THEN 1::bigint ELSE 0 END AS taken";
     /// Checks that the connection lives, and with it the lock.
-    LOOK = "SELECT 1::bigint AS alive";
+    CHECK_ALIVE = "SELECT 1::bigint AS alive";
     /// Ends a connection of ours that the network lost and the server still has.
     END_EARLIER = "SELECT count(pg_terminate_backend(pid)) AS ended FROM pg_stat_activity
         WHERE application_name = $1 AND usename = current_user AND pid <> pg_backend_pid()";
 }
 
 /// The lock. A task owns its connection.
-pub(super) struct DatabaseLock {
+pub(super) struct PostgresLock {
     is_lost: watch::Receiver<bool>,
     _task: AbortOnDropHandle<()>,
 }
 
-impl DatabaseLock {
+impl PostgresLock {
     pub(super) async fn acquire(
         address: &PgAddress,
         objects: ObjectStorageKind,
@@ -46,59 +46,63 @@ impl DatabaseLock {
         let mut bytes = [0; 8];
         random.fill(&mut bytes);
         let name = format!("kinora serve {:016x}", u64::from_be_bytes(bytes));
-        let holder = LockTask { address: address.named(&name), name, take: take(objects) };
-        let Some(session) = holder.take().await? else { return Err(Error::DatabaseLocked) };
+        let lock_task = LockTask {
+            address: address.with_application_name(&name),
+            name,
+            lock_statement: lock_statement(objects),
+        };
+        let Some(session) = lock_task.try_lock().await? else { return Err(Error::DatabaseLocked) };
         let (lost_sender, is_lost) = watch::channel(false);
         let task = tokio::spawn(async move {
-            holder.hold(session).await;
+            lock_task.watch_until_lost(session).await;
             let _ = lost_sender.send(true);
         });
         Ok(Self { is_lost, _task: AbortOnDropHandle::new(task) })
     }
 
-    pub(super) async fn lost(&self) {
+    pub(super) async fn wait_lost(&self) {
         let mut is_lost = self.is_lost.clone();
         // The sender sets the value before it is dropped.
         let _ = is_lost.wait_for(|is_lost| *is_lost).await;
     }
 }
 
-fn take(objects: ObjectStorageKind) -> Statement {
+fn lock_statement(objects: ObjectStorageKind) -> Statement {
     match objects {
-        ObjectStorageKind::Folder => TAKE_ALONE,
-        ObjectStorageKind::Shared => TAKE_SHARED,
+        ObjectStorageKind::Folder => LOCK_EXCLUSIVE,
+        ObjectStorageKind::Shared => LOCK_SHARED,
     }
 }
 
 struct LockTask {
     address: PgAddress,
     name: String,
-    take: Statement,
+    lock_statement: Statement,
 }
 
 impl LockTask {
     /// A session that has the lock; `None` while another process has it.
-    async fn take(&self) -> Result<Option<Session>, Error> {
+    async fn try_lock(&self) -> Result<Option<Session>, Error> {
         let mut session = Session::postgres(self.address.connect().await?);
-        let row = session.first(self.take, values![]).await?;
+        let row = session.first(self.lock_statement, values![]).await?;
         let is_taken = row.ok_or_else(|| Error::internal("a lock gives no answer"))?.flag("taken")?;
         Ok(is_taken.then_some(session))
     }
 
     /// Returns when the lock is lost.
-    async fn hold(&self, session: Session) {
+    async fn watch_until_lost(&self, session: Session) {
         let mut session = Some(session);
-        let mut refused_since: Option<Instant> = None;
+        let mut rejected_since: Option<Instant> = None;
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
             let checked = tokio::time::timeout(CHECK_TIMEOUT, self.check(session.take())).await;
             match checked.unwrap_or_else(|elapsed| Err(Error::unavailable(elapsed))) {
                 Ok(Some(locked)) => {
                     session = Some(locked);
-                    refused_since = None;
+                    rejected_since = None;
                 }
                 Ok(None) => {
-                    let since = *refused_since.get_or_insert_with(Instant::now);
+                    let since = *rejected_since.get_or_insert_with(Instant::now);
                     if since.elapsed() >= RELOCK_TIMEOUT {
                         return;
                     }
@@ -115,11 +119,11 @@ impl LockTask {
     /// The session that has the lock, a new one if the last is gone.
     async fn check(&self, session: Option<Session>) -> Result<Option<Session>, Error> {
         if let Some(mut session) = session
-            && session.first(LOOK, values![]).await.is_ok()
+            && session.first(CHECK_ALIVE, values![]).await.is_ok()
         {
             return Ok(Some(session));
         }
-        let locked = self.take().await?;
+        let locked = self.try_lock().await?;
         if locked.is_none() {
             let mut session = Session::postgres(self.address.connect().await?);
             session.first(END_EARLIER, values![self.name.as_str()]).await?;
