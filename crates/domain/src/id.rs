@@ -123,15 +123,22 @@ id!(/// Names a playlist, also in its playback URL. A viewer with the ID can wat
     /// the playlist.
     PlaylistId);
 
+impl SourceId {
+    /// The source with these bytes as its UUID. A sample index names sources by them.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+}
+
 impl PresentationId {
-    /// The presentation of a whole source. It shares the ID of the source, so that a media without edits has
-    /// one name for all its objects. D-0123.
+    /// The presentation with the ID of this source: the whole source, or what an edited media plays, whose
+    /// index has a source ID of its own. So a media has one ID for all objects of its own. D-0123, D-0131.
     pub const fn of(source: SourceId) -> Self {
         Self(source.0)
     }
 
-    /// The source of this presentation. So far rows name sources, and every stored presentation is one whole
-    /// source.
+    /// The source with the ID of this presentation: rows of media name presentations as sources. That of an
+    /// edited media has an index, but no bytes. D-0131.
     pub const fn whole_source(self) -> SourceId {
         SourceId(self.0)
     }

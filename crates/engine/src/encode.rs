@@ -38,7 +38,8 @@ const THREADS_MAX: u8 = 16;
 /// One encoded rung of a run: H.264 High, 8 bit, 4:2:0, of the preset `veryfast`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VideoRung {
-    /// Pixels, even, after rotation. Frames are scaled to exactly this size, with square pixels.
+    /// Pixels, even, after rotation. Frames are scaled to exactly this size, with square pixels; with
+    /// `image`, to that size.
     pub width: u32,
     /// Pixels, even, after rotation.
     pub height: u32,
@@ -52,6 +53,9 @@ pub struct VideoRung {
     pub level: &'static str,
     /// Most B-frames in a row, 0 to 16.
     pub bframes: u8,
+    /// The size to which frames are scaled, both sides even, with black bars around it. `None`: the whole
+    /// frame.
+    pub image: Option<(u32, u32)>,
     /// Colour description of every frame. Frames with another description are converted to its matrix;
     /// frames without one are assumed to have it. `None`: the description of the first frame, without
     /// conversion.
@@ -183,6 +187,13 @@ impl Engine {
     }
 }
 
+impl VideoRung {
+    /// The size to which frames are scaled.
+    fn image_size(&self) -> (u32, u32) {
+        self.image.unwrap_or((self.width, self.height))
+    }
+}
+
 impl EncodeLimits {
     pub(crate) fn to_job_limits(self) -> Limits {
         let Self { deadline, cpu, memory_bytes, output_max } = self;
@@ -205,6 +216,11 @@ impl VideoEncode {
             "the number of rungs"
         } else if !self.rungs.iter().all(|rung| is_valid_side(rung.width) && is_valid_side(rung.height)) {
             "the size of a rung"
+        } else if self.rungs.iter().any(|rung| {
+            let (width, height) = rung.image_size();
+            !is_valid_side(width) || !is_valid_side(height) || rung.width < width || rung.height < height
+        }) {
+            "the size of the image in a rung"
         } else if self.rungs.iter().any(|rung| rung.colour.is_some_and(|colour| !colour.is_supported())) {
             "the colour of a rung"
         } else if !self.rungs.iter().all(|rung| rung.crf <= 51 && rung.bframes <= 16) {

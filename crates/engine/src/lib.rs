@@ -55,7 +55,7 @@ pub use output_stream::OutputStream;
 pub use priority::Priority;
 pub use remux::{Remux, RemuxInput, RemuxOutput, RemuxTracks};
 pub use rgb_frame::{RGB_FRAME_SIDE_MAX, RgbFrame};
-pub use sprite_sheet::SpriteSheetSpec;
+pub use sprite_sheet::{SHEET_PARTS_MAX, SpriteSheetPart, SpriteSheetSpec};
 pub use thumbnail::{
     CropWindow, Fit, IMAGE_SIDE_MAX, ImageFormat, ImageSize, THUMBNAIL_INPUT_MAX, THUMBNAIL_OUTPUT_MAX,
     ThumbnailSpec,

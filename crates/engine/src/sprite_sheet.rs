@@ -1,14 +1,17 @@
 //! Sprite sheets: many small images in one, which players show while the viewer seeks.
 
+use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io;
+use std::path::PathBuf;
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, stream};
 
 use crate::encode::EncodeLimits;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::{FeedContainer, stdin_arguments};
+use crate::input::{FeedContainer, input_arguments, push_input, stdin_arguments};
 use crate::job::{Files, Job, push};
 use crate::priority::Priority;
 use crate::run::TimeoutKind;
@@ -36,7 +39,52 @@ pub struct SpriteSheetSpec {
     pub limits: EncodeLimits,
 }
 
+/// Most parts of one sheet: a process may open 64 files, some of them libraries.
+pub const SHEET_PARTS_MAX: usize = 40;
+
+/// Consecutive tiles whose frames have a decoder of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpriteSheetPart {
+    /// An absolute path to a file. Its content is as the input of [`Engine::sprite_sheet`], with the frame of
+    /// the first tile of the part at [`start_s`](SpriteSheetSpec::start_s).
+    pub file: PathBuf,
+    /// Container of the file.
+    pub container: FeedContainer,
+    /// Number of its tiles, 1 or more.
+    pub count: u32,
+    /// The size of its frames inside a tile, both sides even, with black bars around it. `None`: the whole
+    /// tile.
+    pub image: Option<(u32, u32)>,
+}
+
 impl Engine {
+    /// As [`sprite_sheet`](Self::sprite_sheet), from several files. The sum of their tiles is
+    /// [`count`](SpriteSheetSpec::count), and [`container`](SpriteSheetSpec::container) has no effect. The
+    /// process can read the files of the parts and no other. A part has no tiles if nothing in it decodes.
+    pub async fn sprite_sheet_of_parts(
+        &self,
+        spec: SpriteSheetSpec,
+        parts: &[SpriteSheetPart],
+    ) -> Result<Bytes, EngineError> {
+        self.require_encoder("mjpeg")?;
+        check(&spec)?;
+        let SpriteSheetSpec { tile, count, .. } = &spec;
+        let is_valid = |part: &SpriteSheetPart| {
+            let (width, height) = part.image.unwrap_or((tile.width, tile.height));
+            let is_side = |side: u32, most: u32| (2..=most).contains(&side) && side.is_multiple_of(2);
+            let is_path = part.file.is_absolute() && part.file.to_str().is_some();
+            0 < part.count && is_side(width, tile.width) && is_side(height, tile.height) && is_path
+        };
+        let sum = parts.iter().map(|part| u64::from(part.count)).sum::<u64>();
+        let fits = (1..=SHEET_PARTS_MAX).contains(&parts.len()) && sum == u64::from(*count);
+        if !fits || !parts.iter().all(is_valid) {
+            return Err(EngineError::InvalidSpec("the parts of a sheet"));
+        }
+        let job = parts_job(&spec, parts);
+        let sheet = self.runner().start(job, stream::empty(), TimeoutKind::Idle).collect().await?;
+        if sheet.is_empty() { Err(EngineError::NoFrame) } else { Ok(sheet) }
+    }
+
     /// A JPEG of tiles, row by row, each with the frame of `input` that is shown at its second: the last one
     /// that began by then.
     ///
@@ -80,20 +128,72 @@ fn job(spec: &SpriteSheetSpec) -> Job {
     arguments.splice(input_position..input_position, ["-reinit_filter", "0"].map(Into::into));
     push(&mut arguments, ["-copyts", "-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-vf", &filters(spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
-    push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact"]);
+    push_output(&mut arguments);
+    job_of(arguments, Files::default(), spec)
+}
+
+/// As [`job`], from the files of these parts, with a graph that joins their tiles.
+fn parts_job(spec: &SpriteSheetSpec, parts: &[SpriteSheetPart]) -> Job {
+    let mut arguments = Vec::new();
+    for part in parts {
+        let (url, demuxer) = (format!("file:{}", part.file.display()), part.container.demuxer());
+        let options = ["-reinit_filter", "0"];
+        if arguments.is_empty() {
+            arguments = input_arguments(&url, demuxer, 1, &options);
+        } else {
+            push_input(&mut arguments, &url, demuxer, 1, &options);
+        }
+    }
+    push(&mut arguments, ["-copyts", "-filter_complex", &parts_graph(spec, parts), "-map", "[sheet]"]);
+    push(&mut arguments, ["-an", "-sn", "-dn", "-map_metadata", "-1"]);
+    push(&mut arguments, ["-frames:v", "1", "-fps_mode", "passthrough"]);
+    push_output(&mut arguments);
+    let files = Files { read: parts.iter().map(|part| part.file.clone()).collect(), write: None };
+    job_of(arguments, files, spec)
+}
+
+fn push_output(arguments: &mut Vec<OsString>) {
+    push(arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact"]);
     // A tile is shown only briefly, so the quality is low.
-    push(&mut arguments, ["-c:v", "mjpeg", "-q:v", "5", "-huffman", "optimal", "-f", "image2pipe", "pipe:1"]);
+    push(arguments, ["-c:v", "mjpeg", "-q:v", "5", "-huffman", "optimal", "-f", "image2pipe", "pipe:1"]);
+}
+
+fn job_of(arguments: Vec<OsString>, files: Files, spec: &SpriteSheetSpec) -> Job {
     let mut limits = spec.limits.to_job_limits();
     limits.output_max = limits.output_max.min(THUMBNAIL_OUTPUT_MAX);
     Job {
         kind: "sheet",
         arguments,
         input: Bytes::new(),
-        files: Files::default(),
+        files,
         limits,
         priority: spec.priority,
         is_probe: false,
     }
+}
+
+/// The tiles of each part as in [`filters`], centred in their bars, then those of the next part.
+fn parts_graph(spec: &SpriteSheetSpec, parts: &[SpriteSheetPart]) -> String {
+    let SpriteSheetSpec { tile, columns, rows, start_s, .. } = spec;
+    let (mut graph, mut labels) = (String::new(), String::new());
+    for (number, SpriteSheetPart { count, image, .. }) in parts.iter().enumerate() {
+        let (width, height) = image.unwrap_or((tile.width, tile.height));
+        let grid = tile_grid(*start_s, width, height);
+        let _ = write!(graph, "[{number}:v:0]{grid}");
+        if image.is_some() {
+            // Both offsets are even, because chroma is subsampled.
+            let (left, top) = ((tile.width - width) / 4 * 2, (tile.height - height) / 4 * 2);
+            let _ = write!(graph, ",pad={}:{}:{left}:{top}:black", tile.width, tile.height);
+        }
+        let _ = write!(
+            graph,
+            ",tpad=stop={count}:stop_mode=clone,trim=end_frame={count},setpts=PTS-STARTPTS[p{number}];"
+        );
+        let _ = write!(labels, "[p{number}]");
+    }
+    let _ =
+        write!(graph, "{labels}concat=n={}:v=1:a=0,tile={columns}x{rows}:color=black[sheet]", parts.len());
+    graph
 }
 
 /// A grid of whole seconds from the first tile on, in which a frame is repeated until the next one. If the
@@ -101,9 +201,17 @@ fn job(spec: &SpriteSheetSpec) -> Job {
 /// at the end of the frames: with a fixed number of tiles the filter would leave uninitialized memory.
 fn filters(spec: &SpriteSheetSpec) -> String {
     let SpriteSheetSpec { tile: ImageSize { width, height }, columns, rows, count, start_s, .. } = spec;
+    let grid = tile_grid(*start_s, *width, *height);
+    format!(
+        "{grid},tpad=stop={count}:stop_mode=clone,trim=end_frame={count},tile={columns}x{rows}:color=black"
+    )
+}
+
+/// One frame a second from second `start_s` on, of this size.
+fn tile_grid(start_s: u32, width: u32, height: u32) -> String {
     format!(
         "fps=fps=1:round=up:start_time={start_s},scale=w={width}:h={height}:flags=bicubic:out_color_matrix=bt601:out_range=pc,\
-         setsar=1,format=yuvj420p,tpad=stop={count}:stop_mode=clone,trim=end_frame={count},tile={columns}x{rows}:color=black"
+         setsar=1,format=yuvj420p"
     )
 }
 
@@ -130,6 +238,32 @@ mod tests {
             priority: Priority::Prepare,
             limits,
         }
+    }
+
+    #[test]
+    fn parts_of_a_sheet_follow_one_another() {
+        let part = |count, image| SpriteSheetPart {
+            file: "/tmp/a".into(),
+            container: FeedContainer::Mp4,
+            count,
+            image,
+        };
+        let size = |side| (spec().tile.width - side, spec().tile.height);
+        let graph = parts_graph(&spec(), &[part(2, None), part(1, Some(size(8)))]);
+        let grid = |(width, height)| tile_grid(spec().start_s, width, height);
+        let (width, height) = size(0);
+        assert_eq!(
+            graph,
+            format!(
+                "[0:v:0]{},tpad=stop=2:stop_mode=clone,trim=end_frame=2,setpts=PTS-STARTPTS[p0];\
+                 [1:v:0]{},pad={width}:{height}:4:0:black,tpad=stop=1:stop_mode=clone,trim=end_frame=1,setpts=PTS-STARTPTS[p1];\
+                 [p0][p1]concat=n=2:v=1:a=0,tile={}x{}:color=black[sheet]",
+                grid(size(0)),
+                grid(size(8)),
+                spec().columns,
+                spec().rows
+            )
+        );
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use index::{
     SampleTable, SampleTableBuilder, Samples, Segment, SegmentPlan, SkippedTrack, SourceFacts, SourceName,
     TITLE_LEN_MAX, Track, TrackLabel, TrackMedia, VideoFacts, VideoTrack, default_audio,
 };
-pub use presentation::{JoinError, JoinedPart};
+pub use presentation::{ClipError, JoinError, SourcePart};
 pub use rung::{
     DECODED_PIXELS_MAX, FrameSize, ParseRungNameError, Rung, RungName, ToneMap, rung_name_of_size,
 };

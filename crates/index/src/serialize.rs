@@ -434,9 +434,12 @@ fn read_edit_points(reader: &mut Reader<'_>, layout: u32, samples: u32) -> Optio
     let mut edit_points: Vec<EditPoint> = Vec::new();
     for _ in 0..count {
         let before = edit_points.last().copied().unwrap_or(EditPoint { sample: 0, pts: 0, configuration: 0 });
-        let distance = reader.u32().filter(|&distance| 0 < distance)?;
+        // Only a part of a presentation may have no samples.
+        let may_be_empty = layout > LAYOUT_SINGLE_SOURCE;
+        let distance = reader.u32().filter(|&distance| may_be_empty || 0 < distance)?;
+        let is_inside = |&sample: &u32| sample < samples || (may_be_empty && sample == samples);
         let point = EditPoint {
-            sample: before.sample.checked_add(distance).filter(|&sample| sample < samples)?,
+            sample: before.sample.checked_add(distance).filter(is_inside)?,
             pts: before.pts.wrapping_add(reader.signed()?),
             configuration: if layout > LAYOUT_SINGLE_SOURCE { reader.u8()? } else { 0 },
         };

@@ -8,6 +8,12 @@
 //!
 //! Pure arithmetic, independent of boxes and tracks.
 
+/// Shortest duration that [`restamp`] gives, as a part of a second: 10 us.
+///
+/// Browsers count whole microseconds. To Chromium, a sample without a duration makes the next one begin after
+/// a gap, and it drops all samples until the next keyframe.
+const DURATIONS_PER_S_MAX: u32 = 100_000;
+
 /// The presentation range of a segment, in ticks: from `start` to just before `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
@@ -22,7 +28,8 @@ pub struct Span {
 pub struct SampleTimes {
     /// Decode time in ticks.
     pub dts: i64,
-    /// Ticks until the next sample is decoded, or until the segment ends; at least 1.
+    /// Ticks until the next sample is decoded, or until the segment ends; at least 1, and at least 10 us
+    /// where the samples and the composition shift allow that.
     pub duration: u32,
     /// Presentation time minus `dts`, plus the composition shift; never negative.
     pub composition_offset: i32,
@@ -58,32 +65,44 @@ pub enum TimingError {
 /// Computes the output times of the samples of one segment.
 ///
 /// `presentation` contains their presentation times in decode order. `composition_shift` is the constant D
-/// of the source, the same for all its segments. All use the same ticks.
+/// of the source, the same for all its segments. All use the same ticks, `timescale` per second.
 ///
 /// Preserves the order of presentation; equal times stay in decode order. Samples inside the span keep their
 /// times, except that the first one presented begins with the span. Samples outside it are needed to decode
-/// the others. They get one tick each at the near edge, where they stay invisible. They cannot be left
-/// outside: for a sample before 0 or after the end, players would drop its whole GOP.
+/// the others. They get the shortest duration each at the near edge, where they stay invisible. They cannot
+/// be left outside: for a sample before 0 or after the end, players would drop its whole GOP.
 pub fn restamp(
     presentation: &[i64],
     span: Span,
     composition_shift: i64,
+    timescale: u32,
 ) -> Result<Vec<SampleTimes>, TimingError> {
     let count = i64::try_from(presentation.len()).unwrap_or(i64::MAX);
     let ticks = span.end.saturating_sub(span.start);
     if count == 0 || ticks < count {
         return Err(TimingError::SpanTooShort { samples: presentation.len(), ticks });
     }
+    let step = i64::from(timescale.div_ceil(DURATIONS_PER_S_MAX)).min(ticks / count).max(1);
+    restamp_by(step, presentation, span, composition_shift)
+        .or_else(|_| restamp_by(1, presentation, span, composition_shift))
+}
 
+/// [`restamp`] with durations of at least `step` ticks; as many fit into the span as there are samples.
+fn restamp_by(
+    step: i64,
+    presentation: &[i64],
+    span: Span,
+    composition_shift: i64,
+) -> Result<Vec<SampleTimes>, TimingError> {
     let mut order: Vec<usize> = (0..presentation.len()).collect();
     order.sort_by_key(|index| presentation[*index]);
-    let times = fit_into_span(order.iter().map(|index| presentation[*index]), count, span);
+    let times = fit_into_span(step, order.iter().map(|index| presentation[*index]), span);
 
     let mut output_pts = vec![0; times.len()];
     for (rank, index) in order.iter().enumerate() {
         output_pts[*index] = times[rank];
     }
-    let output_dts = decode_times(&times, &output_pts, composition_shift);
+    let output_dts = decode_times(step, &times, &output_pts, composition_shift);
     let missing = output_dts.first().map_or(0, |first| span.start.saturating_sub(*first));
     if missing > 0 {
         let needed = composition_shift.saturating_add(missing);
@@ -104,30 +123,31 @@ pub fn restamp(
 /// is presented.
 ///
 /// Only a reordering across a pause, with a shift shorter than the pause, makes some earlier. They stay
-/// strictly increasing. The first one precedes the span's start where the shift is too small even for that.
-fn decode_times(times: &[i64], output_pts: &[i64], composition_shift: i64) -> Vec<i64> {
+/// `step` ticks apart. The first one precedes the span's start where the shift is too small even for that.
+fn decode_times(step: i64, times: &[i64], output_pts: &[i64], composition_shift: i64) -> Vec<i64> {
     let mut latest = i64::MAX;
     let mut output_dts = times.to_vec();
     for (dts, pts) in output_dts.iter_mut().zip(output_pts).rev() {
-        latest = latest.saturating_sub(1).min(pts.saturating_add(composition_shift));
+        latest = latest.saturating_sub(step).min(pts.saturating_add(composition_shift));
         *dts = (*dts).min(latest);
     }
     output_dts
 }
 
-/// Presentation times in increasing order made strictly increasing, the first at the span's start, all
-/// inside the span.
+/// Presentation times in increasing order made at least `step` ticks apart, the first at the span's start,
+/// all inside the span.
 ///
-/// The span has at least `count` ticks.
-fn fit_into_span(times: impl Iterator<Item = i64>, count: i64, span: Span) -> Vec<i64> {
+/// The span has at least `step` ticks for each.
+fn fit_into_span(step: i64, times: impl ExactSizeIterator<Item = i64>, span: Span) -> Vec<i64> {
+    let count = i64::try_from(times.len()).unwrap_or(i64::MAX);
     let mut earliest = span.start;
-    let mut latest = span.end - count;
+    let mut latest = span.end - count.saturating_mul(step);
     times
         .enumerate()
         .map(|(rank, time)| {
             let time = if rank == 0 { span.start } else { time.clamp(earliest, latest) };
-            earliest = time + 1;
-            latest += 1;
+            earliest = time + step;
+            latest += step;
             time
         })
         .collect()
@@ -149,7 +169,17 @@ mod tests {
         shift: i64,
         expected: Result<&[(i64, u32, i32)], TimingError>,
     ) {
-        let stamps = restamp(presentation, Span { start, end }, shift);
+        check_in(1000, presentation, (start, end), shift, expected);
+    }
+
+    fn check_in(
+        timescale: u32,
+        presentation: &[i64],
+        (start, end): (i64, i64),
+        shift: i64,
+        expected: Result<&[(i64, u32, i32)], TimingError>,
+    ) {
+        let stamps = restamp(presentation, Span { start, end }, shift, timescale);
         let triples = stamps.map(|stamps| {
             stamps
                 .iter()
@@ -198,6 +228,19 @@ mod tests {
     }
 
     #[test]
+    fn no_duration_of_a_fine_clock_is_too_short_for_browsers() {
+        // Two frames behind a pause are decoded before the frame at its start.
+        let expected = [(0, 10_000, 1000), (10_000, 942, 51_000), (10_942, 58, 50_116), (11_000, 59_000, 0)];
+        check_in(5_760_000, &[0, 60_000, 60_000, 10_000], (0, 70_000), 1000, Ok(&expected));
+        // Frames outside the span.
+        check_in(1_000_000, &[-5, 0, 70], (0, 60), 0, Ok(&[(0, 10, 0), (10, 40, 0), (50, 10, 0)]));
+        // Shorter ones where they would not fit, and where the shift is too small.
+        check_in(1_000_000, &[0, 1, 2], (0, 9), 0, Ok(&[(0, 3, 0), (3, 3, 0), (6, 3, 0)]));
+        let expected = [(0, 10, 1), (10, 1, 21), (11, 10, 0), (21, 19, 0)];
+        check_in(1_000_000, &[0, 30, 10, 20], (0, 40), 1, Ok(&expected));
+    }
+
+    #[test]
     fn too_small_composition_shift_is_rejected() {
         check(&[0, 3, 1, 2], (0, 4), 0, Err(TimingError::ShiftTooSmall { given: 0, needed: 1 }));
         check(&[0, 3, 1, 2], (0, 4), 1, Ok(&[(0, 1, 1), (1, 1, 3), (2, 1, 0), (3, 1, 0)]));
@@ -223,9 +266,10 @@ mod tests {
             start in 0..100_i64,
             length in 80..4000_i64,
             shift in 80..4000_i64,
+            timescale in 1..10_000_000_u32,
         ) {
             let span = Span { start, end: start + length };
-            let stamps = restamp(&presentation, span, shift).unwrap();
+            let stamps = restamp(&presentation, span, shift, timescale).unwrap();
 
             prop_assert_eq!(stamps[0].dts, span.start);
             let mut decode = span.start;
@@ -255,6 +299,7 @@ mod tests {
             steps in prop::collection::vec((1..2000_i64, 0..=3_usize), 1..80),
             start in 0..100_i64,
             shift in 2..500_i64,
+            timescale in 1..10_000_000_u32,
         ) {
             let mut at = start;
             let times: Vec<i64> = steps.iter().map(|(step, _)| { at += step; at }).collect();
@@ -263,7 +308,7 @@ mod tests {
             let presentation: Vec<i64> = decoded.iter().map(|rank| times[*rank]).collect();
             // The keyframe is decoded first and shown first.
             prop_assume!(decoded[0] == 0);
-            let stamps = restamp(&presentation, Span { start, end: at + 1 }, shift);
+            let stamps = restamp(&presentation, Span { start, end: at + 1 }, shift, timescale);
             prop_assert!(stamps.is_ok(), "{:?} of {:?}", stamps, presentation);
         }
 
@@ -273,8 +318,9 @@ mod tests {
             start: i64,
             end: i64,
             shift: i64,
+            timescale: u32,
         ) {
-            if let Ok(stamps) = restamp(&presentation, Span { start, end }, shift) {
+            if let Ok(stamps) = restamp(&presentation, Span { start, end }, shift, timescale) {
                 prop_assert_eq!(stamps.len(), presentation.len());
             }
         }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::Stream;
 use kinora_engine::{
-    CropWindow, EncodeLimits, EngineError, Fit, ImageFormat, ImageSize, Priority, THUMBNAIL_OUTPUT_MAX,
-    ThumbnailSpec,
+    CropWindow, EncodeLimits, EngineError, Fit, IMAGE_SIDE_MAX, ImageFormat, ImageSize, Priority,
+    THUMBNAIL_OUTPUT_MAX, ThumbnailSpec,
 };
-use kinora_formats::encode::Feed;
-use kinora_index::VideoTrack;
+use kinora_formats::encode::{Feed, image_size};
+use kinora_index::{Track, TrackMedia, VideoTrack};
 
 use crate::encode::{FeedInput, feed_stream, from_engine_error};
 use crate::{Error, Packaged, Packager, PlaybackClient};
@@ -153,6 +153,7 @@ impl Packager {
         let _memory = self.images.reserve_memory(target.input_len(track)).await?;
         let input = self.thumbnail_input(packaged, track, target).await?;
         let result = async {
+            let request = with_bars_of_part(packaged, target, request);
             let fit = self.engine_fit(&input, target, request).await?;
             self.engine
                 .thumbnail(input, target.time_in_gop, ThumbnailSpec { fit, format: request.format })
@@ -226,6 +227,40 @@ impl Packager {
         };
         feed_stream(self, packaged, input, move |chunk, bytes| feed.wrap(chunk, bytes))
     }
+}
+
+/// The request, with bars if the frame is from a part of another shape than the base: the same bars as in
+/// encoded renditions.
+fn with_bars_of_part(
+    packaged: &Packaged,
+    target: &TargetFrame,
+    request: ThumbnailRequest,
+) -> ThumbnailRequest {
+    let Some((track, base)) = packaged.index().video().filter(|_| request.fit == FitMode::Preserve) else {
+        return request;
+    };
+    let Some((width, height)) = packaged.default_image_size() else { return request };
+    let TrackMedia::Video(part) = track.media_at(target.samples.start) else { return request };
+    if part.display_size() == base.display_size() || image_size((width, height), base, part).is_none() {
+        return request;
+    }
+    // The largest box of the ratio of the base that both sides allow.
+    let (w, h) = (u64::from(width.max(1)), u64::from(height.max(1)));
+    let box_width =
+        request.width.map_or(w, u64::from).min(request.height.map_or(w, |most| u64::from(most) * w / h));
+    let side = |side: u64| u32::try_from(side.max(1)).unwrap_or(IMAGE_SIDE_MAX);
+    let (width, height) = (Some(side(box_width)), Some(side(box_width * h / w)));
+    ThumbnailRequest { width, height, fit: FitMode::Pad, ..request }
+}
+
+/// The video of a track with the most pixels among those of all parts: the limits of a run of several.
+fn largest_video<'a>(track: &'a Track, video: &'a VideoTrack) -> &'a VideoTrack {
+    let others = track.configurations.iter().filter_map(|media| match media {
+        TrackMedia::Video(video) => Some(video),
+        TrackMedia::Audio(_) => None,
+    });
+    let pixels = |video: &&VideoTrack| u64::from(video.width) * u64::from(video.height);
+    std::iter::once(video).chain(others).max_by_key(pixels).unwrap_or(video)
 }
 
 /// Limits of a run that decodes this many frames.

@@ -1,9 +1,10 @@
 //! Maps (presentation, rendition, segment number) to bytes.
 //!
 //! Playlists and heads of copied segments are made from the sample index on request; the samples are read
-//! from the stored source. The engine makes segments of encoded renditions and images, which are stored as
-//! objects. Segments of subtitles are made from their file. The crate has no workspaces and no routes:
-//! authorization comes before it. The only rows it uses are those of renditions.
+//! from the stored sources. An edited presentation has samples of several sources (D-0131). The engine
+//! makes segments of encoded renditions and images, which are stored as objects. Segments of subtitles are
+//! made from their file. The crate has no workspaces and no routes: authorization comes before it. The only
+//! rows it uses are those of renditions.
 //!
 //! Start reading at [`Packager`]. `manifest.rs` has the renditions that players are offered, `sequence.rs`
 //! those of several sources in a row. `segment.rs` serves segments, `encode/` makes them, and `mp4_file.rs`
@@ -24,6 +25,7 @@ mod segment;
 mod sequence;
 mod subtitles;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,6 +75,8 @@ pub struct Packager {
     subtitles: Cache<SourceId, Arc<subtitles::CachedSubtitles>>,
     images: Arc<image::ImageCache>,
     encoders: encode::Encoders,
+    /// The folder for input of the engine that must be in files: audio of several parts, for example.
+    scratch: Arc<Path>,
 }
 
 impl Packager {
@@ -113,7 +117,14 @@ impl Packager {
             subtitles,
             images,
             encoders,
+            scratch: std::env::temp_dir().into(),
         }
+    }
+
+    /// Sets the folder for temporary files. Default: that of the operating system.
+    #[must_use]
+    pub fn with_scratch(self, scratch: Arc<Path>) -> Self {
+        Self { scratch, ..self }
     }
 
     /// The index of a presentation with everything derived from it. Concurrent calls share one load; the

@@ -86,13 +86,9 @@ impl Mp4File {
 
     /// The renditions that it is made of, video first. `None` if the source has nothing to make it of.
     ///
-    /// Video is the copy if players get it, else the largest offered rung. Audio is the rendition that plays
-    /// everywhere.
+    /// Video is the copy if players get it and it is not of several parts, else the largest offered rung.
+    /// Audio is the rendition that plays everywhere.
     pub fn renditions(self, packaged: &Packaged, bounds: Mp4FileLimits) -> Option<Vec<Rendition>> {
-        // A track of a file has one sample entry.
-        if packaged.index().audio_tracks().any(|(track, _)| !track.configurations.is_empty()) {
-            return None;
-        }
         let max = bounds.max_resolution.min(Resolution::P2160);
         let audio = audio_rendition(packaged);
         if self == Self::AudioOnly {

@@ -21,7 +21,6 @@ use kinora_index::{
     Segment as PlannedSegment, Track,
 };
 use kinora_isobmff::write::{iframes, init_segment};
-use uuid::Uuid;
 
 use crate::{Error, Rendition};
 
@@ -362,7 +361,7 @@ impl Packaged {
 
 /// The object that an index of this presentation names.
 pub fn object_key(object: &SampleObject, presentation: PresentationId) -> ObjectKey {
-    let named = object.source.map(|name| SourceId::from_uuid(Uuid::from_bytes(name)));
+    let named = object.source.map(SourceId::from_bytes);
     let source = named.unwrap_or(presentation.whole_source());
     match object.kind {
         SampleObjectKind::Source => ObjectKey::Source(source),

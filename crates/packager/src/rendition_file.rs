@@ -11,7 +11,7 @@ use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectReader};
 use kinora_domain::RenditionId;
 use kinora_formats::Scanner;
-use kinora_index::{Index, IndexId};
+use kinora_index::{Index, IndexId, Track};
 use kinora_store::{ClaimedJob, Tx};
 
 use crate::{BackfillProgress, Error, Packaged, Packager, Rendition};
@@ -161,9 +161,12 @@ impl Packager {
             writer.write(bytes).await?;
         }
         let index = scanner.finish().and_then(kinora_formats::Scanned::into_index);
-        let index = index.map_err(|error| Error::EncodeFailed(Box::new(error)))?;
+        let mut index = index.map_err(|error| Error::EncodeFailed(Box::new(error)))?;
         if index.tracks.len() != 1 || index.tracks.iter().any(|track| index.segments(track).is_empty()) {
             return Err(Error::EncodeFailed("an encoded rendition does not read as one track".into()));
+        }
+        if let Some(file) = index.tracks.first_mut() {
+            file.end = file.end.min(end_in_file(packaged.track(rendition)?, file));
         }
         let index = index.to_bytes();
         let index_len = index.len() as u64;
@@ -185,6 +188,14 @@ impl Packager {
         self.rendition_files.invalidate(&id).await;
         self.blob.delete(ObjectKey::Segment(id, 0)).await.map_err(Error::from)
     }
+}
+
+/// The end of a track on the clock of its file. Encoded audio has whole frames, so its last one may be
+/// longer than the track.
+fn end_in_file(track: &Track, file: &Track) -> i64 {
+    let ticks = i128::from(track.end.max(0)) * i128::from(file.timescale);
+    let from = i128::from(track.timescale.max(1));
+    i64::try_from((ticks + from - 1) / from).unwrap_or(i64::MAX)
 }
 
 fn scan(scanner: &mut Scanner, bytes: &[u8]) -> Result<(), Error> {

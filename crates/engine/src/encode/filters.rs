@@ -1,7 +1,7 @@
 //! The filter graph between the decoder and the encoders.
 
 use super::arguments::{format_seconds, later_key_frames};
-use super::{Colour, ToneMap, VideoEncode};
+use super::{Colour, ToneMap, VideoEncode, VideoRung};
 
 /// Converts fields to frames.
 pub(super) const DEINTERLACING: &str = "bwdif";
@@ -50,14 +50,27 @@ pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     // Black of the limited range: ITU-R BT.709, 4.6.
     let black = if spec.is_black { format!(",{BLACKENING}=y=16:u=128:v=128") } else { String::new() };
     for (index, rung) in spec.rungs.iter().enumerate() {
-        let (width, height, output) = (rung.width, rung.height, output_label(index));
+        let ((width, height), output) = (rung.image_size(), output_label(index));
         let (matrix, description) = rung.colour.map(Colour::filters).unwrap_or_default();
         graph += &format!(
             ";[s{index}]scale={width}:{height}:flags=bicubic:out_range=tv{matrix},\
-             setsar=1{description},format=yuv420p{black}[{output}]"
+             setsar=1{description},format=yuv420p{black}{bars}[{output}]",
+            bars = bars(rung)
         );
     }
     graph
+}
+
+/// Centres a smaller image in the frame. Both offsets are even, because chroma is subsampled.
+fn bars(rung: &VideoRung) -> String {
+    let VideoRung { width, height, .. } = *rung;
+    let (image_width, image_height) = rung.image_size();
+    if (image_width, image_height) == (width, height) {
+        return String::new();
+    }
+    let left = width.saturating_sub(image_width) / 4 * 2;
+    let top = height.saturating_sub(image_height) / 4 * 2;
+    format!(",pad={width}:{height}:{left}:{top}:black")
 }
 
 /// Matrices by their name in ffmpeg's scaler.
@@ -143,8 +156,9 @@ fn frame_step_filter(spec: &VideoEncode) -> String {
 ///
 /// ffmpeg would reject sources without a colour description, so it is set for them.
 fn tone_map(spec: &VideoEncode, from: ToneMap) -> String {
-    let largest = spec.rungs.iter().max_by_key(|rung| u64::from(rung.width) * u64::from(rung.height));
-    let (width, height) = largest.map_or((2, 2), |rung| (rung.width, rung.height));
+    let sizes = spec.rungs.iter().map(VideoRung::image_size);
+    let largest = sizes.max_by_key(|(width, height)| u64::from(*width) * u64::from(*height));
+    let (width, height) = largest.unwrap_or((2, 2));
     let transfer = match from {
         ToneMap::Pq => "smpte2084",
         ToneMap::Hlg => "arib-std-b67",

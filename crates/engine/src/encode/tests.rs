@@ -11,6 +11,7 @@ fn rung() -> VideoRung {
         bufsize_bits: 960_000,
         level: "3.0",
         bframes: 2,
+        image: None,
         colour: None,
     }
 }
@@ -101,6 +102,16 @@ fn frames_are_converted_to_the_rung_colour() {
 }
 
 #[test]
+fn smaller_image_is_centred_in_black_bars() {
+    let pillars = VideoRung { image: Some((480, 360)), ..rung() };
+    let odd = VideoRung { image: Some((640, 354)), ..rung() };
+    let arguments = command_line(&VideoEncode { rungs: vec![pillars, odd], ..spec() });
+    let expected = "[s0]scale=480:360:flags=bicubic:out_range=tv,setsar=1,format=yuv420p,pad=640:360:80:0:black[v0];\
+        [s1]scale=640:354:flags=bicubic:out_range=tv,setsar=1,format=yuv420p,pad=640:360:0:2:black[v1] ";
+    assert!(arguments.contains(expected), "{arguments}");
+}
+
+#[test]
 fn unknown_colour_description_is_omitted() {
     let known = |primaries, transfer, matrix| {
         let Colour { primaries, transfer, matrix } =
@@ -116,7 +127,9 @@ fn unknown_colour_description_is_omitted() {
 #[test]
 fn invalid_video_encode_is_rejected() {
     type Spoil = fn(&mut VideoEncode);
-    let cases: [(Spoil, &str); 14] = [
+    let cases: [(Spoil, &str); 16] = [
+        (|spec| spec.rungs[0].image = Some((642, 360)), "the size of the image in a rung"),
+        (|spec| spec.rungs[0].image = Some((640, 359)), "the size of the image in a rung"),
         (|spec| spec.rungs.clear(), "the number of rungs"),
         (|spec| spec.rungs = vec![rung(); 7], "the number of rungs"),
         (|spec| spec.rungs[0].width = 641, "the size of a rung"),

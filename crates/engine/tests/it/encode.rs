@@ -48,6 +48,7 @@ fn rung(width: u32, height: u32) -> VideoRung {
         bufsize_bits: 800_000,
         level: "3.0",
         bframes: 3,
+        image: None,
         colour: None,
     }
 }

@@ -113,7 +113,7 @@ impl FreezeFrame {
         let (segment, (track, _)) = planned.zip(index.video()).ok_or(SegmentError::NoFrames)?;
         let timeline = Timeline::of(index, track);
         let span = Span { start: timeline.scaled(segment.start), end: timeline.scaled(segment.end) };
-        let stamps = restamp(&[span.start], span, timeline.media_time)?;
+        let stamps = restamp(&[span.start], span, timeline.media_time, timeline.timescale)?;
         let decode_time =
             u64::try_from(span.start).map_err(|_| TimingError::TooLong { ticks: span.start })?;
         let size = u32::try_from(self.0.len()).map_err(|_| TimingError::TooLong { ticks: i64::MAX })?;

@@ -1,7 +1,7 @@
 //! The encoded renditions of a source. M-25, D-0038.
 
 use kinora_index::{
-    DECODED_PIXELS_MAX, FrameSize, Index, Rung, RungName, Timeline, ToneMap, Track, VideoTrack,
+    DECODED_PIXELS_MAX, FrameSize, Index, Rung, RungName, Timeline, ToneMap, Track, TrackMedia, VideoTrack,
     codec::colour::Colour,
 };
 
@@ -48,8 +48,9 @@ const LINES_TONE_MAPPED_MAX: u32 = 480;
 /// The rungs of a source, largest first; none without video.
 ///
 /// `max_p` is the largest p-number, at least 240. With a copy that every player decodes (H.264), all rungs
-/// are smaller than it. With a copy that some players decode (HEVC, AV1), and without a copy, the first rung
-/// is as large as the source and the limits allow. No rung is larger than the source.
+/// are smaller than it, unless it is of several parts. With a copy that some players decode (HEVC, AV1), and
+/// without a copy, the first rung is as large as the source and the limits allow. No rung is larger than the
+/// source.
 pub fn ladder(index: &Index, max_p: u32) -> Vec<Rung> {
     rungs(index, max_p, true)
 }
@@ -68,12 +69,11 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     let size = FrameSize::of(video);
     let has_copy = is_copy_offered && video.not_copied.is_none() && size.is_within(max_p);
     let has_h264_copy = has_copy && video.codec.starts_with("avc1.");
+    // A file in one piece cannot have the copy of several parts: it has the rung of that size.
+    let is_in_one_piece = track.configurations.is_empty() && track.edit_points.is_empty();
+    let has_same_size = !(has_h264_copy && is_in_one_piece);
 
-    let tone_map = match video.transfer {
-        Some(16) => Some(ToneMap::Pq),
-        Some(18) => Some(ToneMap::Hlg),
-        _ => None,
-    };
+    let tone_map = tone_map(video);
     let mut lines_max = max_p.max(RungName::P240.lines());
     if has_copy {
         lines_max = lines_max.min(LINES_WITH_COPY_MAX);
@@ -85,7 +85,7 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     let source_name = size.name();
     let names = RungName::ALL.into_iter().rev().filter(|name| name.lines() <= lines_max);
     let names = names
-        .filter(|name| source_name.is_none_or(|own| if has_h264_copy { *name < own } else { *name <= own }));
+        .filter(|name| source_name.is_none_or(|own| if has_same_size { *name <= own } else { *name < own }));
     let names: Vec<_> = names.collect();
     let copy = if has_h264_copy { track.bitrate_average } else { 0 };
     let bitrate = |name| names.first().map_or(0, |largest| rung_bitrate(copy, name, *largest));
@@ -93,6 +93,15 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
         .iter()
         .map(|name| rung(index, track, video, (*name, bitrate(*name)), size.scaled_to(*name), tone_map))
         .collect()
+}
+
+/// The tone mapping that frames of this video need: all rungs have the standard range.
+pub fn tone_map(video: &VideoTrack) -> Option<ToneMap> {
+    match video.transfer {
+        Some(16) => Some(ToneMap::Pq),
+        Some(18) => Some(ToneMap::Hlg),
+        _ => None,
+    }
 }
 
 /// The bitrate of a rung if `largest` is the largest rung. `copy` is the bitrate of the copy in bits per
@@ -117,15 +126,9 @@ fn rung(
     tone_map: Option<ToneMap>,
 ) -> Rung {
     let maxrate = bitrate / 10 * MAXRATE_TENTHS;
-    let frame_step = video.frame_rate.map_or(1, frame_step);
+    let frame_step = frame_step_of(video);
     let frame_rate = video.frame_rate.map(|rate| divided(rate, frame_step));
-    let demand = LevelDemand {
-        width,
-        height,
-        frame_rate: frame_rate.unwrap_or(FRAME_RATE_UNKNOWN),
-        maxrate,
-        bufsize: maxrate,
-    };
+    let demand = LevelDemand { width, height, frame_rate: frame_rate_max(track), maxrate, bufsize: maxrate };
     let level = level(demand);
     let allows_b_frames = B_FRAMES_SHIFT_MIN <= Timeline::of(index, track).media_time;
     Rung {
@@ -146,6 +149,27 @@ fn rung(
         tone_map,
         deinterlace: video.is_interlaced,
     }
+}
+
+/// The frame rate for the level: that of the part of the presentation with the most frames.
+fn frame_rate_max(track: &Track) -> (u32, u32) {
+    let videos = std::iter::once(&track.media).chain(&track.configurations).filter_map(|media| match media {
+        TrackMedia::Video(video) => Some(video),
+        TrackMedia::Audio(_) => None,
+    });
+    let rates = videos.map(|video| match video.frame_rate {
+        Some(rate) => divided(rate, frame_step(rate)),
+        None => FRAME_RATE_UNKNOWN,
+    });
+    let is_less = |one: &(u32, u32), other: &(u32, u32)| {
+        (u64::from(one.0) * u64::from(other.1)).cmp(&(u64::from(other.0) * u64::from(one.1)))
+    };
+    rates.max_by(is_less).unwrap_or(FRAME_RATE_UNKNOWN)
+}
+
+/// One of this many frames of a video is encoded.
+pub fn frame_step_of(video: &VideoTrack) -> u32 {
+    video.frame_rate.map_or(1, frame_step)
 }
 
 /// One of this many frames is encoded: the smallest power of two that reduces the rate to 60.

@@ -13,12 +13,13 @@ mod frame_times;
 mod freeze_frame;
 mod init;
 mod ladder;
+mod letterbox;
 mod level;
 mod segmenter;
 
 pub use audio::{
-    AudioFeed, AudioSegmenter, EncodedAudioSegment, encoded_audio_init, encoded_audio_segment_count,
-    encoded_audio_segment_samples, encoded_audio_times, silent_segment,
+    AudioFeed, AudioSegmenter, EncodedAudioSegment, MARGIN_SAMPLES, encoded_audio_init,
+    encoded_audio_segment_count, encoded_audio_segment_samples, encoded_audio_times, silent_segment,
 };
 pub(crate) use audio::{encoded_sample_entry, segment as frames_segment};
 pub use colour::rung_colour_from_decoder;
@@ -26,5 +27,6 @@ pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
 pub use freeze_frame::{FreezeFrame, FreezeFrameFeed, LastFrame};
 pub(crate) use init::sample_entry as avc_sample_entry;
 pub use init::{InitError, RungInit, init_of_rung};
-pub use ladder::{ladder, ladder_without_copy};
+pub use ladder::{frame_step_of, ladder, ladder_without_copy, tone_map};
+pub use letterbox::image_size;
 pub use segmenter::{ENCODED_LEN_MAX, EncodedSegment, SegmentError, Segmenter, SegmenterError};

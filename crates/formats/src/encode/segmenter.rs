@@ -358,7 +358,7 @@ impl RungSegmenter {
         }
         let times: Vec<_> = times.iter().map(|time| run.timeline.scaled(*time)).collect();
         let span = Span { start: run.timeline.scaled(*start), end: run.timeline.scaled(*end) };
-        let stamps = restamp(&times, span, run.timeline.media_time)?;
+        let stamps = restamp(&times, span, run.timeline.media_time, run.timeline.timescale)?;
         let decode_time =
             u64::try_from(span.start).map_err(|_| TimingError::TooLong { ticks: span.start })?;
         let entries = samples.iter().zip(stamps).map(|(sample, stamp)| TrunEntry {

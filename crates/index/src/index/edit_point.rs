@@ -16,7 +16,8 @@ pub const EDIT_POINTS_MAX: usize = 1000;
 /// A point where an edit list jumps, or where another part of a presentation begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditPoint {
-    /// The first sample after the edit point, in decode order: decoding starts there.
+    /// The first sample after the edit point, in decode order: decoding starts there. A part of a
+    /// presentation without samples has the first sample of the next part, or the number of samples.
     pub sample: u32,
     /// Presentation time from which the samples after the edit point are shown, in ticks of the source,
     /// before [`Track::shift`].

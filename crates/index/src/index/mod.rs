@@ -85,8 +85,9 @@ pub struct Track {
     pub configurations: Vec<TrackMedia>,
     /// The samples in decode order.
     pub samples: SampleTable,
-    /// Edit list jumps between keyframes, and boundaries between parts of a presentation. Both fields
-    /// increase. Empty for nearly all tracks.
+    /// Edit list jumps between keyframes, and boundaries between parts of a presentation. Times increase.
+    /// Samples increase too, except that a part of a presentation may have none. Empty for nearly all
+    /// tracks.
     pub edit_points: Vec<EditPoint>,
     /// Added to a sample's time in the source to get its time on the common timeline, in ticks.
     ///

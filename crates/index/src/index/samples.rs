@@ -164,6 +164,22 @@ impl SampleTable {
         self.clone().in_object(object).runs == self.runs
     }
 
+    /// The same samples in objects with other numbers: the object `numbers[n]` becomes `n`. It has all
+    /// objects of the samples, each once.
+    pub(crate) fn with_objects_renumbered(self, numbers: &[u8]) -> Self {
+        let new_number = |object: u8| {
+            let place = numbers.iter().position(|number| *number == object);
+            place.and_then(|place| u8::try_from(place).ok()).unwrap_or(object)
+        };
+        let starts_at_0 = self.runs.0.first().is_some_and(|run| run.sample == 0);
+        let first = (!starts_at_0).then_some(ObjectRun { sample: 0, object: 0 });
+        let runs = first.into_iter().chain(self.runs.0.iter().copied());
+        let runs = runs.map(|run| ObjectRun { object: new_number(run.object), ..run });
+        // All are in object 0 except from the runs on.
+        let runs = runs.filter(|run| 0 < run.sample || run.object != 0).collect();
+        Self { runs: ObjectRuns(runs), ..self }
+    }
+
     /// Bytes in memory.
     pub fn memory_len(&self) -> usize {
         self.packed.memory_len()

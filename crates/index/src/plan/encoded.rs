@@ -88,6 +88,21 @@ fn decodable_frames(track: &Track) -> impl Iterator<Item = DecodableFrame> + '_ 
     })
 }
 
+/// A frame that is presented, and the samples that a decoder needs for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PresentedFrame {
+    /// Presentation time on the common timeline.
+    pub(crate) at: i64,
+    /// From the sync sample to start at.
+    pub(crate) samples: Range<u32>,
+}
+
+/// The frames that are presented before the end of the track, in decode order.
+pub(crate) fn presented_frames(track: &Track) -> impl Iterator<Item = PresentedFrame> + '_ {
+    decodable_frames(track)
+        .map(|DecodableFrame { at, from, end, .. }| PresentedFrame { at, samples: from.number..end.number })
+}
+
 /// Presentation times of these frames, in order; each GOP is sorted separately.
 ///
 /// Not strictly in order where GOPs overlap in time, which readers reject.

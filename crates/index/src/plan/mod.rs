@@ -20,6 +20,7 @@ mod video;
 pub use audio::packets;
 pub(crate) use encoded::segments as encoded_segments;
 pub use encoded::{FEED_BYTES_MAX, FEED_SAMPLES_MAX};
+pub(crate) use encoded::{PresentedFrame, presented_frames};
 use encoded_audio::MediaTime;
 pub use external_audio::ExternalAudioError;
 pub use silence::{leading_silent_packets, silent_packet, silent_stereo_aac_packet};
@@ -250,6 +251,15 @@ fn audio_plan(
         cuts => cuts.unwrap_or_default(),
     };
     Ok(AudioPlan { copy, encoded })
+}
+
+/// The cuts of the encoded rendition of an audio track, at these segments of the video.
+pub(crate) fn encoded_audio_cuts(
+    track: &Track,
+    video_segments: Option<(u32, &[Segment])>,
+) -> Result<Vec<u64>, PlanError> {
+    encoded_audio::cuts(video_segments, track_end(track))
+        .ok_or(PlanError::TooLong { seconds: track.end / i64::from(track.timescale.max(1)) })
 }
 
 /// The segments of the copy of a track. Empty, with the reason set in the track, if it cannot be copied.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::JoinError;
 use crate::index::{
-    AudioTrack, EDIT_POINTS_MAX, EditPoint, Index, NotCopied, NotCopiedReason, Sample, SampleTableBuilder,
-    Segment, Track, TrackMedia, VideoTrack,
+    AudioTrack, EDIT_POINTS_MAX, ENCODED_AUDIO_RATE, EditPoint, NotCopied, NotCopiedReason, Sample,
+    SampleTableBuilder, Segment, Track, TrackMedia, VideoTrack,
 };
 
 /// Fallback timescale if the clocks of all parts have no common multiple: a tenth of a microsecond, so that
@@ -17,7 +17,8 @@ const SAMPLES_MAX: u32 = 1 << 24;
 /// A track of one part.
 #[derive(Debug, Clone)]
 pub(super) struct TrackPart<'a> {
-    pub(super) track: Track,
+    /// `None` for a part without this kind of track.
+    pub(super) track: Option<Track>,
     /// Its segments; empty if it is not copied.
     pub(super) copy: Vec<Segment>,
     /// Start and end of the part.
@@ -67,10 +68,9 @@ impl JoinTimescale {
         MediaTime { ticks, timescale: self.timescale }
     }
 
-    /// Duration of a source: to the end of the track that ends last.
-    pub(super) fn duration_of(self, index: &Index) -> i64 {
-        let ends = index.tracks.iter().map(|track| self.rescaled(track.end, track.timescale));
-        ends.max().unwrap_or(0)
+    /// Duration of a part with these tracks: to the end of the one that ends last.
+    pub(super) fn duration_of<'a>(self, tracks: impl Iterator<Item = &'a Track>) -> i64 {
+        tracks.map(|track| self.rescaled(track.end, track.timescale)).max().unwrap_or(0)
     }
 }
 
@@ -82,51 +82,57 @@ fn least_common_multiple(one: u32, other: u32) -> u64 {
     u64::from(one) / a.max(1) * u64::from(other)
 }
 
-/// The video of all parts, and its copy: empty if that of a part is not copied, or begins with hidden
-/// frames.
-pub(super) fn splice_video(parts: &[TrackPart<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
-    let is_copied = parts.iter().enumerate().all(|(number, part)| {
-        let first = part.copy.first().and_then(|segment| part.track.samples.get(segment.samples.start));
-        // The edit list of the init segment hides them at the start. Between two parts they would be
-        // visible.
-        first.is_some_and(|sample| number == 0 || 0 <= sample.pts.saturating_add(part.track.shift))
-    });
-    let (mut track, copy) = splice_tracks(parts, |_| 0)?;
-    if is_copied {
-        return Ok((track, copy));
+/// The video of all parts, and its copy: empty if `not_copied` has a reason against it.
+pub(super) fn splice_video(
+    parts: &[TrackPart<'_>],
+    base: usize,
+    not_copied: Option<NotCopied>,
+) -> Result<(Track, Vec<Segment>), JoinError> {
+    let clock = JoinTimescale::of(tracks_of(parts).map(|track| track.timescale));
+    // Players begin with configuration 0, so for a copy it is that of the first part. The rungs follow it,
+    // so without a copy it is that of the base.
+    let first_configuration = if not_copied.is_some() { base } else { 0 };
+    let (mut track, copy) = splice_tracks(parts, base, first_configuration, clock)?;
+    let base_media = parts.get(base).and_then(|part| part.track.as_ref()).map(|track| &track.media);
+    if let (TrackMedia::Video(video), Some(TrackMedia::Video(base_video))) = (&mut track.media, base_media) {
+        video.not_copied = not_copied;
+        video.frame_rate = base_video.frame_rate;
     }
-    if let TrackMedia::Video(video) = &mut track.media {
-        let why = || NotCopied::new(NotCopiedReason::Edits, "parts that are not all copied");
-        video.not_copied = video.not_copied.take().or_else(|| Some(why()));
-    }
-    Ok((track, Vec::new()))
+    Ok((track, copy))
 }
 
-/// The audio of all parts, and its copy.
-pub(super) fn splice_audio(parts: &[TrackPart<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
-    // An edit list hides the priming of the first part. That of another part would play over the end of the
-    // part before it.
-    splice_tracks(parts, |part| if part.time_range.start.ticks == 0 { 0 } else { priming_count(part) })
-}
-
-/// Number of packets of the copy that play mostly before the part begins.
-fn priming_count(part: &TrackPart<'_>) -> u32 {
-    let packets = part.copy.first().map(|first| part.track.samples.range(first.samples.clone()));
-    let is_before = |packet: &Sample| {
-        let begin = packet.pts.saturating_add(part.track.shift);
-        begin.saturating_add(i64::from(packet.duration / 2)) < 0
+/// The audio of all parts. It has no copy.
+pub(super) fn splice_audio(parts: &[TrackPart<'_>], base: usize) -> Result<Track, JoinError> {
+    let has_audio = |part: &TrackPart<'_>| part.track.is_some();
+    let base = match parts.get(base) {
+        Some(part) if has_audio(part) => base,
+        _ => parts.iter().position(has_audio).unwrap_or(base),
     };
-    let count = packets.into_iter().flatten().take_while(is_before).count();
-    u32::try_from(count).unwrap_or(u32::MAX)
+    // Joints are whole samples of the encoded audio.
+    let timescales = tracks_of(parts).map(|track| track.timescale).chain([ENCODED_AUDIO_RATE]);
+    let clock = JoinTimescale::of(timescales);
+    let (mut track, _) = splice_tracks(parts, base, base, clock)?;
+    if let TrackMedia::Audio(audio) = &mut track.media {
+        let why = || NotCopied::new(NotCopiedReason::Edits, "audio of several parts");
+        audio.not_copied = audio.not_copied.take().or_else(|| Some(why()));
+    }
+    Ok(track)
 }
 
-/// One track of all parts, without the first `skipped_samples` of each, and the segments of their copies.
+fn tracks_of<'a>(parts: &'a [TrackPart<'_>]) -> impl Iterator<Item = &'a Track> {
+    parts.iter().filter_map(|part| part.track.as_ref())
+}
+
+/// One track of all parts, and the segments of their copies. Language and label are those of `base`; the
+/// configuration of `first_configuration` has the number 0.
 fn splice_tracks(
     parts: &[TrackPart<'_>],
-    skipped_samples: impl Fn(&TrackPart<'_>) -> u32,
+    base: usize,
+    first_configuration: usize,
+    clock: JoinTimescale,
 ) -> Result<(Track, Vec<Segment>), JoinError> {
-    let first = parts.first().ok_or(JoinError::NoParts)?;
-    let clock = JoinTimescale::of(parts.iter().map(|part| part.track.timescale));
+    let track_of = |part: usize| parts.get(part)?.track.as_ref();
+    let (base_track, first) = track_of(base).zip(track_of(first_configuration)).ok_or(JoinError::NoParts)?;
     let mut splice = Splice {
         clock,
         samples: SampleTableBuilder::default(),
@@ -134,28 +140,29 @@ fn splice_tracks(
         configurations: Vec::new(),
         copy: Vec::new(),
     };
+    splice.configuration_number(first, 0);
     for (part, track_part) in parts.iter().enumerate() {
-        splice.push(part, track_part, skipped_samples(track_part))?;
+        splice.push(part, track_part)?;
     }
     let Splice { samples, edit_points, configurations, copy, .. } = splice;
     let end = parts
         .last()
         .map_or(0, |last| clock.rescaled(last.time_range.end.ticks, last.time_range.end.timescale));
     let mut configurations = configurations.into_iter();
-    let bytes: u64 = parts.iter().map(|part| part.track.samples_bytes()).fold(0, u64::saturating_add);
+    let bytes: u64 = tracks_of(parts).map(Track::samples_bytes).fold(0, u64::saturating_add);
     let average =
         u128::from(bytes) * 8 * u128::from(clock.timescale) / u128::try_from(end).unwrap_or(0).max(1);
     let track = Track {
         timescale: clock.timescale,
-        media: configurations.next().unwrap_or_else(|| first.track.media.clone()),
+        media: configurations.next().unwrap_or_else(|| first.media.clone()),
         configurations: configurations.collect(),
         samples: samples.finish(),
         edit_points,
         shift: 0,
         end,
         bitrate_average: u64::try_from(average).unwrap_or(u64::MAX),
-        bitrate_peak: parts.iter().map(|part| part.track.bitrate_peak).max().unwrap_or(0),
-        ..first.track.clone()
+        bitrate_peak: tracks_of(parts).map(|track| track.bitrate_peak).max().unwrap_or(0),
+        ..base_track.clone()
     };
     Ok((track, copy))
 }
@@ -170,18 +177,18 @@ struct Splice {
 }
 
 impl Splice {
-    fn push(
-        &mut self,
-        part: usize,
-        track_part: &TrackPart<'_>,
-        skipped_samples: u32,
-    ) -> Result<(), JoinError> {
+    fn push(&mut self, part: usize, track_part: &TrackPart<'_>) -> Result<(), JoinError> {
         let TrackPart { track, copy, time_range, object_numbers } = track_part;
-        let ticks = |ticks| self.clock.rescaled(ticks, track.timescale);
         let begin = self.clock.rescaled(time_range.start.ticks, time_range.start.timescale);
         let end = self.clock.rescaled(time_range.end.ticks, time_range.end.timescale);
+        let Some(track) = track else {
+            // A span without samples: the part before ends here. Nothing comes before the first part.
+            let point = EditPoint { sample: self.samples.len(), pts: begin, configuration: 0 };
+            return if part == 0 { Ok(()) } else { self.push_edit_point(part, point) };
+        };
+        let ticks = |ticks| self.clock.rescaled(ticks, track.timescale);
         let at = |time: i64| ticks(time.saturating_add(track.shift)).saturating_add(begin);
-        let from = copy.first().map_or(0, |segment| segment.samples.start.saturating_add(skipped_samples));
+        let from = copy.first().map_or(0, |segment| segment.samples.start);
         let to = copy.last().map_or(track.samples.len(), |segment| segment.samples.end);
         let (base, count) = (self.samples.len(), to.saturating_sub(from));
         if SAMPLES_MAX.saturating_sub(base) < count {
@@ -191,10 +198,16 @@ impl Splice {
             return Err(JoinError::Empty { part });
         }
         let new_number = |sample: u32| base + sample.clamp(from, to) - from;
-        let jumps = track.edit_points.iter().filter(|point| (from + 1..to).contains(&point.sample));
-        let jumps: Vec<_> = jumps
-            .map(|edit_point| (new_number(edit_point.sample), at(edit_point.pts), edit_point.configuration))
-            .collect();
+        // Jumps at or before the start of the part hide nothing of it: they only state its configuration.
+        let (earlier, jumps): (Vec<_>, Vec<_>) = track
+            .edit_points
+            .iter()
+            .map(|edit_point| EditPoint { pts: at(edit_point.pts), ..*edit_point })
+            .filter(|point| point.sample <= to && point.pts < end)
+            .partition(|point| point.sample <= from && point.pts <= begin);
+        let first_configuration = earlier.last().map_or(0, |point| point.configuration);
+        let jumps = jumps.into_iter().map(|point| EditPoint { sample: new_number(point.sample), ..point });
+        let jumps: Vec<_> = jumps.collect();
         // Silence at the end has the number after the last sample, which belongs to the next part.
         let new_numbers = |samples: &Range<u32>| {
             if samples.is_empty() {
@@ -209,8 +222,10 @@ impl Splice {
             .map(|segment| (new_numbers(&segment.samples), segment.start))
             .map(|(samples, start)| Segment { samples, start: ticks(start) + begin, end })
             .collect();
+        let mut first_pts = begin;
         for sample in track.samples.range(from..to) {
             let too_long = |_| JoinError::Timing { part };
+            first_pts = first_pts.min(at(sample.pts));
             self.samples.push(Sample {
                 dts: at(sample.dts),
                 pts: at(sample.pts),
@@ -219,19 +234,30 @@ impl Splice {
                 ..sample
             });
         }
-        let configuration = self.configuration_number(track, 0);
+        let configuration = self.configuration_number(track, first_configuration);
         if part != 0 {
-            self.edit_points.push(EditPoint { sample: base, pts: begin, configuration });
+            self.push_edit_point(part, EditPoint { sample: base, pts: begin, configuration })?;
+        } else if configuration != 0 {
+            // Hides nothing: it only states the configuration.
+            self.push_edit_point(part, EditPoint { sample: 0, pts: first_pts, configuration })?;
         }
-        for (sample, pts, part_configuration) in jumps {
-            let configuration = self.configuration_number(track, part_configuration);
-            self.edit_points.push(EditPoint { sample, pts, configuration });
-        }
-        if self.edit_points.len() > EDIT_POINTS_MAX {
-            return Err(JoinError::TooMany);
+        for jump in jumps {
+            let configuration = self.configuration_number(track, jump.configuration);
+            self.push_edit_point(part, EditPoint { configuration, ..jump })?;
         }
         let starts: Vec<_> = segments.iter().skip(1).map(|segment| segment.start).chain([end]).collect();
         self.copy.extend(segments.into_iter().zip(starts).map(|(segment, end)| Segment { end, ..segment }));
+        Ok(())
+    }
+
+    fn push_edit_point(&mut self, part: usize, point: EditPoint) -> Result<(), JoinError> {
+        if self.edit_points.last().is_some_and(|last| point.pts <= last.pts) {
+            return Err(JoinError::Empty { part });
+        }
+        if EDIT_POINTS_MAX <= self.edit_points.len() {
+            return Err(JoinError::TooMany);
+        }
+        self.edit_points.push(point);
         Ok(())
     }
 

@@ -163,7 +163,7 @@ fn video_entries(
         return Ok((entries, 0));
     }
     let span = Span { start: timeline.scaled(segment.start), end: timeline.scaled(segment.end) };
-    let sample_times = restamp(&presentation, span, timeline.media_time)?;
+    let sample_times = restamp(&presentation, span, timeline.media_time, timeline.timescale)?;
     for (entry, SampleTimes { duration, composition_offset, .. }) in entries.iter_mut().zip(sample_times) {
         entry.duration = duration;
         entry.composition_offset = composition_offset;

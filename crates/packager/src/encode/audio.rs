@@ -1,4 +1,7 @@
 //! Audio runs: one call of the engine encodes some segments of an audio track, or all that are missing.
+//!
+//! Where several parts of a presentation are heard, each part is decoded by itself, cut to its samples, and
+//! the result is encoded once: a mix of parts that do not overlap.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,6 +12,7 @@ use bytes::Bytes;
 use kinora_engine::{AudioEncode, AudioSpan, OutputStream, Priority};
 use kinora_formats::encode::{AudioFeed, AudioSegmenter, EncodedAudioSegment, FeedError, silent_segment};
 use kinora_index::ENCODED_AUDIO_RATE;
+use tempfile::NamedTempFile;
 
 use super::encode_spec;
 use super::run::{FeedInput, feed_stream, from_engine_error};
@@ -21,6 +25,8 @@ const FRAGMENT: Duration = Duration::from_secs(4);
 pub(super) struct AudioEncodeRun {
     /// `None` if the range is silent.
     encoder: Option<(OutputStream, AudioSegmenter)>,
+    /// Input of a run of several parts.
+    _files: Vec<NamedTempFile>,
     /// The frame up to which audio must come out, else the encoder was cut short. 0 without this check.
     audible_end: u64,
     ready: VecDeque<EncodedAudioSegment>,
@@ -28,7 +34,7 @@ pub(super) struct AudioEncodeRun {
 
 impl AudioEncodeRun {
     /// Starts a run of these segments. It encodes in its own process as long as the caller takes the output.
-    pub(super) fn begin(
+    pub(super) async fn begin(
         packager: &Packager,
         packaged: &Arc<Packaged>,
         audio: u8,
@@ -37,32 +43,61 @@ impl AudioEncodeRun {
         on_start: Box<dyn FnOnce() + Send>,
     ) -> Result<Self, Error> {
         let index = packaged.index();
-        let feed = AudioFeed::of_segments(index, audio.into(), numbers.clone()).map_err(encode_failed)?;
-        if feed.is_silent() {
-            on_start();
-            let silent = |number| {
-                let bytes = silent_segment(index, audio.into(), number)?;
-                Some(EncodedAudioSegment { number, bytes })
-            };
-            let ready = numbers.map(silent).collect::<Option<_>>().ok_or(Error::NotListed)?;
-            return Ok(Self { encoder: None, audible_end: 0, ready });
+        let feeds = AudioFeed::of_segments(index, audio.into(), numbers.clone()).map_err(encode_failed)?;
+        match <[AudioFeed; 1]>::try_from(feeds) {
+            Ok([feed]) if feed.is_alone() => {
+                let span = AudioSpan::Piece(feed.positions());
+                Self::encode(packager, packaged, audio, numbers, feed, span, priority, on_start)
+            }
+            Ok(part) => Self::join(packager, packaged, audio, numbers, part.into(), priority, on_start).await,
+            Err(parts) if !parts.is_empty() => {
+                Self::join(packager, packaged, audio, numbers, parts, priority, on_start).await
+            }
+            Err(_) => {
+                on_start();
+                let silent = |number| {
+                    let bytes = silent_segment(index, audio.into(), number)?;
+                    Some(EncodedAudioSegment { number, bytes })
+                };
+                let ready = numbers.map(silent).collect::<Option<_>>().ok_or(Error::NotListed)?;
+                Ok(Self { encoder: None, _files: Vec::new(), audible_end: 0, ready })
+            }
         }
-        let span = AudioSpan::Piece(feed.positions());
-        Self::encode(packager, packaged, audio, numbers, feed, span, priority, on_start)
+    }
+
+    /// Starts a run of segments in which these parts are heard, one after another.
+    async fn join(
+        packager: &Packager,
+        packaged: &Arc<Packaged>,
+        audio: u8,
+        numbers: Range<u32>,
+        parts: Vec<AudioFeed>,
+        priority: Priority,
+        on_start: Box<dyn FnOnce() + Send>,
+    ) -> Result<Self, Error> {
+        let segmenter = AudioSegmenter::new(packaged.index(), audio.into(), numbers)
+            .ok_or(Error::NotListed)?
+            .with_output_from_margin();
+        let (files, encoding) = packager.join_audio(packaged, parts, priority).await?;
+        on_start();
+        let encoder = Some((encoding, segmenter));
+        Ok(Self { encoder, _files: files, audible_end: 0, ready: VecDeque::new() })
     }
 
     /// Starts a run from segment `first` to the end of the track, or to a long pause in it.
-    fn begin_to_end(
+    async fn begin_to_end(
         packager: &Packager,
         packaged: &Arc<Packaged>,
         audio: u8,
         first: u32,
     ) -> Result<Self, Error> {
         let first_only = first..first + 1;
-        let first_feed = AudioFeed::of_segments(packaged.index(), audio.into(), first_only.clone())
+        let first_feeds = AudioFeed::of_segments(packaged.index(), audio.into(), first_only.clone())
             .map_err(encode_failed)?;
-        if first_feed.is_silent() {
-            return Self::begin(packager, packaged, audio, first_only, Priority::Background, Box::new(|| {}));
+        if !matches!(&first_feeds[..], [feed] if feed.is_alone()) {
+            let no_callback = Box::new(|| {});
+            return Self::begin(packager, packaged, audio, first_only, Priority::Background, no_callback)
+                .await;
         }
         let feed =
             AudioFeed::of_segments_from(packaged.index(), audio.into(), first).map_err(encode_failed)?;
@@ -92,12 +127,12 @@ impl AudioEncodeRun {
         let seconds = (positions.end - positions.start).div_ceil(u64::from(ENCODED_AUDIO_RATE));
         let limits = encode_spec::audio_limits(seconds);
         let container = encode_spec::container(feed.format());
-        let downmix = encode_spec::downmix(packaged, audio);
+        let downmix = encode_spec::downmix(feed.channels());
         let spec = AudioEncode { container, span, downmix, priority, limits };
         let feed_input = FeedInput { header: Bytes::from(feed.header()), chunks: feed.chunks(), on_start };
         let input = feed_stream(packager, packaged, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes));
         let encoder = Some((packager.engine.encode_audio(spec, input), segmenter));
-        Ok(Self { encoder, audible_end, ready: VecDeque::new() })
+        Ok(Self { encoder, _files: Vec::new(), audible_end, ready: VecDeque::new() })
     }
 
     /// Whether the source has no audio in the range, so that nothing is decoded.
@@ -164,9 +199,10 @@ impl Packager {
                     first_only,
                     Priority::Background,
                     Box::new(|| {}),
-                )?
+                )
+                .await?
             } else {
-                AudioEncodeRun::begin_to_end(self, packaged, audio, first)?
+                AudioEncodeRun::begin_to_end(self, packaged, audio, first).await?
             };
             let result = loop {
                 let (number, bytes) = match run.next().await {

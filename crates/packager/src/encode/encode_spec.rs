@@ -7,10 +7,8 @@ use kinora_engine::{
     self as engine, AUDIO_BITRATE_BPS, Downmix, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX,
     FeedContainer, Priority, VideoEncode, VideoRung,
 };
-use kinora_formats::encode::{Feed, FeedFormat, FreezeFrameFeed};
+use kinora_formats::encode::{Feed, FeedFormat, FreezeFrameFeed, frame_step_of, image_size, tone_map};
 use kinora_index::{LAYOUT_CHANNELS_MAX, Rung, ToneMap, VideoTrack, codec::colour::Colour};
-
-use crate::Packaged;
 
 /// Threads of a run that a request waits for. M-31.
 const THREADS: u8 = 2;
@@ -66,12 +64,21 @@ pub(super) struct EncodeSpec {
     pub(super) on_start: Box<dyn FnOnce() + Send>,
 }
 
+/// The video that a run decodes.
+#[derive(Clone, Copy)]
+pub(super) struct RunVideo<'a> {
+    /// The video of the part that the samples are from.
+    pub(super) part: &'a VideoTrack,
+    /// The video of the base, which the sizes of the rungs follow.
+    pub(super) base: &'a VideoTrack,
+}
+
 /// Arguments of the engine for a video run. `keep_us` is a part of the feed's window; `seconds` is the
 /// duration of the feed. `colours` has one entry for each rung, in their order; `None` leaves the colours of
 /// the source.
 pub(super) fn video_encode(
     feed: &Feed,
-    video: &VideoTrack,
+    video: RunVideo<'_>,
     spec: &EncodeSpec,
     colours: &[Option<Colour>],
     keep_us: Range<i64>,
@@ -79,24 +86,28 @@ pub(super) fn video_encode(
 ) -> VideoEncode {
     let EncodeSpec { rungs, priority, tolerates_damage, .. } = spec;
     let (priority, tolerates_damage) = (*priority, *tolerates_damage);
-    let first = rungs.first();
+    let RunVideo { part, base } = video;
     let positive = |time: i64| u64::try_from(time).unwrap_or(0);
+    let rung_of = |(rung, colour): (&Rung, &Option<Colour>)| VideoRung {
+        image: image_size((rung.width, rung.height), base, part),
+        ..engine_rung(rung, *colour)
+    };
     VideoEncode {
         container: container(feed.format()),
-        rungs: rungs.iter().zip(colours).map(|(rung, colour)| engine_rung(rung, *colour)).collect(),
-        deinterlace: first.is_some_and(|rung| rung.deinterlace),
-        tone_map: first.and_then(|rung| rung.tone_map).map(|tone_map| match tone_map {
+        rungs: rungs.iter().zip(colours).map(rung_of).collect(),
+        deinterlace: part.is_interlaced,
+        tone_map: tone_map(part).map(|tone_map| match tone_map {
             ToneMap::Pq => engine::ToneMap::Pq,
             ToneMap::Hlg => engine::ToneMap::Hlg,
         }),
-        frame_step: first.map_or(1, |rung| rung.frame_step.min(FRAME_STEP_MAX)),
+        frame_step: frame_step_of(part).min(FRAME_STEP_MAX),
         key_frames_us: feed.keyframes_us().into_iter().map(positive).collect(),
         keep_us: positive(keep_us.start)..positive(keep_us.end),
         is_black: false,
         tolerates_damage,
         threads: if priority == Priority::Background { THREADS_BACKGROUND } else { THREADS },
         priority,
-        limits: limits(feed.samples().len() as u64, (video.width, video.height), rungs, seconds),
+        limits: limits(feed.samples().len() as u64, (part.width, part.height), rungs, seconds),
     }
 }
 
@@ -126,12 +137,9 @@ pub(super) fn placeholder_encode(
     }
 }
 
-/// The downmix to stereo of an audio track, counted from 0 in the order of the index.
-pub(super) fn downmix(packaged: &Packaged, audio: u8) -> Downmix {
-    match packaged.index().audio_tracks().nth(audio.into()) {
-        Some((_, track)) if LAYOUT_CHANNELS_MAX < track.channels => Downmix::FirstTwo,
-        _ => Downmix::Layout,
-    }
+/// The downmix of this many channels to stereo.
+pub(super) fn downmix(channels: u32) -> Downmix {
+    if LAYOUT_CHANNELS_MAX < channels { Downmix::FirstTwo } else { Downmix::Layout }
 }
 
 pub(crate) fn container(format: FeedFormat) -> FeedContainer {
@@ -156,6 +164,7 @@ fn engine_rung(rung: &Rung, colour: Option<Colour>) -> VideoRung {
         bufsize_bits: rung.bufsize.into(),
         level: level(&rung.level),
         bframes: rung.bframes,
+        image: None,
         colour: colour.map(engine_colour),
     }
 }

@@ -130,7 +130,18 @@ impl Packager {
     async fn probe_colour(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Option<Colour>, Error> {
         let (count, middle) = (packaged.rung_segment_count(), packaged.rung_segment_count() / 2);
         let near_beginning = (1..count.min(UNDECODED_SEGMENTS_MAX)).filter(|number| *number != middle);
-        for number in [0, middle].into_iter().chain(near_beginning) {
+        let numbers = [0, middle].into_iter().chain(near_beginning);
+        // Of several parts of a presentation the base has configuration 0.
+        let index = packaged.index();
+        let is_of_base = |number: &u32| {
+            let segment = index.plan.encoded_video.get(*number as usize);
+            let track = index.video().map(|(track, _)| track);
+            segment
+                .zip(track)
+                .is_some_and(|(segment, track)| track.configuration_at(segment.samples.start) == 0)
+        };
+        let base_first = (0..count).find(is_of_base);
+        for number in base_first.into_iter().chain(numbers.filter(|number| Some(*number) != base_first)) {
             let spec = EncodeSpec {
                 numbers: number..number + 1,
                 rungs: vec![rung.clone()],

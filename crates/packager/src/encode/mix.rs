@@ -1,4 +1,5 @@
-//! Audio that is mixed before a media is ready: replaced by another source, or with overlays. D-0080.
+//! Audio that is mixed: before a media is ready, replaced by another source, or with overlays (D-0080); and
+//! that of several parts of a presentation, one after another.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +12,7 @@ use kinora_domain::{AudioOverlay, PresentationId};
 use kinora_engine::{
     EngineError, MIX_PARTS_MAX, MIX_START_OFFSET_SAMPLES, Mix, MixPart, OutputStream, Priority,
 };
-use kinora_formats::encode::{AudioFeed, FeedChunks, encoded_audio_times};
+use kinora_formats::encode::{AudioFeed, FeedChunks, MARGIN_SAMPLES, encoded_audio_times};
 use kinora_index::{ENCODED_AUDIO_RATE, Index, Track};
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
@@ -117,6 +118,57 @@ impl Packager {
         Ok(Some(AudioMix { encoding: self.engine.mix(&mix), _files: files }))
     }
 
+    /// Starts an encode of these parts of an audio track, which are heard one after another in some segments.
+    /// The output begins with [`MARGIN_SAMPLES`] before the segments.
+    ///
+    /// Its input is in the returned files. Drop them after the run.
+    pub(super) async fn join_audio(
+        &self,
+        packaged: &Packaged,
+        feeds: Vec<AudioFeed>,
+        priority: Priority,
+    ) -> Result<(Vec<NamedTempFile>, OutputStream), Error> {
+        let positions = feeds.first().map(AudioFeed::positions).ok_or(Error::NotListed)?;
+        let start = positions.start.saturating_sub(MARGIN_SAMPLES);
+        let len = (positions.end + MARGIN_SAMPLES).saturating_sub(start);
+        let (mut files, mut parts) = (Vec::new(), Vec::new());
+        for feed in feeds {
+            let heard = feed.heard();
+            let planned = PlannedPart {
+                audio_source: packaged,
+                feed,
+                start: heard.start,
+                len: heard.end.saturating_sub(heard.start),
+                at: heard.start.saturating_sub(start),
+                fade_in: 0,
+                fade_out: 0,
+            };
+            parts.push(self.write_part(planned, &self.scratch, &mut files).await?);
+        }
+        let seconds = |samples: u64| samples.div_ceil(ENCODED_AUDIO_RATE.into());
+        let limits = encode_spec::mix_limits(seconds(len), parts.iter().map(|part| seconds(part.len)));
+        Ok((files, self.engine.mix(&Mix { parts, len, priority, limits })))
+    }
+
+    /// Writes the input of a run to a file, which is removed when the result is dropped.
+    ///
+    /// Errors: that of `bytes`, [`Error::Blob`] on a full disk.
+    pub(crate) async fn write_scratch(
+        &self,
+        bytes: impl Stream<Item = io::Result<Bytes>>,
+        scratch: &Path,
+    ) -> Result<NamedTempFile, Error> {
+        let file = NamedTempFile::new_in(scratch).map_err(scratch_error)?;
+        let mut writer = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
+        let mut bytes = Box::pin(bytes);
+        while let Some(bytes) = bytes.next().await {
+            let bytes = bytes.map_err(|error| from_engine_error(EngineError::Input(error)))?;
+            writer.write_all(&bytes).await.map_err(scratch_error)?;
+        }
+        writer.flush().await.map_err(scratch_error)?;
+        Ok(file)
+    }
+
     /// One part of a mix, with its feed written to a file.
     async fn write_part(
         &self,
@@ -124,26 +176,18 @@ impl Packager {
         scratch: &Path,
         files: &mut Vec<NamedTempFile>,
     ) -> Result<MixPart, Error> {
-        let PlannedPart { audio_source, audio, feed, len, at, fade_in, fade_out } = planned;
-        let (container, start) = (encode_spec::container(feed.format()), feed.positions().start);
-        let file = NamedTempFile::new_in(scratch).map_err(scratch_error)?;
-        let path = file.path().to_owned();
-        let mut writer = tokio::fs::File::from_std(file.reopen().map_err(scratch_error)?);
-        files.push(file);
+        let PlannedPart { audio_source, feed, start, len, at, fade_in, fade_out } = planned;
+        let container = encode_spec::container(feed.format());
+        let downmix = encode_spec::downmix(feed.channels());
         let feed_input = FeedInput {
             header: Bytes::from(feed.header()),
             chunks: feed.chunks(),
             on_start: Box::new(|| {}),
         };
-        let mut bytes = Box::pin(feed_stream(self, audio_source, feed_input, move |chunk, bytes| {
-            feed.wrap(chunk, bytes)
-        }));
-        while let Some(bytes) = bytes.next().await {
-            let bytes = bytes.map_err(|error| from_engine_error(EngineError::Input(error)))?;
-            writer.write_all(&bytes).await.map_err(scratch_error)?;
-        }
-        writer.flush().await.map_err(scratch_error)?;
-        let downmix = encode_spec::downmix(audio_source, audio);
+        let bytes = feed_stream(self, audio_source, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes));
+        let file = self.write_scratch(bytes, scratch).await?;
+        let path = file.path().to_owned();
+        files.push(file);
         Ok(MixPart { file: path, container, downmix, start, len, start_in_mix: at, fade_in, fade_out })
     }
 }
@@ -151,9 +195,11 @@ impl Packager {
 /// A planned part of a mix; times in samples.
 struct PlannedPart<'a> {
     audio_source: &'a Packaged,
-    audio: u8,
     feed: AudioFeed,
+    /// The first sample that is heard, as a position in the feed.
+    start: u64,
     len: u64,
+    /// Start in the mix.
     at: u64,
     fade_in: u64,
     fade_out: u64,
@@ -177,33 +223,40 @@ fn plan<'a>(
     // Reads no segment past the audible part of a long file.
     let audible = times.iter().take_while(|segment| segment.start.unsigned_abs() < len_max).count();
     let count = u32::try_from(audible).unwrap_or(u32::MAX);
-    let (mut first, first_part_index) = (0, planned.len());
+    let first_part_index = planned.len();
+    let feeds_of = |numbers| AudioFeed::of_segments(index, audio.into(), numbers).map_err(encode_failed);
+    let mut plan_feeds = |feeds: Vec<AudioFeed>| {
+        for feed in feeds {
+            if planned.len() == MIX_PARTS_MAX {
+                return Err(Error::TooManyPauses);
+            }
+            // Without the margins, which belong to the segments around.
+            let (positions, heard) = (feed.positions(), feed.heard());
+            let span = positions.start.max(heard.start)..positions.end.min(heard.end);
+            let offset = span.start.saturating_sub(MIX_START_OFFSET_SAMPLES);
+            let len = span.end.saturating_sub(span.start).min(len_max.saturating_sub(offset));
+            if 0 < len {
+                let (start, at) = (span.start, begin + offset);
+                planned.push(PlannedPart { audio_source, feed, start, len, at, fade_in: 0, fade_out: 0 });
+            }
+        }
+        Ok(())
+    };
+    let has_parts =
+        index.audio_tracks().nth(audio.into()).is_some_and(|(track, _)| !track.edit_points.is_empty());
+    // The joined parts of a presentation are one feed each.
+    let mut first = if has_parts && 0 < count { count } else { 0 };
+    if 0 < first {
+        plan_feeds(feeds_of(0..count)?)?;
+    }
     while first < count {
-        let feed_of = |numbers| AudioFeed::of_segments(index, audio.into(), numbers).map_err(encode_failed);
-        if feed_of(first..first + 1)?.is_silent() {
+        if feeds_of(first..first + 1)?.is_empty() {
             first += 1;
             continue;
         }
-        if planned.len() == MIX_PARTS_MAX {
-            return Err(Error::TooManyPauses);
-        }
         let rest = AudioFeed::of_segments_from(index, audio.into(), first).map_err(encode_failed)?.numbers();
         let end = rest.end.max(first + 1).min(count);
-        let feed = feed_of(first..end)?;
-        let span = feed.positions();
-        let offset = span.start.saturating_sub(MIX_START_OFFSET_SAMPLES);
-        let len = (span.end - span.start).min(len_max.saturating_sub(offset));
-        if 0 < len {
-            planned.push(PlannedPart {
-                audio_source,
-                audio,
-                feed,
-                len,
-                at: begin + offset,
-                fade_in: 0,
-                fade_out: 0,
-            });
-        }
+        plan_feeds(feeds_of(first..end)?)?;
         first = end;
     }
     if let Some([first, ..]) = planned.get_mut(first_part_index..) {

@@ -202,7 +202,7 @@ impl Packager {
         if self.blob.reader(rendition.key(n)).await?.is_some() {
             return Ok(true);
         }
-        let run = AudioEncodeRun::begin(self, packaged, audio, n..n + 1, priority, Box::new(|| {}));
+        let run = AudioEncodeRun::begin(self, packaged, audio, n..n + 1, priority, Box::new(|| {})).await;
         let mut run = match run {
             // Silence in the source itself says nothing about the decoder.
             Ok(run) if run.is_silent() => return Ok(false),

@@ -12,7 +12,7 @@ use kinora_engine::{EngineError, OutputStream};
 use kinora_formats::encode::{Feed, FeedChunk, FeedChunks, FeedError, RungInit, SegmentError, Segmenter};
 use kinora_index::{Rung, RungName, TrackMedia, codec::colour::Colour};
 
-use super::encode_spec::{self, EncodeSpec};
+use super::encode_spec::{self, EncodeSpec, RunVideo};
 use crate::{Error, Packaged, Packager};
 
 /// A segment that a run delivered.
@@ -69,7 +69,7 @@ impl EncodeRun {
         keep_us: impl FnOnce(&Feed) -> Range<i64>,
     ) -> Result<Self, Error> {
         let index = packaged.index();
-        let (track, _) = index.video().ok_or(Error::NotListed)?;
+        let (track, base) = index.video().ok_or(Error::NotListed)?;
         let feed = Feed::of_segments(index, run_spec.numbers.clone())
             .map_err(|error| Error::EncodeFailed(Box::new(error)))?;
         let planned_segments =
@@ -80,10 +80,11 @@ impl EncodeRun {
         let init_of = |rung: &Rung| inits.iter().find(|(name, _)| *name == rung.name).map(|(_, init)| init);
         let colours: Vec<_> =
             run_spec.rungs.iter().map(|rung| init_of(rung).map(|init| init.colour)).collect();
-        let TrackMedia::Video(video) = track.media_at(feed.samples().start) else {
+        let TrackMedia::Video(part) = track.media_at(feed.samples().start) else {
             return Err(Error::NotListed);
         };
-        let spec = encode_spec::video_encode(&feed, video, &run_spec, &colours, keep_us, seconds);
+        let spec =
+            encode_spec::video_encode(&feed, RunVideo { part, base }, &run_spec, &colours, keep_us, seconds);
         let segmenter = Segmenter::new(&feed, &run_spec.rungs);
         let collector = inits
             .iter()

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::WorkspaceId;
 use kinora_engine::Priority;
-use kinora_formats::encode::{EncodedAudioSegment, SegmentError};
+use kinora_formats::encode::{AudioFeed, EncodedAudioSegment, SegmentError};
 use kinora_store::UsageCounts;
 
 use super::audio::AudioEncodeRun;
@@ -102,9 +102,11 @@ impl Packager {
         let mut is_single_segment = false;
         while !numbers.is_empty() {
             let first = numbers.start;
-            let run_numbers = if is_single_segment { first..first + 1 } else { numbers.clone() };
+            let run_end = AudioFeed::run_end(packaged.index(), audio.into(), numbers.clone());
+            let run_numbers = first..if is_single_segment { first + 1 } else { run_end };
             is_single_segment = run_numbers.len() == 1;
-            let mut run = AudioEncodeRun::begin(self, packaged, audio, run_numbers, priority, on_start)?;
+            let mut run =
+                AudioEncodeRun::begin(self, packaged, audio, run_numbers, priority, on_start).await?;
             on_start = Box::new(|| {});
             let (is_damaged, is_wanted) = loop {
                 let (number, bytes) = match run.next().await {

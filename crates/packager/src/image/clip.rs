@@ -60,6 +60,7 @@ impl Packager {
             let (packager, packaged) = (self.clone(), Arc::clone(packaged));
             async move {
                 let (track, video) = packaged.index().video().ok_or(Error::NoImage)?;
+                let video = super::largest_video(track, video);
                 let ClipSamples { samples, duration_max } =
                     clip_samples(track, video, start_ms..end_ms).ok_or(Error::NoImage)?;
                 check_limits(track, video, &samples)?;

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kinora_engine::{IMAGE_SIDE_MAX, ImageSize, SpriteSheetSpec};
-use kinora_formats::encode::Feed;
+use kinora_engine::{IMAGE_SIDE_MAX, ImageSize, SpriteSheetPart, SpriteSheetSpec};
+use kinora_formats::encode::{Feed, image_size};
+use kinora_index::TrackMedia;
 
 use super::target_frame::hash_of;
 use super::{Image, ImageCost, ImageTask, run_error};
 use crate::encode::container;
 use crate::{Error, Packaged, Packager, PlaybackClient};
 use frames::Keyframes;
-use tile_frames::{FrameKinds, STEP_US, TileFrames};
+use tile_frames::{FrameKinds, STEP_US, TileFeed, TileFrames};
 
 mod frames;
 mod tile_frames;
@@ -64,6 +65,7 @@ impl Storyboard {
     /// The layout; `None` for audio only. Reads every sample of the video.
     pub fn of(packaged: &Packaged, sheet: SpriteSheet) -> Option<Self> {
         let (track, video) = packaged.index().video()?;
+        let video = super::largest_video(track, video);
         let (width, height) = packaged.default_image_size()?;
         let tile = tile_size(width, height);
         let timescale = u64::from(track.timescale.max(1));
@@ -188,23 +190,49 @@ impl Packager {
     async fn make_sheet(&self, packaged: &Packaged, storyboard: &Storyboard) -> Result<Bytes, Error> {
         let Storyboard { count, columns, rows, tile_width, tile_height, tile_frames, .. } = storyboard;
         let (track, video) = packaged.index().video().ok_or(Error::NoImage)?;
-        // One decoder configuration must serve all tiles.
-        if !track.configurations.is_empty() {
-            return Err(Error::NoImage);
-        }
-        let feed = tile_frames.feed(packaged.index(), track)?;
+        let feeds = tile_frames.feeds(packaged.index(), track)?;
+        let first = feeds.first().ok_or(Error::NoImage)?;
         let spec = SpriteSheetSpec {
-            container: container(feed.format()),
+            container: container(first.feed.format()),
             tile: ImageSize { width: *tile_width, height: *tile_height },
             columns: *columns,
             rows: *rows,
             count: *count,
             start_s: u32::try_from(Feed::SINGLE_FRAMES_LEAD_US / STEP_US).unwrap_or(0),
             priority: super::SHEET_PRIORITY,
-            limits: super::limits(tile_frames.frames, video),
+            limits: super::limits(tile_frames.frames, super::largest_video(track, video)),
         };
-        let input = self.sample_stream(packaged, feed);
-        self.engine.sprite_sheet(spec, input).await.map_err(run_error)
+        match <[TileFeed; 1]>::try_from(feeds) {
+            // Configuration 0 has the shape of the tiles.
+            Ok([TileFeed { feed, configuration: 0, .. }]) => {
+                let input = self.sample_stream(packaged, feed);
+                self.engine.sprite_sheet(spec, input).await.map_err(run_error)
+            }
+            Ok(feed) => self.sheet_of_parts(packaged, spec, feed.into()).await,
+            Err(feeds) => self.sheet_of_parts(packaged, spec, feeds).await,
+        }
+    }
+
+    /// A sheet of frames with several decoder configurations: the input of each is in a file.
+    async fn sheet_of_parts(
+        &self,
+        packaged: &Packaged,
+        spec: SpriteSheetSpec,
+        feeds: Vec<TileFeed>,
+    ) -> Result<Bytes, Error> {
+        let (track, base) = packaged.index().video().ok_or(Error::NoImage)?;
+        let (mut files, mut parts) = (Vec::new(), Vec::new());
+        for TileFeed { feed, count, configuration } in feeds {
+            let image = match track.configuration(configuration) {
+                TrackMedia::Video(part) => image_size((spec.tile.width, spec.tile.height), base, part),
+                TrackMedia::Audio(_) => None,
+            };
+            let container = container(feed.format());
+            let file = self.write_scratch(self.sample_stream(packaged, feed), &self.scratch).await?;
+            parts.push(SpriteSheetPart { file: file.path().to_owned(), container, count, image });
+            files.push(file);
+        }
+        self.engine.sprite_sheet_of_parts(spec, &parts).await.map_err(run_error)
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use kinora_blob::ImageHash;
-use kinora_index::{Sample, Track, VideoTrack, plan::presented_at};
+use kinora_index::{Sample, Track, TrackMedia, VideoTrack, plan::presented_at};
 use sha2::{Digest as _, Sha256};
 
 use super::gop::{Gop, decode_until, gop_at, samples_from};
@@ -52,7 +52,12 @@ impl TargetFrame {
         };
         let at = i64::try_from(at).unwrap_or(i64::MAX).min(track.end.saturating_sub(1));
         let gop = gop_at(track, at)?;
+        let at = last_shown_before_end(track, &gop, at);
         let Gop { sync, edit_span, .. } = &gop;
+        let video = match track.media_at(*sync) {
+            TrackMedia::Video(of_part) => of_part,
+            TrackMedia::Audio(_) => video,
+        };
         let (sync, starts_at) =
             (*sync, |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample)));
         let keyframe = Self { samples: sync..sync + 1, time_in_gop: None };
@@ -119,6 +124,17 @@ impl TargetFrame {
         );
         hash_of(&text)
     }
+}
+
+/// The time of the last shown frame, for a time so close to the end of the track that a decoder would select
+/// the hidden frame after it: it compares milliseconds. Any other time is returned unchanged.
+fn last_shown_before_end(track: &Track, gop: &Gop<'_>, at: i64) -> i64 {
+    let is_near_end = track.end.saturating_sub(at) <= i64::from(track.timescale / 1000).max(1);
+    let times = || gop.samples().map(|(_, sample)| presented_at(track, &sample));
+    if !is_near_end || times().all(|time| time < track.end) {
+        return at;
+    }
+    times().filter(|time| *time <= at).max().unwrap_or(at)
 }
 
 /// The object name for a description.

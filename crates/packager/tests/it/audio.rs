@@ -25,7 +25,7 @@ async fn segment(packager: &Packager, packaged: &Arc<Packaged>, number: u32) -> 
 
 /// The left channel of a file at 48 kHz, from 0 of its timeline on.
 #[allow(clippy::disallowed_methods, reason = "an independent decoder of the result")]
-fn decoded(file: &[u8]) -> Vec<f64> {
+pub(crate) fn decoded(file: &[u8]) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audio.mp4");
     fs::write(&path, file).unwrap();
@@ -53,7 +53,7 @@ fn lag(early: &[f64], late: &[f64], at: usize) -> i64 {
 }
 
 /// Signal-to-noise ratio of `found` against the source, in dB.
-fn snr(source: &[f64], found: &[f64], range: Range<usize>) -> f64 {
+pub(crate) fn snr(source: &[f64], found: &[f64], range: Range<usize>) -> f64 {
     let signal: f64 = source[range.clone()].iter().map(|value| value * value).sum();
     let noise: f64 = range.map(|n| (source[n] - found[n]).powi(2)).sum();
     10.0 * (signal / noise.max(1.0)).log10()

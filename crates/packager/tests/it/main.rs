@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod audio;
+mod clipped;
 mod clips;
 mod colours;
 mod damaged;

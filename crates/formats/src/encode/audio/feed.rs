@@ -2,11 +2,13 @@
 
 use std::{ops::Range, sync::Arc};
 
-use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Sample, SampleTable, Track};
+use kinora_index::{
+    ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, EditSpan, Index, Sample, SampleTable, Track, TrackMedia,
+};
 use kinora_isobmff::write::{FLAGS_SYNC, TrunEntry, write_head};
 use kinora_matroska::{FeedFrame, write_feed_frame};
 
-use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segment_count};
+use super::{LEAD_S, LEAD_SAMPLES, MARGIN_SAMPLES, cuts, encoded_audio_segment_count};
 use crate::encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header};
 
 /// Packets from this long before the first frame are fed: for two frames of overlap, the look-behind of a
@@ -39,37 +41,72 @@ pub struct AudioFeed {
     format: FeedFormat,
     numbers: Range<u32>,
     frames: Range<u64>,
-    is_silent: bool,
+    heard: Range<u64>,
+    channels: u32,
 }
 
 impl AudioFeed {
-    /// The feed of some segments of the encoded rendition of an audio track, counted from 0 in the order of
-    /// the source.
+    /// The feeds of some segments of the encoded rendition of an audio track, counted from 0 in the order of
+    /// the source: one for each part of the presentation that is heard in them, in order. Empty if
+    /// nothing is heard: an encoder would have no input.
     ///
     /// Errors: all but [`FeedError::Bytes`].
-    pub fn of_segments(index: &Index, audio_number: usize, numbers: Range<u32>) -> Result<Self, FeedError> {
+    pub fn of_segments(
+        index: &Index,
+        audio_number: usize,
+        numbers: Range<u32>,
+    ) -> Result<Vec<Self>, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: numbers.clone() };
         let frames = frames(index, audio_number, &numbers).ok_or_else(none)?;
-        let window = FeedWindow::new(index, audio_number).ok_or_else(none)?;
-        let packets = window.packets(&frames);
-        window.feed(numbers, frames, packets)
+        let track = track(index, audio_number).ok_or_else(none)?;
+        let feeds = track.edit_spans().filter_map(|span| {
+            let window = FeedWindow { track, span };
+            let packets = window.packets(&frames);
+            let is_heard = window.is_audible(packets.clone(), &frames);
+            is_heard.then(|| window.feed(numbers.clone(), frames.clone(), packets))
+        });
+        feeds.collect()
     }
 
     /// The feed of segment `first` and the following ones, for an encoder that continues to the end of the
-    /// track, or to a long pause in it: [`numbers`](Self::numbers) has the segments.
+    /// track, to a long pause in it, or to the end of its part: [`numbers`](Self::numbers) has the segments.
     ///
-    /// Errors: as [`AudioFeed::of_segments`].
+    /// Errors: as [`AudioFeed::of_segments`]; [`FeedError::AcrossEditPoint`] if several parts are heard in
+    /// the first segment.
     pub fn of_segments_from(index: &Index, audio_number: usize, first: u32) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: first..first.saturating_add(1) };
-        let numbers = first..encoded_audio_segment_count(index, audio_number);
+        let count = encoded_audio_segment_count(index, audio_number);
+        let track = track(index, audio_number).ok_or_else(none)?;
+        let first_frames = frames(index, audio_number, &(first..first.saturating_add(1))).ok_or_else(none)?;
+        let mut windows = track.edit_spans().map(|span| FeedWindow { track, span });
+        let window = windows
+            .find(|window| window.is_alone(&first_frames))
+            .ok_or(FeedError::AcrossEditPoint { numbers: first..first.saturating_add(1) })?;
+        let numbers = first..Self::run_end(index, audio_number, first..count);
         let rest = frames(index, audio_number, &numbers).ok_or_else(none)?;
-        let window = FeedWindow::new(index, audio_number).ok_or_else(none)?;
-        let packets = window.packets(&rest).start..window.track.samples.len();
+        let packets = window.packets(&rest).start..window.span.samples.end;
         let cuts = cuts(index, audio_number).unwrap_or_default();
+        let cuts = cuts.get(..=numbers.end as usize).unwrap_or(cuts);
         let (packets, end) = window.until_pause(packets, first, cuts);
         let numbers = first..end;
         let frames = frames(index, audio_number, &numbers).ok_or_else(none)?;
         window.feed(numbers, frames, packets)
+    }
+
+    /// The end of the first run of these segments. A run is of one part, or a single segment next to a
+    /// joint, in which several parts are heard.
+    pub fn run_end(index: &Index, audio_number: usize, numbers: Range<u32>) -> u32 {
+        let after_first = numbers.start.saturating_add(1).min(numbers.end);
+        let Some(track) = track(index, audio_number).filter(|track| !track.edit_points.is_empty()) else {
+            return numbers.end;
+        };
+        let is_alone = |window: &FeedWindow<'_>, number: u32| {
+            frames(index, audio_number, &(number..number.saturating_add(1)))
+                .is_some_and(|frames| window.is_alone(&frames))
+        };
+        let mut windows = track.edit_spans().map(|span| FeedWindow { track, span });
+        let Some(window) = windows.find(|window| is_alone(window, numbers.start)) else { return after_first };
+        (after_first..numbers.end).find(|number| !is_alone(&window, *number)).unwrap_or(numbers.end)
     }
 
     /// The segments in the feed.
@@ -88,9 +125,20 @@ impl AudioFeed {
         frame.min(self.frames.end)
     }
 
-    /// Whether its segments contain no audio: an encoder would have no input.
-    pub fn is_silent(&self) -> bool {
-        self.is_silent
+    /// The samples of the feed that are heard, as positions in it. They lie in the segments and in the
+    /// [`MARGIN_SAMPLES`] on both sides of them.
+    pub fn heard(&self) -> Range<u64> {
+        self.heard.clone()
+    }
+
+    /// Whether no other part is heard in its segments and on both sides of them.
+    pub fn is_alone(&self) -> bool {
+        self.heard == with_margins(&self.frames)
+    }
+
+    /// Number of channels of its packets.
+    pub fn channels(&self) -> u32 {
+        self.channels
     }
 
     /// The container of the bytes.
@@ -100,7 +148,6 @@ impl AudioFeed {
 
     /// The positions of the frames in the feed, in samples at 48 kHz.
     pub fn positions(&self) -> Range<u64> {
-        let position = |frame: u64| LEAD_SAMPLES + frame * u64::from(ENCODED_AUDIO_FRAME);
         position(self.frames.start)..position(self.frames.end)
     }
 
@@ -184,17 +231,28 @@ fn frames(index: &Index, audio_number: usize, numbers: &Range<u32>) -> Option<Ra
     (from < to).then_some(*from..*to)
 }
 
-/// A track, for conversions between its packets and the frames of the grid.
-struct FeedWindow<'a> {
-    track: &'a Track,
+/// The position of a frame in a feed.
+fn position(frame: u64) -> u64 {
+    LEAD_SAMPLES + frame * u64::from(ENCODED_AUDIO_FRAME)
 }
 
-impl<'a> FeedWindow<'a> {
-    fn new(index: &'a Index, audio_number: usize) -> Option<Self> {
-        let (track, _) = index.audio_tracks().nth(audio_number).filter(|(track, _)| 0 < track.timescale)?;
-        Some(Self { track })
-    }
+/// The positions that an encoder of these frames reads.
+fn with_margins(frames: &Range<u64>) -> Range<u64> {
+    position(frames.start) - MARGIN_SAMPLES..position(frames.end) + MARGIN_SAMPLES
+}
 
+/// An audio track, counted from 0 in the order of the source.
+fn track(index: &Index, audio_number: usize) -> Option<&Track> {
+    index.audio_tracks().nth(audio_number).map(|(track, _)| track).filter(|track| 0 < track.timescale)
+}
+
+/// A part of a track, for conversions between its packets and the frames of the grid.
+struct FeedWindow<'a> {
+    track: &'a Track,
+    span: EditSpan,
+}
+
+impl FeedWindow<'_> {
     /// The start of a frame plus `offset_ms`, in ticks of the source.
     fn ticks(&self, frame: u64, offset_ms: i64) -> i64 {
         let timescale = i128::from(self.track.timescale);
@@ -210,16 +268,63 @@ impl<'a> FeedWindow<'a> {
         packet.pts.saturating_add(i64::from(packet.duration).min(longest))
     }
 
+    /// The position in a feed of a time of the source, rounded to the nearest; saturates at both ends.
+    fn position_of(&self, pts: i64) -> u64 {
+        let timescale = i128::from(self.track.timescale);
+        let ticks = i128::from(pts) + i128::from(self.shift());
+        let twice = 2 * ticks * i128::from(ENCODED_AUDIO_RATE) + timescale;
+        u64::try_from(twice.div_euclid(2 * timescale).max(0)).unwrap_or(u64::MAX)
+    }
+
+    /// The positions among those of these frames, with margins, at which the part is heard; may be empty.
+    fn heard(&self, frames: &Range<u64>) -> Range<u64> {
+        let window = with_margins(frames);
+        let shown = &self.span.shown;
+        // Without an edit point the audio of a side is unbounded.
+        let from = if shown.start == i64::MIN { 0 } else { self.position_of(shown.start) };
+        let to = if shown.end == i64::MAX { u64::MAX } else { self.position_of(shown.end) };
+        window.start.max(from)..window.end.min(to)
+    }
+
+    /// Whether no other part is heard in these frames and their margins.
+    fn is_alone(&self, frames: &Range<u64>) -> bool {
+        self.heard(frames) == with_margins(frames)
+    }
+
+    /// The first packet of the part at or after a time of the source.
+    fn first_at_or_after(&self, pts: i64) -> u32 {
+        let samples = &self.track.samples;
+        if self.track.edit_points.is_empty() {
+            return samples.first_at_or_after_pts(pts).unwrap_or(samples.len());
+        }
+        // Times are comparable inside one part only.
+        let mut part = self.span.samples.clone().zip(samples.range(self.span.samples.clone()));
+        part.find(|(_, packet)| pts <= packet.pts).map_or(self.span.samples.end, |(number, _)| number)
+    }
+
     /// The packets that an encoder of these frames reads.
     fn packets(&self, frames: &Range<u64>) -> Range<u32> {
-        let samples = &self.track.samples;
-        let at = |ticks: i64| samples.first_at_or_after_pts(ticks).unwrap_or(samples.len());
+        let before = self.ticks(0, -INPUT_BEFORE_MS).saturating_sub(self.ticks(0, 0));
+        let after = self.ticks(0, INPUT_AFTER_MS).saturating_sub(self.ticks(0, 0));
+        let begin = self.ticks(frames.start, 0).max(self.span.shown.start).saturating_add(before);
+        let end = self.ticks(frames.end, 0).min(self.span.shown.end).saturating_add(after);
         // The packet that is audible at an instant begins before it.
-        let from = at(self.ticks(frames.start, -INPUT_BEFORE_MS)).saturating_sub(1);
-        let to = at(self.ticks(frames.end, INPUT_AFTER_MS));
+        let from = self.first_at_or_after(begin).saturating_sub(1).max(self.span.samples.start);
+        let to = self.first_at_or_after(end);
         // Packets further before 0 are not presented and have no position.
-        let first = at(self.shift().saturating_neg());
+        let first = self.first_at_or_after(self.shift().saturating_neg());
         from.max(first).min(to)..to
+    }
+
+    /// Whether some of these packets are heard in these frames.
+    fn is_audible(&self, packets: Range<u32>, frames: &Range<u64>) -> bool {
+        // The window of the last frame before a joint contains the beginning of the next part.
+        let frames_after = u64::from(!self.track.edit_points.is_empty());
+        let from = self.ticks(frames.start.saturating_sub(OVERLAP_FRAMES), 0).max(self.span.shown.start);
+        let to = self.ticks(frames.end + frames_after, 0).min(self.span.shown.end);
+        let heard = self.heard(frames);
+        let is_audible = |packet: Sample| packet.pts < to && from < self.packet_end(&packet);
+        from < to && heard.start < heard.end && self.track.samples.range(packets).any(is_audible)
     }
 
     /// Added to a time of the source for that of the feed.
@@ -254,11 +359,13 @@ impl<'a> FeedWindow<'a> {
         frames: Range<u64>,
         packets: Range<u32>,
     ) -> Result<AudioFeed, FeedError> {
-        let audible = self.ticks(frames.start.saturating_sub(OVERLAP_FRAMES), 0)..self.ticks(frames.end, 0);
-        let is_audible =
-            |packet: Sample| packet.pts < audible.end && audible.start < self.packet_end(&packet);
-        let is_silent = !self.track.samples.range(packets.clone()).any(is_audible);
-        let (format, header) = header(self.track, &self.track.media)?;
+        let media = self.track.media_at(packets.start);
+        let channels = match media {
+            TrackMedia::Audio(audio) => audio.channels,
+            TrackMedia::Video(_) => 0,
+        };
+        let (format, header) = header(self.track, media)?;
+        let heard = self.heard(&frames);
         Ok(AudioFeed {
             table: self.track.samples.clone(),
             packets,
@@ -268,7 +375,8 @@ impl<'a> FeedWindow<'a> {
             format,
             numbers,
             frames,
-            is_silent,
+            heard,
+            channels,
         })
     }
 }

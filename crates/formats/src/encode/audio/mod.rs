@@ -4,6 +4,9 @@
 //! A segment is a range of frames ([`encoded_audio`](kinora_index::SegmentPlan::encoded_audio)). It has no
 //! audible difference whether its track was encoded whole or the segment alone. M-39.
 //!
+//! Each part of a presentation has a feed of its own. A segment next to a joint is encoded from the feeds of
+//! several parts.
+//!
 //! [`AudioFeed`] builds the input of an encoder, [`AudioSegmenter`] builds segments from its output, and
 //! [`encoded_audio_init`] builds their init segment.
 
@@ -23,6 +26,9 @@ pub use segmenter::{AudioSegmenter, EncodedAudioSegment};
 pub(super) const LEAD_SAMPLES: u64 = 10 * ENCODED_AUDIO_RATE as u64;
 /// The same in seconds.
 pub(super) const LEAD_S: i64 = 10;
+
+/// An encoder of some segments reads this many samples at 48 kHz before and after them: two frames.
+pub const MARGIN_SAMPLES: u64 = 2 * ENCODED_AUDIO_FRAME as u64;
 
 /// The cuts of an audio track, counted from 0 in the order of the source; `None` if it has no encoded
 /// rendition.

@@ -44,6 +44,8 @@ struct Pending {
     /// The next frame; the frame before 0 is the priming of the encoder.
     next: i64,
     packets: Vec<Vec<u8>>,
+    /// Added to the frame number that the times of the encoder give.
+    frame_offset: i64,
 }
 
 impl AudioSegmenter {
@@ -60,8 +62,21 @@ impl AudioSegmenter {
             number: numbers.start,
             next,
             packets: Vec::new(),
+            frame_offset: 0,
         };
         Some(Self { reader: FragmentReader::default(), pending, failure: None })
+    }
+
+    /// For an encoder of joined parts: its output begins [`MARGIN_SAMPLES`](super::MARGIN_SAMPLES) before the
+    /// segments, and its times count from there.
+    ///
+    /// Call it before the first bytes.
+    #[must_use]
+    pub fn with_output_from_margin(mut self) -> Self {
+        let margin = i64::try_from(super::MARGIN_SAMPLES).unwrap_or(0) / i64::from(ENCODED_AUDIO_FRAME);
+        let first = self.pending.cuts.front().and_then(|frame| i64::try_from(*frame).ok()).unwrap_or(0);
+        self.pending.frame_offset = first - margin;
+        self
     }
 
     /// Adds bytes of the output, cut anywhere. Returns the segments that they complete, in order.
@@ -141,6 +156,7 @@ impl Pending {
             bytes = rest;
             let frame = frame_at(packet.pts)
                 .ok_or(SegmenterError::Malformed("an audio packet off the frame grid"))?;
+            let frame = frame.saturating_add(self.frame_offset);
             if self.end().is_none() || frame < self.next {
                 continue; // around what was ordered
             }

@@ -1,6 +1,6 @@
 use kinora_index::{
-    Container, NotCopied, NotCopiedReason, Sample, SampleEntry, SampleObject, SegmentPlan, TrackLabel,
-    TrackMedia,
+    Container, EditPoint, NotCopied, NotCopiedReason, Sample, SampleEntry, SampleObject, SegmentPlan,
+    TrackLabel, TrackMedia,
 };
 
 use super::*;
@@ -191,6 +191,27 @@ fn frame_rate_above_60_is_halved() {
     check((u32::MAX, u32::MAX), (1, (u32::MAX, u32::MAX)));
     let (step, rate) = (frame_step((u32::MAX, 1)), divided((u32::MAX, 1), frame_step((u32::MAX, 1))));
     assert!(rate.0 / rate.1.max(1) <= 60, "{step}");
+}
+
+#[test]
+fn level_allows_the_fastest_part() {
+    let mut index = source((1280, 720), |video| video.frame_rate = Some((24, 1)));
+    let level = |index: &Index| ladder(index, 480)[0].level.clone();
+    assert_eq!(level(&index), "3.0");
+    let mut fast = index.tracks[0].media.clone();
+    let TrackMedia::Video(video) = &mut fast else { unreachable!("it is one") };
+    video.frame_rate = Some((50, 1));
+    index.tracks[0].configurations.push(fast);
+    assert_eq!(level(&index), "3.1");
+    assert_eq!(ladder(&index, 480)[0].frame_rate, Some((24, 1)), "players are told the rate of the base");
+}
+
+#[test]
+fn copy_of_several_parts_has_rung_of_its_size() {
+    let mut index = source((1280, 720), |_| {});
+    assert_eq!(ladder(&index, 1080)[0].name, RungName::P480);
+    index.tracks[0].edit_points.push(EditPoint { sample: 0, pts: 1, configuration: 0 });
+    assert_eq!(ladder(&index, 1080)[0].name, RungName::P720);
 }
 
 #[test]

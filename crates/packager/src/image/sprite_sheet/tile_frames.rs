@@ -42,6 +42,15 @@ pub(super) struct TileFrames {
     pub(super) frames: u64,
 }
 
+/// The frames of consecutive tiles with one decoder configuration.
+pub(super) struct TileFeed {
+    pub(super) feed: Feed,
+    /// Number of tiles.
+    pub(super) count: u32,
+    /// Its number in the track.
+    pub(super) configuration: u8,
+}
+
 /// The kinds of frames of a sheet, which distinguish two sheets of one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrameKinds {
@@ -136,15 +145,33 @@ impl TileFrames {
         self.ranges.len() * size_of::<Range<u32>>() + self.tiles.len() * size_of::<u32>()
     }
 
-    /// The feed of the engine: the frame of each tile begins a [step](STEP_US) after that of the tile
-    /// before.
-    pub(super) fn feed(&self, index: &Index, track: &Track) -> Result<Feed, Error> {
+    /// The feeds of the engine, one for each change of the decoder configuration, with their tiles: the frame
+    /// of each tile begins a [step](STEP_US) after that of the tile before, the first one at 0.
+    pub(super) fn feeds(&self, index: &Index, track: &Track) -> Result<Vec<TileFeed>, Error> {
         let numbers = self.ranges.iter().cloned().flatten();
         let samples = self.ranges.iter().flat_map(|range| track.samples.range(range.clone()));
         let samples: Vec<(u32, Sample)> = numbers.zip(samples).collect();
         let times = self.times(track, &samples);
-        let samples = samples.iter().map(|(_, sample)| *sample).zip(times);
-        Feed::of_single_frames(index, track, 0, samples).map_err(|_| Error::NoImage)
+        let timed: Vec<_> = samples.into_iter().zip(times).collect();
+        let configuration_of = |number: u32| track.configuration_at(number);
+        let groups =
+            timed.chunk_by(|((one, _), _), ((next, _), _)| configuration_of(*one) == configuration_of(*next));
+        let mut first_tile = 0;
+        let feeds = groups.filter_map(|group| {
+            let ((first, _), _) = group.first()?;
+            let last = group.last().map_or(*first, |((last, _), _)| *last);
+            let rest = self.tiles.get(first_tile..).unwrap_or_default();
+            let count = rest.iter().take_while(|number| **number <= last).count();
+            let begin = i64::try_from(first_tile as u64 * STEP_US).unwrap_or(i64::MAX);
+            first_tile += count;
+            let samples = group.iter().map(|((_, sample), time)| (*sample, time.saturating_sub(begin)));
+            let configuration = configuration_of(*first);
+            let feed = Feed::of_single_frames(index, track, configuration, samples);
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            (0 < count)
+                .then(|| Ok(TileFeed { feed: feed.map_err(|_| Error::NoImage)?, count, configuration }))
+        });
+        feeds.collect()
     }
 
     /// Output time of each sample, in microseconds: tiles at whole steps, the others between their

@@ -1,5 +1,8 @@
 //! Joined indexes and rejected joins. The tests of the packager play them with real files.
 
+mod clip;
+mod parts;
+
 use super::*;
 use crate::index::{
     AudioTrack, Container, EditPoint, Index, NotCopied, NotCopiedReason, OBJECTS_MAX, PARTS_MAX, Part,
@@ -99,9 +102,10 @@ fn index(mut tracks: Vec<Track>) -> Index {
     }
 }
 
+/// These whole sources. The first is the base.
 fn join(parts: &[(SourceName, &Index)]) -> Result<Index, JoinError> {
-    let parts: Vec<_> = parts.iter().map(|&(source, index)| JoinedPart { source, index }).collect();
-    Index::join(&parts)
+    let whole = |&(source, index)| SourcePart { source, index, range_us: 0..u64::MAX };
+    Index::of_parts(&parts.iter().map(whole).collect::<Vec<_>>(), 0)
 }
 
 /// Three sources with two kinds of video, on two clocks.
@@ -146,16 +150,22 @@ fn joined_copy_has_segments_of_all_parts() {
     assert_eq!(index.plan.video.last().unwrap().end, track.end);
     assert_eq!(track.part_starts(&index.plan.video), [(2, 1), (5, 0)]);
     assert_eq!(index.plan.encoded_video, index.plan.video);
-    let (audio, _) = index.audio().unwrap();
-    let [segments] = &index.plan.audio[..] else { panic!("one audio track: {:?}", index.plan.audio) };
-    assert_eq!(audio.part_starts(segments).len(), 2);
-    // The priming of a later part is dropped: it would play over the end of the part before.
-    let begins: Vec<_> =
-        audio.edit_points.iter().map(|point| audio.samples.get(point.sample).unwrap()).collect();
-    assert!(
-        begins.iter().zip(&audio.edit_points).all(|(sample, joint)| joint.pts <= sample.pts),
-        "{begins:?}"
-    );
+}
+
+#[test]
+fn joined_audio_is_only_encoded() {
+    let index = joined();
+    let (track, audio) = index.audio().unwrap();
+    assert!(audio.not_copied.is_some());
+    assert_eq!(index.plan.audio, [Vec::new()]);
+    // Frames of 1024 samples at 48 kHz: the first at or after each cut of the video, and after the end.
+    let frame = |seconds: u64| (seconds * 48_000).div_ceil(1024);
+    assert_eq!(index.plan.encoded_audio, [[0, 2, 3, 5, 7, 8, 10].map(frame).to_vec()]);
+    let begins: Vec<_> = track.edit_points.iter().map(|point| point.pts / 48_000).collect();
+    assert_eq!((begins, track.end), (vec![3, 8], 480_000));
+    // Decoders need the packets before a joint, which are not heard.
+    let lead = track.samples.get(track.edit_points[0].sample).unwrap();
+    assert_eq!(lead.pts, 3 * 48_000 - 2048);
 }
 
 #[test]
@@ -185,43 +195,6 @@ fn repeated_source_is_stored_as_one_object() {
         track.edit_points.iter().map(|point| (point.sample, point.configuration)).collect();
     assert_eq!(edit_points, [(75, 1), (150, 0)]);
     assert_eq!(track.samples.get(150).map(|sample| sample.object), Some(0));
-}
-
-#[test]
-fn trailing_silence_belongs_to_its_part() {
-    // The audio ends 4 s before the video does, and the other part has another kind of audio.
-    let one = index(vec![video(12_800, 10, 1), audio(6)]);
-    let mut mono = audio(3);
-    let TrackMedia::Audio(media) = &mut mono.media else { unreachable!("it is one") };
-    (media.channels, media.sample_entry) = (1, SampleEntry::Iso(vec![8]));
-    let two = index(vec![video(12_800, 3, 1), mono]);
-    let joined = join(&[(ONE, &one), (TWO, &two)]).unwrap();
-    let (track, _) = joined.audio().unwrap();
-    let [segments] = &joined.plan.audio[..] else { panic!("one audio track: {:?}", joined.plan.audio) };
-    let silent = segments.iter().filter(|segment| segment.samples.is_empty()).count();
-    assert!(1 <= silent, "{segments:?}");
-    let parts = track.part_starts(segments);
-    let [(number, 1)] = parts[..] else { panic!("one other part begins: {parts:?}") };
-    assert_eq!(segments[number as usize].start, 10 * 48_000);
-}
-
-#[test]
-fn last_packet_of_each_part_may_be_short() {
-    let mut ends_short = audio(3);
-    let count = ends_short.samples.len();
-    let short = ends_short.samples.iter().zip(1..).map(|(sample, number)| Sample {
-        duration: if number == count { 300 } else { sample.duration },
-        ..sample
-    });
-    ends_short.samples = short.collect();
-    ends_short.end -= 724;
-    let (one, two) =
-        (index(vec![video(12_800, 3, 1), ends_short]), index(vec![video(12_800, 3, 1), audio(3)]));
-    let joined = join(&[(ONE, &one), (TWO, &two)]).unwrap();
-    let (track, audio) = joined.audio().unwrap();
-    let last = track.edit_points[0].sample - 1;
-    let sent: Vec<_> = crate::plan::packets(track, audio, last..last + 2).map(|(number, _)| number).collect();
-    assert_eq!(sent, [last, last + 1]);
 }
 
 #[test]
@@ -259,35 +232,34 @@ fn join_with_uncopyable_video_is_encoded() {
 }
 
 #[test]
-fn incompatible_sources_are_rejected() {
+fn parts_that_cannot_be_joined_are_named() {
     let silent = index(vec![video(12_800, 2, 1)]);
-    let with_audio = index(vec![video(12_800, 2, 1), audio(2)]);
     let alone = index(vec![audio(2)]);
     let check = |parts: &[(SourceName, &Index)], expected| assert_eq!(join(parts), Err(expected));
     check(&[], JoinError::NoParts);
-    check(&[(ONE, &silent), (TWO, &joined())], JoinError::NotSingleSource { part: 1 });
     // On a clock of 10 MHz the last frame of a part cannot last 8 minutes, until its audio ends.
     let odd = index(vec![video(90_000, 2, 1), audio(2)]);
     let ends_late = index(vec![video(12_800 * 49, 2, 1), audio(480)]);
     check(&[(ONE, &ends_late), (TWO, &odd)], JoinError::Timing { part: 0 });
     assert!(join(&[(ONE, &ends_late), (TWO, &ends_late)]).is_ok(), "on its own clock it can");
     check(&[(ONE, &silent), (TWO, &alone)], JoinError::NoVideo { part: 1 });
-    check(&[(ONE, &silent), (TWO, &with_audio)], JoinError::Audio { part: 1 });
-    check(&[(ONE, &with_audio), (TWO, &silent)], JoinError::Audio { part: 1 });
+    assert!(join(&[(ONE, &alone)]).is_ok(), "a single part is a clip");
     let many = vec![(ONE, &silent); PARTS_MAX + 1];
     check(&many, JoinError::TooMany);
     assert!(join(&many[1..]).is_ok(), "as many as there may be");
-    let mut encoded = with_audio.clone();
-    for track in &mut encoded.tracks {
-        if let TrackMedia::Audio(audio) = &mut track.media {
-            audio.not_copied = Some(NotCopied::new(NotCopiedReason::Codec, "fLaC"));
-        }
-    }
-    check(&[(ONE, &with_audio), (TWO, &encoded)], JoinError::Audio { part: 1 });
-    let mut scattered = silent.clone();
+    let mut scattered = index(vec![video(12_800, 4, 1)]);
     scattered.objects = vec![SampleObject::source(1 << 20); OBJECTS_MAX + 1];
     for (number, object) in scattered.objects.iter_mut().enumerate() {
         object.kind = SampleObjectKind::Audio { sha256: [u8::try_from(number).unwrap(); 32] };
     }
-    check(&[(ONE, &scattered)], JoinError::TooMany);
+    let samples = (0..).zip(scattered.tracks[0].samples.iter());
+    let count = u8::try_from(OBJECTS_MAX + 1).unwrap();
+    let samples = samples.map(|(number, sample)| Sample { object: number % count, ..sample });
+    scattered.tracks[0].samples = samples.collect();
+    check(&[(ONE, &silent), (TWO, &scattered)], JoinError::TooMany);
+    let part = |range_us| SourcePart { source: ONE, index: &silent, range_us };
+    let outside =
+        JoinError::Outside { part: 1, start_us: 2_000_000, end_us: 3_000_000, duration_us: 2_000_000 };
+    assert_eq!(Index::of_parts(&[part(0..9), part(2_000_000..3_000_000)], 0), Err(outside));
+    assert_eq!(Index::of_parts(&[part(0..9)], 1), Err(JoinError::NoBase { base: 1, count: 1 }));
 }
