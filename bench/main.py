@@ -2,7 +2,8 @@
 """Measures Kinora against its baselines, in one run on one machine, and prints the ratios as a table.
 
     bench/run.sh [ready|segments|reads|deliveries|memory|commits|encoded-ready|on-demand|backfill|audio|
-                  firstframe|uploads|lists|creation|storyboard|access ...] [--deployment sqlite|postgres]
+                  firstframe|uploads|lists|creation|storyboard|access|cutting ...]
+                 [--deployment sqlite|postgres]
 
 Without names it runs all in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3.
 Exit status: 0 when all ran, also when a goal is missed: these are no tests.
@@ -21,6 +22,7 @@ import audio
 import backfill
 import commits
 import creation
+import cutting
 import deliveries
 import encoded_ready
 import firstframe
@@ -55,6 +57,7 @@ BENCHES = {
     "creation": creation.measure,
     "storyboard": storyboard.measure,
     "access": access_check.measure,
+    "cutting": cutting.measure,
 }
 
 

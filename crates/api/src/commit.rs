@@ -13,12 +13,19 @@ pub(crate) struct IdempotentCommit<R> {
     request: IdempotentRequest,
     idempotency: Idempotency,
     render: R,
+    map_err: Box<dyn Fn(Error) -> ApiError + Send>,
 }
 
 impl<R> IdempotentCommit<R> {
     /// Creates the commit of this request; `render` makes the response from the outcome.
     pub(crate) fn new(request: IdempotentRequest, idempotency: &Idempotency, render: R) -> Self {
-        Self { request, idempotency: idempotency.clone(), render }
+        let map_err = Box::new(error::from_operation);
+        Self { request, idempotency: idempotency.clone(), render, map_err }
+    }
+
+    /// Converts errors of the transaction by `map_err`, which knows the fields of the request.
+    pub(crate) fn map_err(self, map_err: impl Fn(Error) -> ApiError + Send + 'static) -> Self {
+        Self { map_err: Box::new(map_err), ..self }
     }
 }
 
@@ -37,8 +44,8 @@ where
     where
         F: AsyncFnMut(&mut Tx) -> Result<T, Error> + Send + 'static,
     {
-        let Self { request, idempotency, render } = self;
-        let respond = async move |tx: &mut Tx| work(tx).await.map(&render).map_err(error::from_operation);
+        let Self { request, idempotency, render, map_err } = self;
+        let respond = async move |tx: &mut Tx| work(tx).await.map(&render).map_err(&map_err);
         request.write(&idempotency, respond).await
     }
 }

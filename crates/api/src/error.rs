@@ -31,6 +31,11 @@ pub(crate) fn from_operation(error: OperationError) -> ApiError {
         error @ (OperationError::PlaylistRejected(_) | OperationError::MediaNotReady(_)) => {
             ApiError::internal(&error)
         }
+        OperationError::OriginSourceClosed => origin_source_closed(),
+        // The creation of a media converts these: they name fields of the body.
+        error @ (OperationError::OriginNotFound | OperationError::ClipRejected(_)) => {
+            ApiError::internal(&error)
+        }
         // Errors of operations that the API does not have.
         error @ (OperationError::WebhookNotFound
         | OperationError::WebhookUrl(_)
@@ -47,6 +52,14 @@ pub(crate) fn media_not_found() -> ApiError {
         StatusCode::NOT_FOUND,
         "media workspace relation not found",
         "there is no media with this id in the workspace of the access token",
+    )
+}
+
+/// 422: a clip gives access to the source of its media only where that media does (C-198).
+pub(crate) fn origin_source_closed() -> ApiError {
+    ApiError::invalid_field(
+        "sourceAccess",
+        "must be false: the source of the media that this clip is cut from is not downloadable",
     )
 }
 

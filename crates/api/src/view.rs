@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, AddedTrack, AddedTrackState, Input, Media, MediaDuration, MediaState,
-    PlaybackIdSettings, Restriction, Track, TrackKind,
+    AccessRestrictions, AddedTrack, AddedTrackState, Media, MediaDuration, MediaState, PlaybackIdSettings,
+    Restriction, Track, TrackKind,
 };
 use kinora_web::base_urls::BaseUrls;
 use kinora_web::failure::FailureView;
@@ -36,6 +36,9 @@ pub(crate) struct CreatedMedia {
     source_access: bool,
     #[schemars(with = "schema::Cap")]
     max_resolution: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Id")]
+    source_media_id: Option<String>,
     inputs: Vec<InputView>,
     optimize_audio: bool,
 }
@@ -53,12 +56,8 @@ impl From<&Media> for CreatedMedia {
             media_quality: media.settings.quality.as_str(),
             source_access: media.settings.source_access,
             max_resolution: media.settings.max_resolution.as_str(),
-            inputs: media
-                .inputs
-                .iter()
-                .map(InputView::from)
-                .chain(media.added_tracks.iter().map(InputView::from))
-                .collect(),
+            source_media_id: source_media_id(media),
+            inputs: media.input_urls().into_iter().map(InputView::from).collect(),
             optimize_audio: media.settings.optimize_audio,
         }
     }
@@ -81,6 +80,9 @@ pub(crate) struct MediaView {
     blur_hash: Option<String>,
     #[schemars(with = "schema::Id")]
     workspace_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Id")]
+    source_media_id: Option<String>,
     #[schemars(with = "schema::Metadata")]
     metadata: BTreeMap<String, String>,
     #[schemars(with = "Option<schema::Text>")]
@@ -141,6 +143,7 @@ impl MediaView {
             thumbnail_time: media.thumbnail_ms.map(seconds),
             blur_hash: media.blur_hash.clone(),
             workspace_id: media.workspace.to_string(),
+            source_media_id: source_media_id(media),
             metadata: media.settings.metadata.clone().unwrap_or_default(),
             title: media.settings.title.clone(),
             creator_id: media.settings.creator_id.clone(),
@@ -158,7 +161,7 @@ impl MediaView {
             generated_subtitles: [],
             is_audio_only: facts.is_some_and(|facts| facts.is_audio_only()),
             subtitle_available: media.has_subtitles(),
-            duration: facts.map_or(MediaDuration::UNKNOWN, |facts| facts.duration).to_string(),
+            duration: duration(media),
             frame_rate: facts.and_then(|facts| facts.frame_rate()).map(|rate| rate.to_string()),
             aspect_ratio: facts.and_then(|facts| facts.aspect_ratio).map(|ratio| ratio.to_string()),
             created_at: media.created_at.to_string(),
@@ -190,16 +193,68 @@ struct InputView {
     url: String,
 }
 
-impl From<&Input> for InputView {
-    fn from(input: &Input) -> Self {
-        Self { r#type: "video", url: input.url.clone() }
+impl From<(&'static str, &str)> for InputView {
+    fn from((r#type, url): (&'static str, &str)) -> Self {
+        Self { r#type, url: url.to_owned() }
     }
 }
 
-impl From<&AddedTrack> for InputView {
-    fn from(track: &AddedTrack) -> Self {
-        Self { r#type: track.spec.kind.as_str(), url: track.spec.url.clone() }
+/// The media that a clip was cut from.
+fn source_media_id(media: &Media) -> Option<String> {
+    media.clip_of.map(|clip_of| clip_of.media.to_string())
+}
+
+/// A clip in the list of its media (C-136).
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "MediaClip")]
+pub(crate) struct ClipView {
+    #[schemars(with = "schema::Id")]
+    id: String,
+    #[schemars(with = "schema::Duration")]
+    duration: String,
+    #[schemars(with = "schema::MediaStatus")]
+    status: &'static str,
+    #[schemars(with = "Option<schema::Address>")]
+    thumbnail: Option<String>,
+    #[schemars(with = "schema::Instant")]
+    created_at: String,
+    playback_ids: Vec<ClipPlaybackView>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ClipPlaybackId")]
+struct ClipPlaybackView {
+    #[schemars(with = "schema::Id")]
+    id: String,
+    #[schemars(with = "schema::Policy")]
+    access_policy: &'static str,
+}
+
+impl ClipView {
+    pub(crate) fn new(media: &Media, base_urls: &BaseUrls) -> Self {
+        let playback_id = |playback: &PlaybackIdSettings| ClipPlaybackView {
+            id: playback.id.to_string(),
+            access_policy: playback.policy.as_str(),
+        };
+        Self {
+            id: media.id.to_string(),
+            duration: duration(media),
+            status: media.state.name(),
+            thumbnail: thumbnail_url(media, base_urls),
+            created_at: media.created_at.to_string(),
+            playback_ids: media.playback_ids.iter().map(playback_id).collect(),
+        }
     }
+}
+
+fn duration(media: &Media) -> String {
+    match &media.state {
+        MediaState::Ready { facts, .. } => facts.duration,
+        _ => MediaDuration::UNKNOWN,
+    }
+    .to_string()
 }
 
 /// A playback ID of a media.

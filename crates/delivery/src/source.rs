@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use kinora_domain::PlaybackId;
+use kinora_domain::{PlaybackId, PresentationId};
 use kinora_index::Container;
 use kinora_web::error::ApiError;
 
@@ -39,10 +39,14 @@ pub(super) async fn source(
     {
         return Err(reject_resolution(max));
     }
-    let packaged = app.packager.packaged(granted.media.presentation).await.map_err(error::from_packager)?;
+    let packaged = app
+        .packager
+        .packaged(PresentationId::of(granted.media.original))
+        .await
+        .map_err(error::from_packager)?;
     let index = packaged.index();
     let (content_type, extension) = media_type(index.container, index.video().is_some());
-    let reader = app.packager.source_reader(granted.media.source).await.map_err(error::from_packager)?;
+    let reader = app.packager.source_reader(granted.media.original).await.map_err(error::from_packager)?;
     // The same bytes have the same tag, also as the original of another media.
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
     let policy = granted.response_policy(app, CacheLifetime::Short);

@@ -1,7 +1,7 @@
 //! Events: the changes that webhooks report to the client's application. Their JSON is in
 //! `jobs/src/deliver_event/payload`.
 
-use crate::{Media, MediaId, Timestamp, TrackId, Upload, WorkspaceId};
+use crate::{Media, MediaId, TimelineEdit, Timestamp, TrackId, Upload, WorkspaceId};
 
 /// One event, committed together with its change. The store assigns its ID.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,8 @@ pub enum EventKind {
     SourceDeleted(Box<Media>),
     /// The requested files of a media became downloadable.
     Mp4Ready(Box<Media>),
+    /// An edit of the timeline of a media can be played.
+    EditReady(EditKind, Box<Media>),
     /// A media was deleted.
     MediaDeleted(MediaId),
     /// A direct upload was registered.
@@ -41,6 +43,49 @@ pub enum EventKind {
     UploadCancelled(Box<Upload>),
     /// A track that was added to a media changed.
     Track(Box<TrackEvent>),
+}
+
+/// The edits of a timeline that have an event of their own (C-188).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EditKind {
+    /// A file before everything else.
+    Intro,
+    /// A file after everything else.
+    Outro,
+    /// Ranges that were removed.
+    Expunge,
+    /// Files that were inserted.
+    Splice,
+}
+
+impl EditKind {
+    /// All of them, in the order of their events.
+    pub const ALL: [Self; 4] = [Self::Expunge, Self::Splice, Self::Intro, Self::Outro];
+
+    /// The event type in payloads and rows.
+    pub fn event_name(self) -> &'static str {
+        match self {
+            Self::Intro => "video.media.intro.ready",
+            Self::Outro => "video.media.outro.ready",
+            Self::Expunge => "video.media.expunge.ready",
+            Self::Splice => "video.media.splice.ready",
+        }
+    }
+
+    /// The edit with this event type.
+    pub fn from_event_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.event_name() == name)
+    }
+
+    /// Whether the edit of a media has this kind.
+    pub fn is_in(self, edit: &TimelineEdit) -> bool {
+        match self {
+            Self::Intro => edit.intro.is_some(),
+            Self::Outro => edit.outro.is_some(),
+            Self::Expunge => !edit.removed.is_empty(),
+            Self::Splice => !edit.inserts.is_empty(),
+        }
+    }
 }
 
 /// A change of an added track, with a snapshot of the media.
@@ -108,6 +153,7 @@ impl EventKind {
             Self::SourceReady(_) => "video.media.source.ready",
             Self::SourceDeleted(_) => "video.media.source.deleted",
             Self::Mp4Ready(_) => "video.media.mp4Support.ready",
+            Self::EditReady(kind, _) => kind.event_name(),
             Self::MediaDeleted(_) => "video.media.deleted",
             Self::UploadRegistered(_) => "video.media.upload",
             Self::UploadCompleted(_) => "video.upload.media_created",
@@ -125,6 +171,7 @@ impl EventKind {
             | Self::SourceReady(media)
             | Self::SourceDeleted(media)
             | Self::Mp4Ready(media)
+            | Self::EditReady(_, media)
             | Self::UploadCompleted(media) => EventSubject::Media(media.id),
             Self::MediaUpdated(id) | Self::MediaDeleted(id) => EventSubject::Media(*id),
             Self::UploadRegistered(upload) | Self::UploadCancelled(upload) => EventSubject::Media(upload.id),

@@ -19,6 +19,8 @@ pub enum FailureCode {
     NotSubtitles,
     /// A file with audio was expected.
     NoAudio,
+    /// A time of an edit is behind the end of the file.
+    ClipOutsideMedia,
     /// Bytes are missing, and the part that is present does not play.
     Truncated,
     /// A codec, or a feature of one, that is not supported.
@@ -34,7 +36,7 @@ pub enum FailureCode {
 
 impl FailureCode {
     /// All codes, in the order of the documentation.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::SourceUnreachable,
         Self::SourceNotFound,
         Self::SourceForbiddenAddress,
@@ -43,6 +45,7 @@ impl FailureCode {
         Self::NotMedia,
         Self::NotSubtitles,
         Self::NoAudio,
+        Self::ClipOutsideMedia,
         Self::Truncated,
         Self::CodecUnsupported,
         Self::ResolutionAboveMax,
@@ -61,6 +64,7 @@ impl FailureCode {
             Self::NotMedia => "not_media",
             Self::NotSubtitles => "not_subtitles",
             Self::NoAudio => "no_audio",
+            Self::ClipOutsideMedia => "clip_outside_media",
             Self::Truncated => "truncated",
             Self::CodecUnsupported => "codec_unsupported",
             Self::ResolutionAboveMax => "resolution_above_max",

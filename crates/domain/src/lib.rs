@@ -28,7 +28,7 @@ pub use access_token::{AccessToken, Permission, Secret, SecretHash};
 pub use clock::{Clock, Random};
 pub use day::Day;
 pub use error_chain::{error_chain, sentence_with_causes};
-pub use event::{Event, EventKind, EventSubject, TrackEvent, TrackEventKind};
+pub use event::{EditKind, Event, EventKind, EventSubject, TrackEvent, TrackEventKind};
 pub use failure::{Failure, FailureCode};
 pub use id::{
     AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
@@ -37,10 +37,11 @@ pub use id::{
 };
 pub use language_code::{LANGUAGE_CODE_MAX, is_language_code};
 pub use media::{
-    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, AudioOverlay, Change, FrameRate,
-    Input, LeftOutTrack, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings,
-    MediaState, Mp4Rejected, Mp4Support, NewMedia, NewTrack, NotCopied, NotCopiedReason, NotCopiedTrack,
-    OfferedRendition, PlaybackReport, RestrictionUpdate, TooManyPlaybackIds, Track, TrackEvents, TrackKind,
+    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, AudioOverlay, BaseRange, Change,
+    ClipOf, ClipRejected, EditRejected, FileRole, FrameRate, Input, Insert, InsertPoint, LeftOutTrack, Media,
+    MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Rejected, Mp4Support,
+    NewMedia, NewTrack, NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport,
+    RestrictionUpdate, TimelineEdit, TimelinePart, TooManyPlaybackIds, Track, TrackEvents, TrackKind,
     TrackRejected, TrackUpdate, WrongState,
 };
 pub use playback::{

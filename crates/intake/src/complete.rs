@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{
-    Failure, FailureCode, MediaFacts, MediaId, PresentationId, Random, Timestamp, Upload, UploadState,
+    BaseRange, Failure, FailureCode, Media, MediaFacts, MediaId, PresentationId, Random, SourceId, Timestamp,
+    Upload, UploadState,
 };
 use kinora_formats::Scanned;
 use kinora_index::Index;
@@ -86,7 +87,8 @@ impl Intake {
                     .store
                     .write(async move |tx| {
                         mark_complete(tx, &intake, lease, length).await?;
-                        complete_media(tx, lease.upload, facts.clone(), required_encodes, now).await
+                        let ready = ReadyMedia::of_source(source, facts.clone(), required_encodes);
+                        complete_media(tx, lease.upload, ready, now).await
                     })
                     .await?
             }
@@ -117,8 +119,8 @@ impl Intake {
         let ScanState::Active(scan) = std::mem::replace(&mut session.scan, ScanState::NotScanned) else {
             return Ok(FileOutcome::NeedsJob(None));
         };
-        // A job downloads replacing audio.
-        if session.upload.settings.audio_edit.is_some() || scan.needs_remux().await == Ok(true) {
+        // A job downloads the files of an edit.
+        if session.upload.settings.is_edited() || scan.needs_remux().await == Ok(true) {
             // The checkpoint gives the scan state to the job.
             session.scan = ScanState::Active(scan);
             session.write_last_checkpoint(&self.0).await;
@@ -259,31 +261,50 @@ async fn mark_complete(
     Ok(upload)
 }
 
-/// Makes the media of a completed upload ready with the uploaded source. The objects of source and index
-/// must be stored.
+/// The result of the work on a media, for its last commit.
+#[derive(Debug, Clone)]
+pub struct ReadyMedia {
+    /// Its objects are stored under this ID.
+    pub source: SourceId,
+    /// Its facts.
+    pub facts: MediaFacts,
+    /// Where the ranges of its base play, if its timeline is edited.
+    pub base_ranges: Vec<BaseRange>,
+    /// The encodes that were required before it is ready.
+    pub encoded: RequiredEncodes,
+}
+
+impl ReadyMedia {
+    /// A media that plays its source as it is.
+    pub fn of_source(source: SourceId, facts: MediaFacts, encoded: RequiredEncodes) -> Self {
+        Self { source, facts, base_ranges: Vec::new(), encoded }
+    }
+}
+
+/// Makes the media of a completed upload ready. Its source is that of the upload, or for an edited media that
+/// of its index. The objects must be stored.
 ///
 /// [`kinora_store::Error::LeaseLost`] when the media is gone, or has the source already.
 pub async fn complete_media(
     tx: &mut Tx,
     id: MediaId,
-    facts: MediaFacts,
-    required_encodes: RequiredEncodes,
+    ready: ReadyMedia,
     now: Timestamp,
 ) -> Result<Upload, kinora_store::Error> {
     use kinora_store::Error::LeaseLost;
 
     let upload = tx.upload_by_id(id).await?.ok_or(LeaseLost)?;
-    let source = upload.source;
     let upload = upload.release_source(now).map_err(|_| LeaseLost)?;
     tx.save_upload(&upload).await?;
-    let media = tx.media_by_id(id).await?.ok_or(LeaseLost)?;
-    let (media, ready) = media.finish_upload(source, facts, now).map_err(|_| LeaseLost)?;
-    tx.save_ready(&media, &ready, now).await?;
+    let ReadyMedia { source, facts, base_ranges, encoded } = ready;
+    let media = Media { base_ranges, ..tx.media_by_id(id).await?.ok_or(LeaseLost)? };
+    let (media, event) = media.finish_upload(source, facts, now).map_err(|_| LeaseLost)?;
+    tx.save_ready(&media, &event, now).await?;
     // Encoding already proved that it decodes.
-    if !required_encodes.video {
+    if !encoded.video {
         tx.enqueue(NewJob::due_now(JobKind::ProbeDecode { media: id, source }, media.workspace, now)).await?;
     }
-    if required_encodes.has_encoded_audio {
+    if encoded.has_encoded_audio {
         tx.enqueue(NewJob::due_now(JobKind::EncodeAudio { media: id, source }, media.workspace, now)).await?;
     }
     tx.discard_upload(&upload, now).await?;

@@ -31,7 +31,7 @@ mod upload_lock;
 
 pub use append::{Append, UploadProgress};
 pub use checksum::{CHECKED_BYTES_MAX, Checksum};
-pub use complete::{complete_media, fail_uploaded_media};
+pub use complete::{ReadyMedia, complete_media, fail_uploaded_media};
 pub use disk_space::{RESERVED_BYTES, SPACE_CHECK_EVERY_BYTES, has_disk_space, is_disk_full};
 pub use error::{IntakeError, failure_of};
 pub use facts::facts_of_index;

@@ -1,4 +1,5 @@
-//! Deletes the objects of a source that no media refers to any more.
+//! Deletes the objects of a source that no media refers to any more. Bytes and index of a source are kept
+//! until no edited media uses them (C-199, D-0131).
 
 use kinora_blob::{ObjectKey, Prefix};
 use kinora_domain::{PresentationId, RenditionId, SourceId};
@@ -12,10 +13,24 @@ const PAGE: usize = 1000;
 
 /// Deletes the source, its index, its images and its renditions, or subtitles. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -> Result<(), JobError> {
-    remove(context, source).await?;
+    remove_unused(context, source).await?;
     let job = job.clone();
     context.store.write(async move |tx| tx.complete_job(&job).await).await?;
     Ok(())
+}
+
+/// Deletes the objects of a source that no media uses. May run twice.
+///
+/// Only a media that uses a source can pass it on, in the commit that registers the other media. So a source
+/// without a row in `source_use` never gets one.
+pub(crate) async fn remove_unused(context: &Context, source: SourceId) -> Result<(), JobError> {
+    if context.store.media_of_source(source).await?.is_some() {
+        return Ok(());
+    }
+    if context.store.is_used_source(source).await? {
+        return remove_derived(context, PresentationId::of(source)).await;
+    }
+    remove(context, source).await
 }
 
 /// Deletes the index first: without it no reader looks for the bytes.
@@ -31,6 +46,11 @@ pub(crate) async fn remove(context: &Context, source: SourceId) -> Result<(), Jo
     ] {
         context.blob.delete(key).await?;
     }
+    remove_derived(context, presentation).await
+}
+
+/// Deletes the images and renditions of a presentation.
+async fn remove_derived(context: &Context, presentation: PresentationId) -> Result<(), JobError> {
     remove_all(context, Prefix::ImagesOf(presentation)).await?;
     for row in context.store.renditions_of(presentation).await? {
         remove_rendition(context, row.id).await?;

@@ -16,9 +16,7 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> 
         let multipart_state = context.store.upload_multipart(media).await?;
         context.blob.discard_growing(source, multipart_state.multipart_id).await?;
         context.blob.delete_checkpoints(source).await?;
-        if context.store.media_of_source(source).await?.is_none() {
-            delete_objects::remove(context, source).await?;
-        }
+        delete_objects::remove_unused(context, source).await?;
     }
     let job = job.clone();
     context

@@ -1,11 +1,14 @@
 //! Downloads added subtitles of a media from a URL, stores them as WebVTT, then commits once.
 //! `fetch_audio_track.rs` does this for audio.
 
+use std::ops::Range;
+use std::time::Duration;
+
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
-use kinora_domain::{AddedTrack, Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
+use kinora_domain::{AddedTrack, Failure, FailureCode, Media, MediaId, SourceId, Timestamp, TrackId};
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
-use kinora_hls::subtitles::Subtitles;
+use kinora_hls::subtitles::{Subtitles, SubtitlesError};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 
 use crate::Context;
@@ -31,13 +34,13 @@ pub(crate) struct TrackFetch {
 /// May run twice: the first object stored under the source is final. The last commit changes a track only if
 /// it still waits for this source.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, fetch: TrackFetch) -> Result<(), JobError> {
-    let Some(track) = pending_track(context, fetch).await? else {
+    let Some((media, track)) = pending_track(context, fetch).await? else {
         // The track was deleted, changed, or settled by an earlier run.
         let job = job.clone();
         context.store.write(async move |tx| tx.complete_job(&job).await).await?;
         return Ok(());
     };
-    let ended = match download(context, job, &track, fetch.source).await {
+    let ended = match download(context, job, &track, &media, fetch.source).await {
         Ok(()) => make_available(context, job, fetch).await,
         Err(error) => Err(error),
     };
@@ -59,11 +62,23 @@ pub(crate) async fn fail_exhausted(
     finish_track(context, job, fetch, Some(internal_failure_of_track())).await
 }
 
-/// The track, if it still waits for this source.
-async fn pending_track(context: &Context, fetch: TrackFetch) -> Result<Option<AddedTrack>, JobError> {
-    let media = context.store.media_by_id(fetch.media).await?;
-    let track = media.and_then(|media| media.added_track(fetch.track).cloned());
-    Ok(track.filter(|track| track.preparing() == Some(fetch.source)))
+/// The track with its media, if it still waits for this source.
+async fn pending_track(
+    context: &Context,
+    fetch: TrackFetch,
+) -> Result<Option<(Media, AddedTrack)>, JobError> {
+    let Some(media) = context.store.media_by_id(fetch.media).await? else { return Ok(None) };
+    let track = media.added_track(fetch.track).cloned();
+    let track = track.filter(|track| track.preparing() == Some(fetch.source));
+    Ok(track.map(|track| (media, track)))
+}
+
+/// Where the ranges of the base play, in milliseconds; `None` if the times of the track are those that play.
+fn edited_ranges(media: &Media, track: &AddedTrack) -> Option<Vec<(Range<u64>, u64)>> {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let ranges = media.base_ranges.iter();
+    let ranges = ranges.map(|range| (millis(range.base.start)..millis(range.base.end), millis(range.at)));
+    (track.is_on_base && !media.base_ranges.is_empty()).then(|| ranges.collect())
 }
 
 /// Fetches the file, parses it, and stores it as WebVTT.
@@ -71,6 +86,7 @@ async fn download(
     context: &Context,
     job: &ClaimedJob,
     track: &AddedTrack,
+    media: &Media,
     source: SourceId,
 ) -> Result<(), JobError> {
     let address = kinora_fetch::parse_source_url(&track.spec.url).map_err(|problem| {
@@ -85,7 +101,12 @@ async fn download(
         Err(DownloadError::Sink(SmallFileError::Retry(pause))) => return Err(JobError::SourceRetry(pause)),
     }
     // Some MiB of text would block this thread for too long.
-    let read = tokio::task::spawn_blocking(move || Subtitles::read(&file.0).map(|read| read.to_webvtt()));
+    let ranges = edited_ranges(media, track);
+    let read = tokio::task::spawn_blocking(move || {
+        let read = Subtitles::read(&file.0)?;
+        let played = ranges.map_or(Ok(read.clone()), |ranges| read.edited(&ranges))?;
+        Ok::<_, SubtitlesError>(played.to_webvtt())
+    });
     let text = match read.await {
         // Some letters are longer in WebVTT. A larger text would be parsed again for each viewer.
         Ok(Ok(text)) if text.len() > SUBTITLES_BYTES_MAX => {

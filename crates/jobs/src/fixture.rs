@@ -57,6 +57,7 @@ pub(crate) fn created() -> Media {
         workspace: WorkspaceId::new(at(1), &Zeros),
         settings: MediaSettings::default(),
         url: "https://example.com/a.mp4".into(),
+        clip_of: None,
         policy: AccessPolicy::Public,
         restrictions: AccessRestrictions::default(),
         encryption: Encryption::None,
@@ -104,5 +105,5 @@ pub(crate) fn with_track(media: Media, state: AddedTrackState) -> Media {
         language_code: "de".into(),
         language_name: "Deutsch".into(),
     };
-    media.add_track(AddedTrack { id: track_id(), spec, state }, at(4)).unwrap().0
+    media.add_track(AddedTrack { id: track_id(), spec, state, is_on_base: false }, at(4)).unwrap().0
 }

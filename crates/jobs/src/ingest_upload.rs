@@ -7,7 +7,8 @@ use kinora_domain::{Failure, MediaId, PresentationId, SourceId, Upload};
 use kinora_formats::{Scanned, Scanner};
 use kinora_index::Index;
 use kinora_intake::{
-    RequiredEncodes, Scan, ScanPermit, ScanResult, complete_media, facts_of_index, fail_uploaded_media,
+    ReadyMedia, RequiredEncodes, Scan, ScanPermit, ScanResult, complete_media, facts_of_index,
+    fail_uploaded_media,
 };
 use kinora_store::ClaimedJob;
 
@@ -16,7 +17,9 @@ use crate::claim::Claim;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::audio_edit;
 use crate::ingest::remux::{self, SourceToRemux};
+use crate::ingest::timeline_edit::{EditBase, EditedMedia, edit_timeline};
 use crate::ingest::{first_segments, has_sample_bytes, rescan};
+use crate::lost_lease;
 use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
 
 /// Makes the media ready, or failed with the reason. May run twice: until the last commit no row refers to
@@ -48,6 +51,10 @@ pub(crate) async fn fail_exhausted(
 async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(), JobError> {
     let (source, max, media) = (upload.source, upload.settings.max_resolution, upload.id);
     let (index, permit) = index(context, job, upload).await?;
+    if upload.settings.timeline_edit.is_some() {
+        drop((index, permit));
+        return make_edited_ready(context, job, upload).await;
+    }
     let mut facts = facts_of_index(&index, max, context.clock.now(), &*context.random);
     let missing = RequiredEncodes::of(&index, max);
     drop((index, permit)); // its tables may be large, and what follows may take minutes
@@ -59,7 +66,7 @@ async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(
             .store
             .write(async move |tx| {
                 tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
-                complete_media(tx, media, facts.clone(), missing, now).await
+                complete_media(tx, media, ReadyMedia::of_source(source, facts.clone(), missing), now).await
             })
             .await?;
         Ok(())
@@ -67,10 +74,36 @@ async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(
     retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await
 }
 
+/// Edits the timeline of the media, and makes it ready. Its file is stored with its index.
+async fn make_edited_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(), JobError> {
+    let media = context.store.media_by_id(upload.id).await?.ok_or(JobError::LeaseLost)?;
+    let base = EditBase { source: upload.source, original: upload.source, is_playing: false };
+    let EditedMedia { used_sources, ready } = edit_timeline(context, job, &media, base).await?;
+    let source = ready.source;
+    let commit = || async {
+        let (job, now) = (job.cloned_job(), context.clock.now());
+        let (id, workspace) = (upload.id, upload.workspace);
+        let (ready, used_sources) = (ready.clone(), used_sources.clone());
+        context
+            .store
+            .write(async move |tx| {
+                tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
+                tx.set_used_sources(id, &used_sources, workspace, now).await?;
+                complete_media(tx, id, ready.clone(), now).await
+            })
+            .await?;
+        Ok(())
+    };
+    let ended = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await;
+    lost_lease::clean_up(context, job, source, ended).await
+}
+
 /// The index of the file, and the permit for its memory. The upload or an earlier run stored it, or it is
 /// new.
 async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index, ScanPermit), JobError> {
     let (source, workspace) = (upload.source, job.workspace);
+    // With an edit of the timeline, the audio is edited after it.
+    let audio_edit = upload.settings.audio_edit.as_ref().filter(|_| upload.settings.timeline_edit.is_none());
     if let Some(reader) = context.blob.reader(ObjectKey::Index(PresentationId::of(source))).await? {
         let turn = context.scan_limits.acquire(reader.len(), workspace).await;
         let bytes = reader.read_at(0..reader.len()).await?;
@@ -83,7 +116,7 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
     }
     let ScanResult { scanned, permit } = scan_result(context, upload).await?;
     let spilled_index = match scanned {
-        Scanned::Index(index) if upload.settings.audio_edit.is_none() => {
+        Scanned::Index(index) if audio_edit.is_none() => {
             put_index(context, source, &index).await?;
             return Ok((index, permit));
         }
@@ -101,7 +134,7 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
             remux::remux_and_store(context, job, &source_to_remux).await?
         }
     };
-    let (index, index_permit) = match &upload.settings.audio_edit {
+    let (index, index_permit) = match audio_edit {
         None => spilled_index.load_limited(&context.scan_limits, workspace).await?,
         Some(edit) => {
             // Deletes the audio of an earlier run. A run that has lost the job must not delete objects of

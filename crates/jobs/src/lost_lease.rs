@@ -19,17 +19,30 @@ pub(crate) async fn clean_up<T>(
     ended: Result<T, JobError>,
 ) -> Result<T, JobError> {
     if let Err(JobError::LeaseLost) = ended {
-        let (workspace, now) = (job.workspace, context.clock.now());
-        context
-            .store
-            .write(async move |tx| {
+        enqueue_removal(context, job, vec![source]).await?;
+    }
+    ended
+}
+
+/// Queues the removal of the objects of these sources, except of those that a media or track refers to. May
+/// run twice.
+pub(crate) async fn enqueue_removal(
+    context: &Context,
+    job: &ClaimedJob,
+    sources: Vec<SourceId>,
+) -> Result<(), JobError> {
+    let (workspace, now) = (job.workspace, context.clock.now());
+    context
+        .store
+        .write(async move |tx| {
+            for source in &sources {
+                let source = *source;
                 if tx.media_of_source(source).await?.is_none() && !tx.is_source_of_track(source).await? {
                     let kind = JobKind::DeleteObjects { source };
                     tx.enqueue(NewJob::due_now(kind, workspace, now)).await?;
                 }
-                Ok::<_, JobError>(())
-            })
-            .await?;
-    }
-    ended
+            }
+            Ok::<_, JobError>(())
+        })
+        .await
 }

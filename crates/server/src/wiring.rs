@@ -196,7 +196,8 @@ impl Shared {
             stall_limit: options.stall_limit,
             scan_limits: scan_limits.clone(),
         });
-        let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
+        let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone())
+            .with_scratch(scratch.folder().into());
         Self { packager, intake, scan_limits, disk_full_jobs: DiskFullJobs::default(), worker }
     }
 }

@@ -1,7 +1,8 @@
 //! The reasons why operations are rejected.
 
 use kinora_domain::{
-    MediaSettings, Mp4Rejected, Playlist, PlaylistRejected, SigningKey, TooManyPlaybackIds, TrackRejected,
+    ClipRejected, MediaSettings, Mp4Rejected, Playlist, PlaylistRejected, SigningKey, TooManyPlaybackIds,
+    TrackRejected,
 };
 use kinora_fetch::UrlProblem;
 
@@ -35,6 +36,15 @@ pub enum Error {
     /// The URL of a source cannot be fetched.
     #[error("the URL of a source {0}")]
     SourceUrl(UrlProblem),
+    /// The workspace of the caller does not have the media that a clip is cut from.
+    #[error("there is no media with this id in the workspace")]
+    OriginNotFound,
+    /// The origin or the edit of a clip is not valid.
+    #[error(transparent)]
+    ClipRejected(ClipRejected),
+    /// `sourceAccess` of a clip cannot be switched on, because its origin has it off (C-198).
+    #[error("the source of the media that it is cut from is not downloadable")]
+    OriginSourceClosed,
     /// The URL of a webhook cannot receive posts.
     #[error("the URL of a webhook {0}")]
     WebhookUrl(UrlProblem),

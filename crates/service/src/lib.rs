@@ -25,5 +25,6 @@ mod workspaces;
 pub use caller::{Caller, Principal};
 pub use commit::{Commit, CommitOnly};
 pub use error::Error;
+pub use media::RegisteredMedia;
 pub use revoked_tokens::NewRevokedToken;
 pub use service::Service;

@@ -1,29 +1,46 @@
 //! Media: created from a URL, changed, deleted.
 
-use kinora_domain::{Media, MediaChange, MediaId, MediaSettings, Mp4Support, NewMedia};
+use kinora_domain::{Event, Media, MediaChange, MediaId, MediaSettings, Mp4Support, NewMedia, Timestamp};
 use kinora_store::Tx;
 
 use crate::{Caller, Commit, Error, Service};
 
+/// A media that was just registered.
+#[derive(Debug, Clone)]
+pub struct RegisteredMedia {
+    /// The media.
+    pub media: Media,
+    /// Whether it is a public clip of a media without a public playback ID; the response warns of it.
+    pub is_more_public_than_origin: bool,
+}
+
 impl Service {
-    /// Registers a media that will be fetched from its URL: row, event and job. The playback ID is
-    /// usable at once.
+    /// Registers a media that will be fetched from its URL, or a clip of another media: row, event and job.
+    /// The playback ID is usable at once.
     ///
-    /// `new.workspace` is replaced by the caller's. Errors: `SourceUrl`, `TitleTooLong`.
-    pub async fn create_media<C: Commit<Media>>(
+    /// `new.workspace` is replaced by the caller's. Errors: `SourceUrl`, `TitleTooLong`; for a clip
+    /// `OriginNotFound`, `ClipRejected`.
+    pub async fn create_media<C: Commit<RegisteredMedia>>(
         &self,
         caller: &Caller,
         new: NewMedia,
         commit: C,
     ) -> Result<C::Output, C::Error> {
-        kinora_fetch::parse_source_url(&new.url).map_err(|problem| C::reject(Error::SourceUrl(problem)))?;
+        let origin = new.clip_of;
+        if origin.is_none() {
+            let parsed = kinora_fetch::parse_source_url(&new.url);
+            parsed.map_err(|problem| C::reject(Error::SourceUrl(problem)))?;
+        }
         check_title(&new.settings).map_err(C::reject)?;
         let now = self.clock.now();
         let new = NewMedia { workspace: caller.workspace, ..new };
         let (media, event) = Media::create(new, now, &*self.random);
         let work = async move |tx: &mut Tx| {
-            tx.register_media(&media, &event, now).await?;
-            Ok(media.clone())
+            let Some(origin) = origin else {
+                tx.register_media(&media, &event, now).await?;
+                return Ok(RegisteredMedia { media: media.clone(), is_more_public_than_origin: false });
+            };
+            register_clip(tx, media.clone(), origin, now).await
         };
         commit.commit(&self.store, work).await
     }
@@ -51,8 +68,9 @@ impl Service {
     }
 
     /// Allows or forbids the download of a media's source by its viewers. An unchanged value emits no event.
+    /// Forbidding it for a media forbids it for its clips too, because they have the same source (C-198).
     ///
-    /// Errors: `MediaNotFound`, `ConditionFailed`.
+    /// Errors: `MediaNotFound`, `ConditionFailed`, `OriginSourceClosed`.
     pub async fn set_source_access(
         &self,
         caller: &Caller,
@@ -64,8 +82,14 @@ impl Service {
         self.store
             .write(async move |tx| {
                 let media = find(tx, &caller, id, &condition).await?;
+                if is_open && !may_open_source(tx, &media).await? {
+                    return Err(Error::OriginSourceClosed);
+                }
                 let (media, events) = media.set_source_access(is_open, now);
                 tx.save_with_events(&media, &events).await?;
+                if !is_open {
+                    close_sources_of_clips(tx, &media, now).await?;
+                }
                 Ok(media)
             })
             .await
@@ -110,6 +134,47 @@ impl Service {
             })
             .await
     }
+}
+
+/// Registers a clip. It uses the sources of its origin from this commit on (D-0131).
+async fn register_clip(
+    tx: &mut Tx,
+    media: Media,
+    origin: MediaId,
+    now: Timestamp,
+) -> Result<RegisteredMedia, Error> {
+    let origin = tx.media(media.workspace, origin).await?.ok_or(Error::OriginNotFound)?;
+    let media = media.cut_from(&origin).map_err(Error::ClipRejected)?;
+    let mut sources = tx.used_sources(origin.id).await?;
+    sources.extend(origin.source());
+    tx.register_media(&media, &media.created_event(now), now).await?;
+    tx.set_used_sources(media.id, &sources, media.workspace, now).await?;
+    let is_more_public_than_origin = media.is_more_public_than(&origin);
+    Ok(RegisteredMedia { media, is_more_public_than_origin })
+}
+
+/// Whether the source may become downloadable: that of a clip only while that of its origin is (C-198).
+async fn may_open_source(tx: &mut Tx, media: &Media) -> Result<bool, Error> {
+    let Some(clip_of) = media.clip_of else { return Ok(true) };
+    let origin = tx.media(media.workspace, clip_of.media).await?;
+    Ok(origin.is_some_and(|origin| origin.offers_source()))
+}
+
+/// Forbids the download of the source of all clips of a media, and of their clips, with their events.
+async fn close_sources_of_clips(tx: &mut Tx, media: &Media, now: Timestamp) -> Result<(), Error> {
+    let workspace = media.workspace;
+    let mut open = tx.clips_with_source_access(workspace, media.id).await?;
+    // A clip between may have been deleted. The original of a media that is no clip is its own.
+    if let (None, Some(original)) = (media.clip_of, media.original()) {
+        open.extend(tx.clips_with_original(workspace, original).await?);
+    }
+    while let Some(clip) = open.pop() {
+        let clip = tx.media(workspace, clip).await?.ok_or(Error::MediaNotFound)?;
+        let (clip, events): (Media, Vec<Event>) = clip.set_source_access(false, now);
+        tx.save_with_events(&clip, &events).await?;
+        open.extend(tx.clips_with_source_access(workspace, clip.id).await?);
+    }
+    Ok(())
 }
 
 /// A media of the caller's workspace that satisfies the condition of the request.

@@ -43,6 +43,7 @@ fn new_media(workspace: WorkspaceId, url: &str) -> NewMedia {
         workspace,
         settings: MediaSettings::default(),
         url: url.to_owned(),
+        clip_of: None,
         policy: AccessPolicy::Public,
         restrictions: AccessRestrictions::default(),
         encryption: Encryption::None,
@@ -55,7 +56,7 @@ async fn media_of_another_workspace_is_not_found() {
     let Fixture { store, service, mine, other, _folder } = world().await;
     // The workspace in the input is ignored; the caller's workspace applies.
     let new = new_media(other.workspace, "https://example.com/a.mp4");
-    let media = service.create_media(&mine, new, CommitOnly).await.expect("created");
+    let media = service.create_media(&mine, new, CommitOnly).await.expect("created").media;
     assert_eq!(media.workspace, mine.workspace);
     let deleted = service.delete_media(&other, media.id, |_| true).await;
     assert!(matches!(deleted, Err(Error::MediaNotFound)), "{deleted:?}");
@@ -157,7 +158,7 @@ async fn playlist_of_another_workspace_is_not_found() {
 async fn token_is_not_revoked_with_playback_id_of_another_workspace() {
     let Fixture { store, service, mine, other, _folder } = world().await;
     let new = new_media(other.workspace, "https://example.com/a.mp4");
-    let media = service.create_media(&other, new, CommitOnly).await.expect("created");
+    let media = service.create_media(&other, new, CommitOnly).await.expect("created").media;
     let playback_id = Some(media.playback_ids[0].id);
     let token = NewRevokedToken { jti: "a".to_owned(), expires_at: None, playback_id, end_playback: true };
     let revoked = service.revoke_token(&mine, token.clone(), CommitOnly).await;

@@ -18,7 +18,7 @@ struct Migration {
 }
 
 /// All steps. A released step never changes; a new schema adds one at the end.
-const STEPS: [Migration; 2] = [
+const STEPS: [Migration; 3] = [
     Migration {
         from: 0,
         to: 26,
@@ -30,6 +30,12 @@ const STEPS: [Migration; 2] = [
         to: 26,
         sqlite: include_str!("../migrations/sqlite/from_25.sql"),
         postgres: include_str!("../migrations/postgres/from_25.sql"),
+    },
+    Migration {
+        from: 26,
+        to: 27,
+        sqlite: include_str!("../migrations/sqlite/from_26.sql"),
+        postgres: include_str!("../migrations/postgres/from_26.sql"),
     },
 ];
 /// The newest schema.

@@ -72,7 +72,8 @@ async function startOn(port, publicUrl) {
       port,
       stop,
       log: () => log,
-      create: (url) => create(address, authorization, url),
+      /** Creates a media, and waits until it is settled; `edits` are further fields of its video input. */
+      create: (url, edits = {}) => create(address, authorization, url, edits),
       /** Creates a playlist of these media, and returns the URL of its manifest. */
       createPlaylist: (mediaIds) => createPlaylist(address, authorization, mediaIds),
       /** Creates a direct upload; `fields` are those of the request body. */
@@ -122,9 +123,9 @@ async function digests(folder) {
 }
 
 /** Creates a public media from `url`. Returns it with its `manifest` when it is ready or has failed. */
-async function create(address, authorization, url) {
+async function create(address, authorization, url, edits) {
   const ask = asker(address, authorization);
-  const body = JSON.stringify({ inputs: [{ type: "video", url }], accessPolicy: "public" });
+  const body = JSON.stringify({ inputs: [{ type: "video", url, ...edits }], accessPolicy: "public" });
   const { id } = await ask("/on-demand", { method: "POST", body });
   const until = Date.now() + HANG_MS;
   for (;;) {

@@ -22,6 +22,7 @@ async fn write(store: Store, workspace: WorkspaceId, until: Instant) -> Result<u
     let mut made = 0;
     while Instant::now() < until {
         let new = NewMedia {
+            clip_of: None,
             workspace,
             settings: MediaSettings { title: Some("A title".into()), ..MediaSettings::default() },
             url: "https://media.example/a.mp4".into(),

@@ -1,6 +1,7 @@
 use axum::extract::{FromRequestParts, RawPathParams, State};
 use axum::http::request::Parts;
 use kinora_domain::MediaId;
+use kinora_store::MediaFilter;
 use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
@@ -9,6 +10,7 @@ use kinora_web::pagination::ListQuery;
 
 use crate::ApiState;
 use crate::error;
+use crate::view::ClipView;
 
 /// Longest id of a stream, in characters (C-115).
 pub(super) const STREAM_ID_MAX: usize = 255;
@@ -31,8 +33,7 @@ impl<S: Send + Sync> FromRequestParts<S> for LivestreamId {
     }
 }
 
-/// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. The list is empty, since
-/// media cannot be cut yet.
+/// `GET /on-demand/{mediaId}/media-clips`: a page of the clips of a media, by creation time.
 ///
 /// 404 unless the media is in the caller's workspace (C-136).
 pub(crate) async fn media_clips(
@@ -40,10 +41,13 @@ pub(crate) async fn media_clips(
     caller: ReadCaller,
     PathId(id): PathId<MediaId>,
     query: ListQuery,
-) -> Result<Data<[(); 0]>, ApiError> {
+) -> Result<Data<Vec<ClipView>>, ApiError> {
     let page_request = query.into_page_request("media clips")?;
     app.store.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
-    Ok(page_request.empty())
+    let filter = MediaFilter { clip_of: Some(id), ..MediaFilter::default() };
+    let found = app.store.media_list(caller.workspace, &filter, page_request.list_page).await?;
+    let views = found.items.iter().map(|media| ClipView::new(media, &app.base_urls)).collect();
+    Ok(page_request.respond(&app.base_urls, &found, views))
 }
 
 /// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. The list is empty

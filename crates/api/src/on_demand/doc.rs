@@ -11,7 +11,7 @@ use super::input_info::InputInfo;
 use super::{filter, playback_ids, playlists, tracks, upload};
 use crate::error;
 use crate::example;
-use crate::view::{CreatedMedia, MediaView};
+use crate::view::{ClipView, CreatedMedia, MediaView};
 
 const MEDIA_TAG: &str = "Media";
 const DRM_TAG: &str = "DRM configurations";
@@ -35,6 +35,7 @@ fn media_operations(schemas: &mut Schemas) -> Vec<Operation> {
     let (source_access, files) = (requests::source_access(schemas), requests::update_mp4_support(schemas));
     let (created, media, info) =
         (schemas.of::<CreatedMedia>(), schemas.of::<MediaView>(), schemas.of::<InputInfo>());
+    let clip = schemas.of::<ClipView>();
     let all = [
         Operation::post("/on-demand", "createMedia", "Create a media from a URL")
             .description(
@@ -56,6 +57,10 @@ fn media_operations(schemas: &mut Schemas) -> Vec<Operation> {
                             "accessPolicy": "public",
                             "maxResolution": "1080p",
                         }),
+                    ),
+                    (
+                        "part of a media",
+                        json!({"inputs": [{"type": "video", "url": format!("fp_mediaId://{}", example::MEDIA), "startTime": 0.5, "endTime": 42}]}),
                     ),
                 ],
             )
@@ -118,8 +123,8 @@ fn media_operations(schemas: &mut Schemas) -> Vec<Operation> {
             .responds_with_data(info, input_info_example())
             .error(error::input_info_not_found()),
         media_operation(Operation::get("/on-demand/{mediaId}/media-clips", "listMediaClips", "List the clips of a media"))
-            .description("Always empty: this server does not support clips of a media yet.")
-            .lists_empty(),
+            .description("The media that were cut from this one with `fp_mediaId://{mediaId}`. They stay when it is deleted.")
+            .lists(clip, clip_example()),
         Operation::get("/on-demand/{livestreamId}/live-clips", "listLiveClips", "List the clips of a live stream")
             .description("Always empty, for any id: this server does not support live streams.")
             .path_parameter(
@@ -221,6 +226,17 @@ fn media_example() -> Value {
 
 fn tracks_example() -> Value {
     json!([{"id": example::OTHER, "type": "video", "width": 1920, "height": 1080, "frameRate": "30/1", "status": "available"}])
+}
+
+fn clip_example() -> Value {
+    json!({
+        "id": example::OTHER,
+        "duration": "00:00:12",
+        "status": "Ready",
+        "thumbnail": format!("https://video.example.com/{}/thumbnail.png", example::PLAYBACK),
+        "createdAt": example::TIME,
+        "playbackIds": [{"id": example::PLAYBACK, "accessPolicy": "public"}],
+    })
 }
 
 fn input_info_example() -> Value {

@@ -24,6 +24,7 @@ pub(super) fn is_filter(name: &str) -> bool {
 /// Parses the filters. An error names its parameter.
 pub(super) fn parse(query: &ListQuery, problems: &Problems) -> MediaFilter {
     let filter = MediaFilter {
+        clip_of: None,
         state: status(query, problems),
         title_prefix: text(query, "title", 1, problems),
         creator_id: text(query, "creatorId", 0, problems),

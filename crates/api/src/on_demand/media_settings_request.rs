@@ -6,12 +6,13 @@ use std::ops::RangeInclusive;
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, AudioEdit, Encryption, Media, MediaId, MediaQuality, MediaSettings,
-    Mp4Support, NewTrack, Resolution,
+    Mp4Support, NewTrack, Resolution, TimelineEdit,
 };
 use kinora_web::fields::{Fields, replace_nul};
 
 use super::access_restrictions::restrictions;
 use super::audio_input::audio_input;
+use super::timeline_edit;
 use super::tracks::subtitle_input;
 
 /// Longest address, in characters; longer ones are not fetched.
@@ -50,12 +51,14 @@ pub(super) struct Inputs<'a> {
     pub(super) tracks: Vec<NewTrack>,
     /// The edits of the audio.
     pub(super) audio: Option<AudioEdit>,
+    /// The edit of the timeline of the video.
+    pub(super) timeline_edit: Option<TimelineEdit>,
 }
 
 /// The supported inputs; the others are rejected, each with its own path.
 pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
     const { assert!(INPUTS_MAX <= Media::ADDED_TRACKS_MAX) };
-    let Inputs { mut video, mut tracks, mut audio } = Inputs::default();
+    let Inputs { mut video, mut tracks, mut audio, mut timeline_edit } = Inputs::default();
     let mut has_audio = false;
     for input in fields.objects("inputs", INPUTS_MAX).unwrap_or_default() {
         let kind =
@@ -65,7 +68,7 @@ pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
                 input.reject("type", "a second video input is not supported yet; leave it out")
             }
             Some("video") => {
-                reject_trimming(&input);
+                timeline_edit = timeline_edit::timeline_edit(&input);
                 video = Some(input);
             }
             Some("audio") if has_audio => {
@@ -87,31 +90,7 @@ pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
             None => {}
         }
     }
-    Inputs { video, tracks, audio }
-}
-
-/// Rejects fields that would play something other than the file as it is.
-fn reject_trimming(input: &Fields<'_>) {
-    reject_trim_times(input);
-    for name in ["introUrl", "outroUrl"] {
-        if input.text(name, URL_MAX).is_some_and(|url| !url.is_empty()) {
-            input.reject(name, UNSUPPORTED);
-        }
-    }
-    for name in ["expungeSegments", "segments"] {
-        if input.list(name).is_some_and(|list| !list.is_empty()) {
-            input.reject(name, UNSUPPORTED);
-        }
-    }
-}
-
-/// Rejects a start and an end of the media within the file.
-pub(super) fn reject_trim_times(fields: &Fields<'_>) {
-    for name in ["startTime", "endTime"] {
-        if fields.number(name).is_some() {
-            fields.reject(name, UNSUPPORTED);
-        }
-    }
+    Inputs { video, tracks, audio, timeline_edit }
 }
 
 /// The access policy; `public` by default (C-11).
@@ -168,6 +147,7 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
         mp4_support: mp4_support(fields).unwrap_or_default(),
         optimize_audio,
         audio_edit: None,
+        timeline_edit: None,
     }
 }
 

@@ -17,6 +17,7 @@ mod playback_ids;
 mod playlists;
 mod read;
 mod source_access;
+mod timeline_edit;
 mod tracks;
 mod update;
 mod update_request;

@@ -26,8 +26,8 @@ pub(crate) struct PlayableMedia {
     workspace: WorkspaceId,
     /// The presentation that is delivered to players.
     pub(crate) presentation: PresentationId,
-    /// The stored source, for viewers who may download it.
-    pub(crate) source: SourceId,
+    /// The source with the original bytes, for viewers who may download them.
+    pub(crate) original: SourceId,
     /// The bound of the media. A playback ID may have a lower one; downloadable files are made once, with
     /// this one.
     pub(crate) max_resolution: Resolution,
@@ -103,7 +103,7 @@ impl PlayableMedia {
             playback,
             workspace: media.workspace,
             presentation: PresentationId::of(source),
-            source,
+            original: media.original.unwrap_or(source),
             max_resolution: media.settings.max_resolution,
             thumbnail_ms: media.thumbnail_ms,
             is_video_withdrawn: facts.does_not_decode,

@@ -12,6 +12,9 @@ pub struct AddedTrack {
     pub spec: NewTrack,
     /// Its state.
     pub state: AddedTrackState,
+    /// Whether the times in its file are those of the unedited base: the request with the edit of the
+    /// timeline has this track too (C-127).
+    pub is_on_base: bool,
 }
 
 /// The settings of an added track.
@@ -130,7 +133,12 @@ impl AddedTrack {
     /// A track that is not fetched yet.
     pub fn new(spec: NewTrack, now: Timestamp, random: &dyn Random) -> Self {
         let source = SourceId::new(now, random);
-        Self { id: TrackId::new(now, random), spec, state: AddedTrackState::Preparing { source } }
+        Self {
+            id: TrackId::new(now, random),
+            spec,
+            state: AddedTrackState::Preparing { source },
+            is_on_base: false,
+        }
     }
 
     /// The source ID of its bytes, present or still being fetched.

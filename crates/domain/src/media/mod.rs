@@ -2,6 +2,7 @@
 
 mod added_tracks;
 mod audio_edit;
+mod clip;
 mod duration;
 mod facts;
 mod mp4_support;
@@ -10,12 +11,14 @@ mod playback_report;
 mod settings;
 mod source_access;
 mod state;
+mod timeline_edit;
 mod update;
 
 pub use added_tracks::{
     AddedTrack, AddedTrackKind, AddedTrackState, NewTrack, TrackEvents, TrackRejected, TrackUpdate,
 };
 pub use audio_edit::{AudioEdit, AudioOverlay};
+pub use clip::{ClipOf, ClipRejected};
 pub use duration::MediaDuration;
 pub use facts::{AspectRatio, FrameRate, LeftOutTrack, MediaFacts, Track, TrackKind};
 pub use mp4_support::{Mp4Rejected, Mp4Support};
@@ -23,11 +26,12 @@ pub use playback_ids::{RestrictionUpdate, TooManyPlaybackIds};
 pub use playback_report::{NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport};
 pub use settings::{Input, MediaQuality, MediaSettings};
 pub use state::{MediaState, WrongState};
+pub use timeline_edit::{BaseRange, EditRejected, FileRole, Insert, InsertPoint, TimelineEdit, TimelinePart};
 pub use update::{Change, MediaChange};
 
 use crate::{
-    AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, InputId, MediaId, NewPlaybackId,
-    PlaybackIdSettings, PresentationId, Random, SourceId, Timestamp, Upload, WorkspaceId,
+    AccessPolicy, AccessRestrictions, EditKind, Encryption, Event, EventKind, Failure, InputId, MediaId,
+    NewPlaybackId, PlaybackIdSettings, PresentationId, Random, SourceId, Timestamp, Upload, WorkspaceId,
 };
 
 /// One video or audio that a client owns.
@@ -41,6 +45,14 @@ pub struct Media {
     pub settings: MediaSettings,
     /// Its inputs.
     pub inputs: Vec<Input>,
+    /// The media that it was cut from; `None` if it is no clip.
+    pub clip_of: Option<ClipOf>,
+    /// The source with the file of an edited media; `None` if it is [`Media::source`]. The own source of an
+    /// edited media has only an index, and what is derived from it.
+    pub original: Option<SourceId>,
+    /// Where the ranges of its base play, in order; empty without an edit of the timeline. Snapshots in
+    /// events have none.
+    pub base_ranges: Vec<BaseRange>,
     /// Tracks in addition to those of its source, oldest first.
     pub added_tracks: Vec<AddedTrack>,
     /// Its playback IDs, oldest first.
@@ -68,6 +80,8 @@ pub struct NewMedia {
     pub settings: MediaSettings,
     /// Address of the video or audio file, with valid syntax.
     pub url: String,
+    /// The media that it is cut from, instead of a file at the address; see [`Media::cut_from`].
+    pub clip_of: Option<MediaId>,
     /// The access policy.
     pub policy: AccessPolicy,
     /// Restrictions by page and by player.
@@ -95,19 +109,34 @@ impl Media {
         random: &dyn Random,
     ) -> (Self, Event) {
         let Upload { workspace, settings, policy, restrictions, encryption, tracks, .. } = upload.clone();
-        let new = NewMedia { workspace, settings, url: address, policy, restrictions, encryption, tracks };
+        let new = NewMedia {
+            workspace,
+            settings,
+            url: address,
+            clip_of: None,
+            policy,
+            restrictions,
+            encryption,
+            tracks,
+        };
         Self::register(upload.id, new, now, random)
     }
 
     fn register(id: MediaId, new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
         let NewMedia { policy, restrictions, encryption, .. } = new;
+        let is_on_base = new.clip_of.is_some() || new.settings.timeline_edit.is_some();
+        let added_track = |track| AddedTrack { is_on_base, ..AddedTrack::new(track, now, random) };
+        let added_tracks = new.tracks.into_iter().map(added_track).collect();
         let playback = NewPlaybackId { policy, restrictions, resolution: None, encryption };
         let media = Self {
             id,
             workspace: new.workspace,
             settings: new.settings,
             inputs: vec![Input { id: InputId::new(now, random), url: new.url }],
-            added_tracks: new.tracks.into_iter().map(|track| AddedTrack::new(track, now, random)).collect(),
+            clip_of: None,
+            original: None,
+            base_ranges: Vec::new(),
+            added_tracks,
             playback_ids: vec![PlaybackIdSettings::new(playback, now, random)],
             thumbnail_ms: None,
             blur_hash: None,
@@ -116,8 +145,13 @@ impl Media {
             updated_at: now,
             version: 0,
         };
-        let event = media.event(EventKind::MediaCreated(Box::new(media.clone())), now);
+        let event = media.created_event(now);
         (media, event)
+    }
+
+    /// The event that the media was registered.
+    pub fn created_event(&self, now: Timestamp) -> Event {
+        self.event(EventKind::MediaCreated(Box::new(self.clone())), now)
     }
 
     /// Begins a download attempt; its bytes are stored under `source`. An earlier unfinished attempt is
@@ -126,11 +160,38 @@ impl Media {
         match self.state {
             MediaState::Created | MediaState::Downloading { .. } => {
                 self.state = MediaState::Downloading { started_at: now, source };
+                self.original = None;
                 self.updated_at = now.max(self.updated_at);
                 Ok(self)
             }
             _ => Err(self.wrong_state("start the download of")),
         }
+    }
+
+    /// Begins an attempt to edit the timeline: the index of the edited media is stored under `source`, and
+    /// refers to the files. `original` has the file of the base. An earlier unfinished attempt is abandoned.
+    pub fn begin_edit(
+        mut self,
+        source: SourceId,
+        original: SourceId,
+        now: Timestamp,
+    ) -> Result<Self, WrongState> {
+        match self.state {
+            MediaState::Created | MediaState::Downloading { .. } => {
+                self.state = MediaState::Downloading { started_at: now, source };
+                self.original = Some(original);
+                self.updated_at = now.max(self.updated_at);
+                Ok(self)
+            }
+            _ => Err(self.wrong_state("begin the edit of")),
+        }
+    }
+
+    /// The events of the edits of its timeline. They accompany the event that the media is ready (C-188).
+    pub fn edit_events(&self, now: Timestamp) -> Vec<Event> {
+        let edit = self.settings.timeline_edit.as_ref().filter(|_| self.is_ready());
+        let kinds = EditKind::ALL.into_iter().filter(|kind| edit.is_some_and(|edit| kind.is_in(edit)));
+        kinds.map(|kind| self.event(EventKind::EditReady(kind, Box::new(self.clone())), now)).collect()
     }
 
     /// Makes the media ready. Only the current download attempt can do so.
@@ -156,14 +217,19 @@ impl Media {
         self.event(EventKind::UploadCompleted(Box::new(self.clone())), now)
     }
 
-    /// Makes the media of a direct upload ready. The caller has verified that `source` is the upload's.
+    /// Makes the media of a direct upload ready. The caller has verified that `source` is the upload's. For
+    /// an edited media it is that of the current attempt.
     pub fn finish_upload(
         mut self,
         source: SourceId,
         facts: MediaFacts,
         now: Timestamp,
     ) -> Result<(Self, Event), WrongState> {
-        let MediaState::Created = self.state else { return Err(self.wrong_state("finish")) };
+        match self.state {
+            MediaState::Created => {}
+            MediaState::Downloading { source: current, .. } if current == source => {}
+            _ => return Err(self.wrong_state("finish")),
+        }
         self.state = MediaState::Ready { ready_at: now, source, facts };
         self.updated_at = now.max(self.updated_at);
         let event = self.event(EventKind::MediaReady(Box::new(self.clone())), now);
@@ -238,6 +304,26 @@ impl Media {
             MediaState::Downloading { source, .. } | MediaState::Ready { source, .. } => Some(*source),
             MediaState::Created | MediaState::Failed { .. } => None,
         }
+    }
+
+    /// The source with the file as the client sent it.
+    pub fn original(&self) -> Option<SourceId> {
+        self.original.or_else(|| self.source())
+    }
+
+    /// The URLs of all files it is made from, with the type of their input, in the order of C-129.
+    pub fn input_urls(&self) -> Vec<(&'static str, &str)> {
+        let edit = self.settings.timeline_edit.iter();
+        let audio = self.settings.audio_edit.iter();
+        let overlays = audio.clone().flat_map(|edit| &edit.overlays).map(|overlay| ("audio", &*overlay.url));
+        let tracks = self.added_tracks.iter().map(|track| (track.spec.kind.as_str(), &*track.spec.url));
+        let videos = self.inputs.iter().map(|input| ("video", &*input.url));
+        videos
+            .chain(edit.flat_map(TimelineEdit::files).map(|(url, _)| ("video", url)))
+            .chain(audio.flat_map(|edit| &edit.swap_url).map(|url| ("audio", url.as_str())))
+            .chain(overlays)
+            .chain(tracks)
+            .collect()
     }
 
     /// The presentation for players, if there is one yet.

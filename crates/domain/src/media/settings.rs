@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AudioEdit, Mp4Support};
+use super::{AudioEdit, Mp4Support, TimelineEdit};
 use crate::{InputId, Resolution};
 
 /// The settings that have an effect or are returned.
@@ -26,6 +26,8 @@ pub struct MediaSettings {
     pub optimize_audio: bool,
     /// The edit of the audio before the media is ready.
     pub audio_edit: Option<AudioEdit>,
+    /// The edit of the timeline before the media is ready.
+    pub timeline_edit: Option<TimelineEdit>,
 }
 
 impl MediaSettings {
@@ -33,6 +35,11 @@ impl MediaSettings {
     pub const METADATA_ENTRIES_MAX: usize = 10;
     /// Longest key or value of metadata, title and creator ID, in characters (C-119).
     pub const TEXT_MAX: usize = 255;
+
+    /// Whether the media plays something other than its file as it is.
+    pub fn is_edited(&self) -> bool {
+        self.audio_edit.is_some() || self.timeline_edit.is_some()
+    }
 }
 
 impl Default for MediaSettings {
@@ -47,6 +54,7 @@ impl Default for MediaSettings {
             mp4_support: Mp4Support::default(),
             optimize_audio: false,
             audio_edit: None,
+            timeline_edit: None,
         }
     }
 }
@@ -82,7 +90,7 @@ impl MediaQuality {
     }
 }
 
-/// The input of a media. So far each media has one video input.
+/// The video input of a media; each media has one. The files of its edits are in [`MediaSettings`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
     /// Its ID.

@@ -22,6 +22,7 @@ pub(super) fn created() -> Media {
         workspace: WorkspaceId::new(at(0), &Zeros),
         settings: MediaSettings::default(),
         url: "https://example.com/a.mp4".into(),
+        clip_of: None,
         policy: AccessPolicy::Public,
         restrictions: AccessRestrictions::default(),
         encryption: Encryption::None,

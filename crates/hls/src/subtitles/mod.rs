@@ -12,6 +12,8 @@ mod times;
 mod timestamp_map;
 mod vtt;
 
+use std::ops::Range;
+
 pub use segments::{SUBTITLE_SEGMENT_S, SubtitleSegments};
 
 /// Most cues of one file: one a second of a media of 12 hours (C-138), and some.
@@ -79,6 +81,28 @@ impl Subtitles {
         // Stable: cues of the same time stay in the order of the file.
         subtitles.cues.sort_by_key(|cue| cue.start_ms);
         Ok(subtitles)
+    }
+
+    /// The cues of an edited timeline (C-127). Each of `ranges` is a range of the times of this file, and its
+    /// start on the edited timeline, in milliseconds. Cues are cut at both ends of a range, so a cue that two
+    /// ranges show becomes two.
+    ///
+    /// # Errors
+    ///
+    /// [`SubtitlesError::TooManyCues`]: cut cues count several times.
+    pub fn edited(&self, ranges: &[(Range<u64>, u64)]) -> Result<Self, SubtitlesError> {
+        let mut cues = Vec::new();
+        for (range, at) in ranges {
+            for cue in &self.cues {
+                let (start, end) = (cue.start_ms.max(range.start), cue.end_ms.min(range.end));
+                if start < end {
+                    let shifted = |time: u64| at.saturating_add(time - range.start);
+                    push(&mut cues, Cue { start_ms: shifted(start), end_ms: shifted(end), ..cue.clone() })?;
+                }
+            }
+        }
+        cues.sort_by_key(|cue| cue.start_ms);
+        Ok(Self { style_and_region_blocks: self.style_and_region_blocks.clone(), cues })
     }
 
     /// All of it as a WebVTT file. Parsing it gives the same subtitles.

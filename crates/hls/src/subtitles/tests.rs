@@ -315,6 +315,27 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn cues_of_an_edited_timeline_are_shifted_and_cut() {
+    let subtitles = Subtitles {
+        style_and_region_blocks: vec!["STYLE\n::cue {}".to_owned()],
+        cues: vec![
+            cue(0, 900, "removed"),
+            cue(500, 2500, "cut"),
+            cue(2000, 9000, "twice"),
+            cue(9500, 9900, "late"),
+        ],
+    };
+    let edited = subtitles.edited(&[(1000..3000, 5000), (8000..10_000, 7000)]).unwrap();
+    let expected =
+        [cue(5000, 6500, "cut"), cue(6000, 7000, "twice"), cue(7000, 8000, "twice"), cue(8500, 8900, "late")];
+    assert_eq!(edited.cues, expected);
+    assert_eq!(edited.style_and_region_blocks, subtitles.style_and_region_blocks);
+    assert_eq!(subtitles.edited(&[]).unwrap().cues, []);
+    let many = Subtitles { cues: vec![cue(0, 1, "x"); CUES_MAX], ..Subtitles::default() };
+    assert_eq!(many.edited(&[(0..1, 0), (0..1, 1)]), Err(SubtitlesError::TooManyCues));
+}
+
 proptest! {
     #[test]
     fn arbitrary_subtitles_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {

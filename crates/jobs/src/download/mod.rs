@@ -2,10 +2,10 @@
 //! after the last byte.
 
 use kinora_blob::ObjectKey;
-use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
+use kinora_domain::{ClipOf, Failure, FailureCode, Media, MediaId, SourceId};
 use kinora_fetch::Sink as _;
 use kinora_index::Index;
-use kinora_intake::{RequiredEncodes, facts_of_index};
+use kinora_intake::{ReadyMedia, RequiredEncodes, facts_of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
@@ -14,6 +14,7 @@ use crate::error::{JobError, internal_failure};
 use crate::ingest::audio_edit;
 use crate::ingest::first_segments;
 use crate::ingest::sink::{FetchedSource, Owner, SourceSink};
+use crate::ingest::timeline_edit::{EditBase, EditedMedia, edit_timeline};
 use crate::lost_lease;
 use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
 
@@ -27,9 +28,12 @@ pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Resul
         return Ok(()); // deleted, or settled by an earlier run
     };
     let id = media.id;
-    let ended = match fetch_source(context, job, &media, source).await {
-        Ok(fetched) => make_ready(context, job, media, fetched).await,
-        Err(error) => Err(error),
+    let ended = match media.clip_of {
+        Some(clip_of) => make_clip_ready(context, job, media, clip_of).await,
+        None => match fetch_source(context, job, &media, source).await {
+            Ok(fetched) => make_ready(context, job, media, fetched).await,
+            Err(error) => Err(error),
+        },
     };
     match ended {
         Err(JobError::Fatal(failure)) => {
@@ -65,9 +69,13 @@ async fn begin(
                 tx.complete_job(&job).await?;
                 return Ok(None);
             };
+            if media.clip_of.is_some() {
+                return Ok(Some(media)); // nothing to download
+            }
             let old_source = media.source();
             let media = media.start_download(source, now)?;
             tx.save_media(&media).await?;
+            tx.set_used_sources(media.id, &[], job.workspace, now).await?;
             if let Some(source) = old_source {
                 tx.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
             }
@@ -119,6 +127,11 @@ async fn make_ready(
 ) -> Result<(), JobError> {
     let (source, max, now) = (fetched.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
+        if media.settings.timeline_edit.is_some() {
+            fetched.store(context, job, |_| ()).await?;
+            let base = EditBase { source, original: source, is_playing: false };
+            return edit_and_commit(context, job, &media, base).await;
+        }
         let inspect = |index: &Index| {
             (facts_of_index(index, max, now, &*context.random), RequiredEncodes::of(index, max))
         };
@@ -133,10 +146,41 @@ async fn make_ready(
         };
         facts.does_not_decode =
             first_segments::encode_with_retry(context, job, source, max, missing).await?.video;
-        let commit = || commit_ready(context, job, media.id, source, facts.clone(), missing);
+        let commit =
+            || commit_ready(context, job, media.id, ReadyMedia::of_source(source, facts.clone(), missing));
         retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await
     };
     lost_lease::clean_up(context, job, source, ended.await).await
+}
+
+/// Makes a clip ready. Fetches only the other files that its edit names, and copies no byte (C-197).
+async fn make_clip_ready(
+    context: &Context,
+    job: &Claim,
+    media: Media,
+    clip_of: ClipOf,
+) -> Result<(), JobError> {
+    let has_files = media.settings.timeline_edit.as_ref().is_some_and(|edit| edit.files().next().is_some());
+    let base = EditBase {
+        source: clip_of.source,
+        original: media.original.unwrap_or(clip_of.source),
+        is_playing: !has_files && media.settings.audio_edit.is_none(),
+    };
+    edit_and_commit(context, job, &media, base).await
+}
+
+/// Edits the timeline of a media whose file is stored, and makes it ready.
+async fn edit_and_commit(
+    context: &Context,
+    job: &Claim,
+    media: &Media,
+    base: EditBase,
+) -> Result<(), JobError> {
+    let EditedMedia { used_sources, ready } = edit_timeline(context, job, media, base).await?;
+    let source = ready.source;
+    let commit = || commit_edited(context, job, media.id, ready.clone(), used_sources.clone());
+    let ended = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await;
+    lost_lease::clean_up(context, job, source, ended).await
 }
 
 /// Makes the media ready, with its event: it refers to its source from now on.
@@ -144,25 +188,39 @@ async fn commit_ready(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
-    source: SourceId,
-    facts: MediaFacts,
-    missing: RequiredEncodes,
+    ready: ReadyMedia,
+) -> Result<(), JobError> {
+    commit_edited(context, job, media, ready, Vec::new()).await
+}
+
+/// As [`commit_ready`], for an edited media: its index refers to bytes of `used_sources`.
+async fn commit_edited(
+    context: &Context,
+    job: &ClaimedJob,
+    media: MediaId,
+    ready: ReadyMedia,
+    used_sources: Vec<SourceId>,
 ) -> Result<(), JobError> {
     let (job, now) = (job.clone(), context.clock.now());
+    let ReadyMedia { source, facts, base_ranges, encoded } = ready;
     context
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
             let media = tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
             let id = media.id;
+            let media = Media { base_ranges: base_ranges.clone(), ..media };
             let (media, event) = media.finish(source, facts.clone(), now)?;
+            if media.original.is_some() {
+                tx.set_used_sources(id, &used_sources, job.workspace, now).await?;
+            }
             tx.save_ready(&media, &event, now).await?;
             // Encoding already proved that it decodes.
-            if !missing.video {
+            if !encoded.video {
                 tx.enqueue(NewJob::due_now(JobKind::ProbeDecode { media: id, source }, job.workspace, now))
                     .await?;
             }
-            if missing.has_encoded_audio {
+            if encoded.has_encoded_audio {
                 tx.enqueue(NewJob::due_now(JobKind::EncodeAudio { media: id, source }, job.workspace, now))
                     .await?;
             }

@@ -6,6 +6,7 @@ pub(crate) mod audio_edit;
 pub(crate) mod first_segments;
 pub(crate) mod remux;
 pub(crate) mod sink;
+pub(crate) mod timeline_edit;
 
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;

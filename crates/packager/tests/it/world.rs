@@ -168,6 +168,7 @@ impl TestServer {
             workspace,
             settings: MediaSettings::default(),
             url,
+            clip_of: None,
             policy: AccessPolicy::Public,
             restrictions: kinora_domain::AccessRestrictions::default(),
             encryption: kinora_domain::Encryption::None,

@@ -122,13 +122,14 @@ pub(super) async fn create(
         workspace: workspace.id,
         settings,
         url: url.to_owned(),
+        clip_of: None,
         policy,
         restrictions: kinora_domain::AccessRestrictions::default(),
         encryption: kinora_domain::Encryption::None,
         tracks: Vec::new(),
     };
     let caller = Caller::command_line(workspace.id);
-    Ok(backends::service(store).create_media(&caller, new, CommitOnly).await?)
+    Ok(backends::service(store).create_media(&caller, new, CommitOnly).await?.media)
 }
 
 async fn find(store: &Store, id: &str) -> Result<Media, CommandError> {

@@ -1,7 +1,7 @@
 //! The facts of an event as JSON. Rows outlive upgrades, and every stored form must stay readable. So
 //! fields are only ever added, with a default.
 
-use kinora_domain::{EventKind, Media, TrackEvent, TrackEventKind, Upload};
+use kinora_domain::{EditKind, EventKind, Media, TrackEvent, TrackEventKind, Upload};
 use serde::{Deserialize, Serialize};
 
 use super::media_json::{MediaJson, id, unsupported_fact};
@@ -42,6 +42,7 @@ pub(crate) fn encode(kind: &EventKind) -> String {
         | EventKind::SourceReady(media)
         | EventKind::SourceDeleted(media)
         | EventKind::Mp4Ready(media)
+        | EventKind::EditReady(_, media)
         | EventKind::UploadCompleted(media) => AboutJson::Media(Box::new(MediaJson::from(media.as_ref()))),
         EventKind::MediaUpdated(id) => AboutJson::Changed { media: id.to_string() },
         EventKind::MediaDeleted(id) => AboutJson::Gone { media: id.to_string() },
@@ -88,6 +89,11 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
         "video.media.upload" => upload(EventKind::UploadRegistered, facts.about),
         "video.upload.media_created" => media(EventKind::UploadCompleted, facts.about),
         "video.media.upload.cancelled" => upload(EventKind::UploadCancelled, facts.about),
+        _ if EditKind::from_event_name(name).is_some() => {
+            let AboutJson::Media(json) = facts.about else { return Err(unsupported_fact("media")) };
+            let kind = EditKind::from_event_name(name).ok_or_else(|| unsupported_fact("kind"))?;
+            Ok(EventKind::EditReady(kind, Box::new(Media::try_from(*json)?)))
+        }
         _ => match (TrackEventKind::from_name(name), facts.about) {
             (Some(kind), AboutJson::Track { track, media }) => {
                 let (track, media) = (id(&track)?, Media::try_from(*media)?);

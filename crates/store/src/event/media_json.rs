@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, AudioEdit, Encryption, Failure, FailureCode,
-    FrameRate, Input, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings,
-    MediaState, Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackIdSettings, Resolution, Timestamp,
-    Track, TrackKind,
+    AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, AudioEdit, ClipOf, Encryption, Failure,
+    FailureCode, FrameRate, Input, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaQuality,
+    MediaSettings, MediaState, Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackIdSettings,
+    Resolution, TimelineEdit, Timestamp, Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::media::added_tracks::NewTrackJson;
-use crate::media::{AudioEditJson, LeftOutJson, RestrictionsJson};
+use crate::media::{AudioEditJson, LeftOutJson, RestrictionsJson, TimelineEditJson};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct MediaJson {
@@ -21,6 +21,10 @@ pub(super) struct MediaJson {
     #[serde(flatten)]
     settings: SettingsJson,
     inputs: Vec<InputJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    clip_of: Option<ClipOfJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    original: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     added: Vec<AddedTrackJson>,
     playback: Vec<PlaybackJson>,
@@ -49,6 +53,8 @@ pub(super) struct SettingsJson {
     mp4_support: Option<String>,
     #[serde(default, rename = "sound", skip_serializing_if = "Option::is_none")]
     audio_edit: Option<AudioEditJson>,
+    #[serde(default, rename = "edit", skip_serializing_if = "Option::is_none")]
+    timeline_edit: Option<TimelineEditJson>,
 }
 
 impl From<&MediaSettings> for SettingsJson {
@@ -65,6 +71,7 @@ impl From<&MediaSettings> for SettingsJson {
                 .filter(|support| !support.is_none())
                 .map(|wanted| wanted.as_str().to_owned()),
             audio_edit: settings.audio_edit.as_ref().map(AudioEditJson::from),
+            timeline_edit: settings.timeline_edit.as_ref().map(TimelineEditJson::from),
         }
     }
 }
@@ -87,8 +94,15 @@ impl TryFrom<SettingsJson> for MediaSettings {
                 .transpose()?
                 .unwrap_or_default(),
             audio_edit: json.audio_edit.map(AudioEdit::from),
+            timeline_edit: json.timeline_edit.map(TimelineEdit::from),
         })
     }
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClipOfJson {
+    media: String,
+    source: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -103,6 +117,8 @@ struct AddedTrackJson {
     #[serde(flatten)]
     spec: NewTrackJson,
     state: AddedTrackStateJson,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_on_base: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -199,6 +215,11 @@ impl From<&Media> for MediaJson {
                 .iter()
                 .map(|input| InputJson { id: input.id.to_string(), url: input.url.clone() })
                 .collect(),
+            clip_of: media.clip_of.map(|clip_of| ClipOfJson {
+                media: clip_of.media.to_string(),
+                source: clip_of.source.to_string(),
+            }),
+            original: media.original.map(|source| source.to_string()),
             added: media.added_tracks.iter().map(AddedTrackJson::from).collect(),
             playback: media.playback_ids.iter().map(PlaybackJson::from).collect(),
             thumbnail_ms: media.thumbnail_ms,
@@ -215,11 +236,16 @@ impl TryFrom<MediaJson> for Media {
 
     fn try_from(json: MediaJson) -> Result<Self, Error> {
         let input = |json: InputJson| Ok(Input { id: id(&json.id)?, url: json.url });
+        let clip_of =
+            |json: ClipOfJson| Ok::<_, Error>(ClipOf { media: id(&json.media)?, source: id(&json.source)? });
         Ok(Self {
             id: id(&json.id)?,
             workspace: id(&json.workspace)?,
             settings: json.settings.try_into()?,
             inputs: json.inputs.into_iter().map(input).collect::<Result<_, Error>>()?,
+            clip_of: json.clip_of.map(clip_of).transpose()?,
+            original: json.original.as_deref().map(id).transpose()?,
+            base_ranges: Vec::new(),
             added_tracks: json.added.into_iter().map(AddedTrack::try_from).collect::<Result<_, _>>()?,
             playback_ids: json
                 .playback
@@ -250,7 +276,12 @@ impl From<&AddedTrack> for AddedTrackJson {
                 message: failure.message.clone(),
             },
         };
-        Self { id: track.id.to_string(), spec: NewTrackJson::from(&track.spec), state }
+        Self {
+            id: track.id.to_string(),
+            spec: NewTrackJson::from(&track.spec),
+            state,
+            is_on_base: track.is_on_base,
+        }
     }
 }
 
@@ -265,7 +296,8 @@ impl TryFrom<AddedTrackJson> for AddedTrack {
                 failure: Failure { code: parsed(&code, FailureCode::from_text)?, message },
             },
         };
-        Ok(Self { id: id(&json.id)?, spec: NewTrack::try_from(json.spec)?, state })
+        let is_on_base = json.is_on_base;
+        Ok(Self { id: id(&json.id)?, spec: NewTrack::try_from(json.spec)?, state, is_on_base })
     }
 }
 

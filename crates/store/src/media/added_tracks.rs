@@ -13,9 +13,10 @@ use crate::{Error, JobKind, NewJob, Tx};
 statements! {
     /// A new track is the last of its media.
     SAVE = "INSERT INTO added_track
-        (id, media_id, position, kind, url, language_code, language_name, state, source_id, failure_code, failure_message)
+        (id, media_id, position, kind, url, language_code, language_name, state, source_id, failure_code, failure_message,
+         is_on_base)
         VALUES ($1, $2, (SELECT COALESCE(MAX(position), -1) + 1 FROM added_track WHERE media_id = $2), $3, $4, $5, $6, $7, $8,
-         $9, $10)
+         $9, $10, $11)
         ON CONFLICT (id) DO UPDATE SET url = excluded.url, language_code = excluded.language_code,
         language_name = excluded.language_name, state = excluded.state, source_id = excluded.source_id,
         failure_code = excluded.failure_code, failure_message = excluded.failure_message";
@@ -67,15 +68,16 @@ impl Tx {
         self.session.execute(SAVE, values_of(media.id, track)).await.map(drop)
     }
 
-    /// Queues the download of a track. Audio segments follow the segments of the media, so audio waits
-    /// until the media is ready or has failed: see [`Tx::fetch_added_audio`].
+    /// Queues the download of a track. Audio segments follow the segments of the media, and subtitles on the
+    /// base of an edited media follow its parts. So these wait until the media is ready or has failed: see
+    /// [`Tx::fetch_waiting_tracks`].
     pub async fn fetch_track(
         &mut self,
         media: &Media,
         track: &AddedTrack,
         now: Timestamp,
     ) -> Result<(), Error> {
-        if track.spec.kind == AddedTrackKind::Audio && !media.is_ready_or_failed() {
+        if waits_for_media(track) && !media.is_ready_or_failed() {
             return Ok(());
         }
         if let Some(fetch) = fetch_job(media.id, track) {
@@ -84,9 +86,9 @@ impl Tx {
         Ok(())
     }
 
-    /// Queues the audio downloads that waited for the media, which has just become ready or failed.
-    pub(crate) async fn fetch_added_audio(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
-        for track in media.added_tracks.iter().filter(|track| track.spec.kind == AddedTrackKind::Audio) {
+    /// Queues the downloads that waited for the media, which has just become ready or failed.
+    pub(crate) async fn fetch_waiting_tracks(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
+        for track in media.added_tracks.iter().filter(|track| waits_for_media(track)) {
             self.fetch_track(media, track, now).await?;
         }
         Ok(())
@@ -110,6 +112,11 @@ impl Tx {
         }
         Ok(())
     }
+}
+
+/// Whether a track is downloaded after the media is ready.
+fn waits_for_media(track: &AddedTrack) -> bool {
+    track.spec.kind == AddedTrackKind::Audio || track.is_on_base
 }
 
 /// The job that downloads the file of a track.
@@ -139,6 +146,7 @@ fn values_of(media: MediaId, track: &AddedTrack) -> Vec<Value> {
         track.source(),
         failure.map(|failure| failure.code.as_str()),
         failure.map(|failure| failure.message.as_str()),
+        track.is_on_base,
     ]
 }
 
@@ -163,6 +171,7 @@ pub(super) fn read(row: &Row) -> Result<AddedTrack, Error> {
             language_name: row.text("language_name")?,
         },
         state,
+        is_on_base: row.flag("is_on_base")?,
     })
 }
 

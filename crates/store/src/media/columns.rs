@@ -1,19 +1,20 @@
 //! The columns of a media and its parts: encodes and decodes them.
 
 use kinora_domain::{
-    AccessPolicy, AspectRatio, Encryption, Failure, FailureCode, FrameRate, Input, Media, MediaDuration,
-    MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied, NotCopiedReason,
-    PlaybackIdSettings, Resolution, Track, TrackKind,
+    AccessPolicy, AspectRatio, ClipOf, Encryption, Failure, FailureCode, FrameRate, Input, Media,
+    MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied,
+    NotCopiedReason, PlaybackIdSettings, Resolution, Track, TrackKind,
 };
 
 use super::RestrictionsJson;
 use super::audio_edit::AudioEditJson;
 use super::filter::folded_title;
 use super::left_out::LeftOutJson;
+use super::timeline_edit::{BaseRangesJson, TimelineEditJson};
 use crate::Error;
 use crate::sql::{Row, Value, values};
 
-/// The columns that a save may change, in the order of the statements: title to left_out.
+/// The columns that a save may change, in the order of the statements: title to base_ranges.
 pub(super) fn updated_values(media: &Media) -> Vec<Value> {
     let mut values = settings_values(&media.settings);
     values.extend(state_values(&media.state));
@@ -24,8 +25,19 @@ pub(super) fn updated_values(media: &Media) -> Vec<Value> {
         MediaState::Ready { facts, .. } => LeftOutJson::text(&facts.left_out),
         _ => None,
     };
-    values.extend(values![left_out]);
+    values.extend(values![left_out, media.original, BaseRangesJson::text(&media.base_ranges)]);
     values
+}
+
+/// The columns that only an insert writes, in the order of its statement: from the edit of
+/// the audio to clip_of_source_id.
+pub(super) fn inserted_values(media: &Media) -> Vec<Value> {
+    values![
+        AudioEditJson::text(media.settings.audio_edit.as_ref()),
+        TimelineEditJson::text(media.settings.timeline_edit.as_ref()),
+        media.clip_of.map(|clip_of| clip_of.media),
+        media.clip_of.map(|clip_of| clip_of.source),
+    ]
 }
 
 /// From title to mp4_support.
@@ -56,6 +68,7 @@ pub(crate) fn read_settings(row: &Row) -> Result<MediaSettings, Error> {
         optimize_audio: row.flag("optimize_audio")?,
         mp4_support: row.parsed("mp4_support", Mp4Support::from_text)?,
         audio_edit: AudioEditJson::read(row.text_or_none("sound_edit")?)?,
+        timeline_edit: TimelineEditJson::read(row.text_or_none("edit")?)?,
     })
 }
 
@@ -146,6 +159,9 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
         workspace: row.id("workspace_id")?,
         settings: read_settings(row)?,
         inputs: Vec::new(),
+        clip_of: read_clip_of(row)?,
+        original: row.id_or_none("original_id")?,
+        base_ranges: BaseRangesJson::read(row.text_or_none("base_ranges")?)?,
         added_tracks: Vec::new(),
         playback_ids: Vec::new(),
         thumbnail_ms,
@@ -155,6 +171,11 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
         updated_at: row.time("updated_at")?,
         version: row.int("version")?,
     })
+}
+
+fn read_clip_of(row: &Row) -> Result<Option<ClipOf>, Error> {
+    let media = row.id_or_none("clip_of_id")?;
+    media.map(|media| Ok(ClipOf { media, source: row.id("clip_of_source_id")? })).transpose()
 }
 
 /// The BlurHash, if it belongs to the present thumbnail of the media.

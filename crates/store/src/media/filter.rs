@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kinora_domain::Timestamp;
+use kinora_domain::{MediaId, Timestamp};
 
-use super::list::{CREATOR, ENTRY, FilterIndex, KEY, STATE, TITLE};
+use super::list::{CLIPS, CREATOR, ENTRY, FilterIndex, KEY, STATE, TITLE};
 use crate::Error;
 use crate::list::Bounds;
 use crate::sql::{Row, Value, values};
@@ -22,6 +22,8 @@ pub struct MediaFilter {
     pub metadata_key: Option<String>,
     /// Entries of the metadata, exactly. Each key at most once.
     pub metadata: Vec<(String, String)>,
+    /// The media that it was cut from.
+    pub clip_of: Option<MediaId>,
     /// Created at this instant or later.
     pub created_from: Option<Timestamp>,
     /// Created before this instant.
@@ -47,6 +49,8 @@ pub(super) enum Condition {
     TitlePrefix(String),
     Key(String),
     Entry(String, String),
+    /// The media that it was cut from.
+    ClipOf(MediaId),
 }
 
 impl MediaFilter {
@@ -66,6 +70,7 @@ impl MediaFilter {
             .chain(title)
             .chain(one(&self.metadata_key, Condition::Key))
             .chain(entries)
+            .chain(self.clip_of.map(Condition::ClipOf))
             .collect()
     }
 }
@@ -79,6 +84,7 @@ impl Condition {
             Self::TitlePrefix(_) => TITLE,
             Self::Key(_) => KEY,
             Self::Entry(..) => ENTRY,
+            Self::ClipOf(_) => CLIPS,
         }
     }
 
@@ -89,6 +95,7 @@ impl Condition {
             // The last character there is: every title with this beginning sorts before it.
             Self::TitlePrefix(text) => values![text.as_str(), format!("{text}\u{10ffff}")],
             Self::Entry(key, value) => values![key.as_str(), value.as_str()],
+            Self::ClipOf(media) => values![*media],
         }
     }
 
@@ -107,6 +114,7 @@ impl Condition {
             }
             Self::Key(key) => metadata()?.contains_key(key),
             Self::Entry(key, value) => metadata()?.get(key) == Some(value),
+            Self::ClipOf(media) => row.id_or_none("clip_of_id")? == Some(*media),
         })
     }
 }
@@ -126,12 +134,14 @@ mod tests {
     #[test]
     fn every_filter_field_becomes_a_condition() {
         let text = |text: &str| Some(text.to_owned());
+        let media = "019a492c-41f3-7001-8203-040506070809".parse().unwrap();
         let filter = MediaFilter {
             state: text("Ready"),
             creator_id: text("me"),
             title_prefix: text("Ab"),
             metadata_key: text("k"),
             metadata: vec![("a".into(), "b".into())],
+            clip_of: Some(media),
             ..MediaFilter::default()
         };
         let own = |text: &str| text.to_owned();
@@ -141,6 +151,7 @@ mod tests {
             Condition::TitlePrefix(own("ab")),
             Condition::Key(own("k")),
             Condition::Entry(own("a"), own("b")),
+            Condition::ClipOf(media),
         ];
         assert_eq!(filter.conditions(), expected);
         assert_eq!(MediaFilter::default().conditions(), []);

@@ -25,7 +25,10 @@ impl Tx {
     pub async fn save_ready(&mut self, media: &Media, ready: &Event, now: Timestamp) -> Result<(), Error> {
         self.save_media(media).await?;
         self.push_event(ready).await?;
-        self.fetch_added_audio(media, now).await?;
+        for event in media.edit_events(now) {
+            self.push_event(&event).await?;
+        }
+        self.fetch_waiting_tracks(media, now).await?;
         if let Some(source_ready) = media.source_ready_event(now) {
             self.push_event(&source_ready).await?;
         }
@@ -63,8 +66,9 @@ impl Tx {
     /// Saves a media that has just failed, its event, and the jobs that follow.
     pub async fn save_failed(&mut self, media: &Media, failed: &Event, now: Timestamp) -> Result<(), Error> {
         self.save_media(media).await?;
+        self.set_used_sources(media.id, &[], media.workspace, now).await?;
         self.push_event(failed).await?;
-        self.fetch_added_audio(media, now).await
+        self.fetch_waiting_tracks(media, now).await
     }
 
     /// Saves a media with newly requested files and the event of the change. A job prepares the files and
@@ -127,6 +131,7 @@ impl Tx {
         for track in &media.added_tracks {
             self.discard_track(&media, track, now).await?;
         }
+        self.set_used_sources(id, &[], workspace, now).await?;
         self.push_event(&media.deleted_event(now)).await?;
         self.delete_media(id).await?;
         if let Some(source) = source {

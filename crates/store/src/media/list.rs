@@ -53,14 +53,14 @@ macro_rules! filter_indexes {
                 keys: list_statements!("created_at, id", $from, $offset),
                 candidates: ListStatements {
                     newest: Statement::new(concat!(
-                        "SELECT media.created_at, media.id, media.state, media.creator_id, media.title_key, media.metadata
+                        "SELECT media.created_at, media.id, media.state, media.creator_id, media.title_key, media.metadata, media.clip_of_id
                         FROM (SELECT id AS found_id FROM ", $from,
                         " AND (created_at, id) > ($2, $3) AND (created_at, id) < ($4, $5)
                         ORDER BY created_at DESC, id DESC LIMIT $6 OFFSET ", $offset, ") AS found
                         JOIN media ON media.id = found.found_id ORDER BY media.created_at DESC, media.id DESC"
                     )),
                     oldest: Statement::new(concat!(
-                        "SELECT media.created_at, media.id, media.state, media.creator_id, media.title_key, media.metadata
+                        "SELECT media.created_at, media.id, media.state, media.creator_id, media.title_key, media.metadata, media.clip_of_id
                         FROM (SELECT id AS found_id FROM ", $from,
                         " AND (created_at, id) > ($2, $3) AND (created_at, id) < ($4, $5)
                         ORDER BY created_at, id LIMIT $6 OFFSET ", $offset, ") AS found
@@ -91,6 +91,7 @@ filter_indexes! {
         AS titled WHERE TRUE", "$9";
     KEY = "(SELECT created_at, media_id AS id FROM media_metadata WHERE workspace_id = $1 AND key = $7)
         AS entry WHERE TRUE", "$8";
+    CLIPS = "media WHERE workspace_id = $1 AND clip_of_id = $7", "$8";
     ENTRY = "(SELECT created_at, media_id AS id FROM media_metadata WHERE workspace_id = $1 AND key = $7 AND value = $8)
         AS entry WHERE TRUE", "$9";
 }

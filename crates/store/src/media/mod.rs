@@ -10,6 +10,8 @@ mod list;
 pub(crate) mod load;
 mod metadata;
 mod restrictions;
+mod source_use;
+mod timeline_edit;
 
 use kinora_domain::{Media, MediaId, MediaState, PlaybackId, Resolution, SourceId, WorkspaceId};
 
@@ -23,6 +25,9 @@ pub(crate) use load::STATEMENTS as SELECTIONS;
 #[cfg(test)]
 pub(crate) use metadata::STATEMENTS as METADATA;
 pub(crate) use restrictions::RestrictionsJson;
+#[cfg(test)]
+pub(crate) use source_use::STATEMENTS as SOURCE_USE;
+pub(crate) use timeline_edit::TimelineEditJson;
 
 use crate::sql::{Session, statements, values};
 use crate::{Error, Store, Tx};
@@ -31,17 +36,20 @@ statements! {
     INSERT = "INSERT INTO media
         (id, workspace_id, created_at, version, title, creator_id, metadata, max_resolution, quality, source_access,
          optimize_audio, mp4_support, state, state_at, source_id, failure_code, failure_message, duration_us, source_resolution,
-         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, left_out, sound_edit, told_at)
+         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, left_out, original_id, base_ranges, sound_edit, edit,
+         clip_of_id, clip_of_source_id, told_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-         $24, $25, $26, $27, $28, $29, $30, $3)";
+         $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $3)";
     SAVE = "UPDATE media SET version = version + 1, title = $3, creator_id = $4, metadata = $5, max_resolution = $6,
         quality = $7, source_access = $8, optimize_audio = $9, mp4_support = $10, state = $11, state_at = $12, source_id = $13,
         failure_code = $14, failure_message = $15, duration_us = $16, source_resolution = $17, aspect_width = $18,
         aspect_height = $19, is_truncated = $20, does_not_decode = $21, container = $22, rungs = $23,
-        updated_at = $24, title_key = $25, thumbnail_ms = $26, left_out = $27
+        updated_at = $24, title_key = $25, thumbnail_ms = $26, left_out = $27, original_id = $28, base_ranges = $29
         WHERE id = $1 AND version = $2";
     /// Not a change of the media: its version does not change.
     SAVE_BLUR_HASH = "UPDATE media SET blur_hash = $4, blur_hash_source_id = $2, blur_hash_ms = $3 WHERE id = $1 AND source_id = $2";
+    CLIPS_WITH_SOURCE = "SELECT id FROM media WHERE workspace_id = $1 AND clip_of_id = $2 AND source_access = 1 ORDER BY created_at, id";
+    CLIPS_WITH_ORIGINAL = "SELECT id FROM media WHERE original_id = $2 AND workspace_id = $1 AND clip_of_id IS NOT NULL AND source_access = 1 ORDER BY created_at, id";
     DELETE = "DELETE FROM media WHERE id = $1 RETURNING workspace_id";
     COUNT = "UPDATE workspace SET media_count = media_count + $2 WHERE id = $1";
     INPUT_SAVE = "INSERT INTO input (id, media_id, media_version, position, url) VALUES ($1, $2, $3, $4, $5)
@@ -117,7 +125,7 @@ impl Tx {
         self.signals.rows = true;
         let mut values = values![media.id, media.workspace, media.created_at, media.version];
         values.extend(columns::updated_values(media));
-        values.extend(values![AudioEditJson::text(media.settings.audio_edit.as_ref())]);
+        values.extend(columns::inserted_values(media));
         self.session.execute(INSERT, values).await?;
         self.session.execute(COUNT, values![media.workspace, 1_i64]).await?;
         save_parts(&mut self.session, media, media.version).await?;
@@ -156,6 +164,26 @@ impl Tx {
         self.signals.rows = true;
         let thumbnail_time = thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX));
         self.session.execute(SAVE_BLUR_HASH, values![id, source, thumbnail_time, hash]).await.map(drop)
+    }
+
+    /// The clips of a media whose source is downloadable, oldest first.
+    pub async fn clips_with_source_access(
+        &mut self,
+        workspace: WorkspaceId,
+        origin: MediaId,
+    ) -> Result<Vec<MediaId>, Error> {
+        let rows = self.session.all(CLIPS_WITH_SOURCE, values![workspace, origin]).await?;
+        rows.iter().map(|row| row.id("id")).collect()
+    }
+
+    /// The clips with this original whose source is downloadable, oldest first.
+    pub async fn clips_with_original(
+        &mut self,
+        workspace: WorkspaceId,
+        original: SourceId,
+    ) -> Result<Vec<MediaId>, Error> {
+        let rows = self.session.all(CLIPS_WITH_ORIGINAL, values![workspace, original]).await?;
+        rows.iter().map(|row| row.id("id")).collect()
     }
 
     /// Removes a media with its inputs, tracks and playback IDs. Its events and their deliveries stay.

@@ -91,6 +91,11 @@ impl Row {
         self.text(column)?.parse().map_err(|_| Self::invalid_column(column))
     }
 
+    pub(crate) fn id_or_none<T: FromStr>(&self, column: &'static str) -> Result<Option<T>, Error> {
+        let text = self.text_or_none(column)?;
+        text.map(|text| text.parse().map_err(|_| Self::invalid_column(column))).transpose()
+    }
+
     /// The value of a text column, parsed by `parse`.
     pub(crate) fn parsed<T>(&self, column: &'static str, parse: fn(&str) -> Option<T>) -> Result<T, Error> {
         parse(&self.text(column)?).ok_or_else(|| Self::invalid_column(column))

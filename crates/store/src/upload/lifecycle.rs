@@ -93,8 +93,14 @@ impl Tx {
         else {
             return Ok(());
         };
+        let edited = media.source();
         let (media, event) = media.fail(failure, now).map_err(Error::internal)?;
-        self.save_failed(&media, &event, now).await
+        self.save_failed(&media, &event, now).await?;
+        if let Some(source) = edited {
+            let kind = JobKind::DeleteObjects { source };
+            self.enqueue(NewJob::due_now(kind, media.workspace, now)).await?;
+        }
+        Ok(())
     }
 
     /// Queues the removal of the extra objects of an ended upload, and of its source unless a media has

@@ -38,6 +38,7 @@ statements! {
     WORKSPACE_OF_SOURCE = "SELECT workspace_id FROM upload WHERE source_id = $1 AND holds_source = 1
         UNION ALL SELECT workspace_id FROM media WHERE source_id = $1
         UNION ALL SELECT m.workspace_id FROM added_track a JOIN media m ON m.id = a.media_id WHERE a.source_id = $1
+        UNION ALL SELECT m.workspace_id FROM source_use s JOIN media m ON m.id = s.media_id WHERE s.source_id = $1
         LIMIT 1";
     /// Bytes of multipart uploads, which are no objects yet. The first condition on the state selects the
     /// index.

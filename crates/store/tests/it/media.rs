@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, AudioEdit, AudioOverlay, DefaultPolicy,
-    Encryption, Failure, FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackId,
-    PlaybackIdSettings, PresentationId, Resolution, Restriction, TrackEvents, TrackKind, TrackUpdate,
+    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, AudioEdit, AudioOverlay, BaseRange, ClipOf,
+    DefaultPolicy, Encryption, Failure, FailureCode, Insert, InsertPoint, Media, MediaQuality, MediaSettings,
+    MediaState, NewTrack, PlaybackId, PlaybackIdSettings, PresentationId, Resolution, Restriction,
+    TimelineEdit, TrackEvents, TrackKind, TrackUpdate,
 };
-use kinora_store::{JobKind, JobQueue, Page};
+use kinora_store::{JobKind, JobQueue, MediaFilter, Page, Tx};
 
 use crate::support::{SECOND, TestStore, claim_jobs, insert, push, workspace, write};
 
@@ -22,6 +23,8 @@ suite!(
     added_tracks_round_trip_and_own_their_sources,
     deleted_media_discards_its_added_tracks,
     added_audio_is_fetched_once_its_media_is_ready,
+    used_source_has_an_owner_until_its_last_media_is_gone,
+    clips_of_a_media_are_listed,
 );
 
 fn audio_edit() -> AudioEdit {
@@ -34,6 +37,26 @@ fn audio_edit() -> AudioEdit {
     };
     let open_ended = AudioOverlay { end: None, ..overlay.clone() };
     AudioEdit { swap_url: Some("https://example.com/a.m4a".into()), overlays: vec![overlay, open_ended] }
+}
+
+fn timeline_edit() -> TimelineEdit {
+    let insert = |at| Insert { url: "https://example.com/insert.mp4".into(), at };
+    TimelineEdit {
+        start: Duration::from_micros(1),
+        end: Some(Duration::from_secs(60)),
+        removed: vec![Duration::from_millis(3_500)..Duration::from_secs(7)],
+        inserts: vec![insert(InsertPoint::Time(Duration::from_micros(9_000_001))), insert(InsertPoint::End)],
+        intro: Some("https://example.com/intro.mp4".into()),
+        outro: Some("https://example.com/outro.mp4".into()),
+    }
+}
+
+fn base_ranges(is_edited: bool) -> Vec<BaseRange> {
+    let range = |start, end, at| BaseRange {
+        base: Duration::from_micros(start)..Duration::from_micros(end),
+        at: Duration::from_micros(at),
+    };
+    if is_edited { vec![range(1, 3_500_000, 0), range(7_000_000, 60_000_000, 3_499_999)] } else { Vec::new() }
 }
 
 async fn every_media_state_round_trips(world: TestStore) {
@@ -52,10 +75,14 @@ async fn every_media_state_round_trips(world: TestStore) {
         optimize_audio: true,
         mp4_support: kinora_domain::Mp4Support { capped_4k: true, audio_only: false },
         audio_edit: Some(audio_edit()),
+        timeline_edit: Some(timeline_edit()),
     };
     let empty = MediaSettings { metadata: Some(BTreeMap::new()), ..MediaSettings::default() };
     for settings in [MediaSettings::default(), empty, full] {
         let (mut media, event) = world.media(workspace);
+        if settings.timeline_edit.is_some() {
+            media.clip_of = Some(ClipOf { media: world.media(workspace).0.id, source: world.source() });
+        }
         media.settings = settings;
         insert(&store, &media, &event).await;
         assert_eq!(store.media(workspace, media.id).await.unwrap().unwrap(), media);
@@ -80,6 +107,8 @@ async fn every_media_state_round_trips(world: TestStore) {
         for state in states {
             world.clock.advance(SECOND);
             (media.state, media.updated_at) = (state, world.now());
+            media.original = media.source().map(|_| world.source());
+            media.base_ranges = base_ranges(media.source().is_some());
             let saved = media.clone();
             write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
             media.version += 1;
@@ -205,6 +234,73 @@ async fn deleting_media_removes_its_rows_but_not_its_events(world: TestStore) {
     assert_eq!((page.items, page.total), (vec![], 0));
     let claimed = world.claim(&store, &webhook).await;
     assert_eq!(claimed[0].event.event, event);
+}
+
+async fn used_source_has_an_owner_until_its_last_media_is_gone(world: TestStore) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let mut sources = [world.source(), world.source()];
+    sources.sort_unstable();
+    let [shared, own] = sources;
+    let mut media = Vec::new();
+    for sources in [vec![shared], vec![shared, own]] {
+        let (clip, event) = world.media(workspace);
+        insert(&store, &clip, &event).await;
+        let (id, now) = (clip.id, world.now());
+        for _ in 0..2 {
+            let sources = sources.clone();
+            let work = async move |tx: &mut Tx| tx.set_used_sources(id, &sources, workspace, now).await;
+            write(&store, work).await.unwrap();
+        }
+        assert_eq!(store.used_sources(id).await.unwrap(), sources);
+        media.push(clip);
+    }
+    assert_eq!(store.workspace_of_source(shared).await.unwrap(), Some(workspace));
+    let mut jobs = Vec::new();
+    for clip in media {
+        assert!(store.is_used_source(shared).await.unwrap());
+        let now = world.now();
+        write(&store, async move |tx| tx.remove_media(clip.clone(), now).await).await.unwrap();
+        jobs.extend(claim_jobs(&world, &store, JobQueue::Maintenance, 9).await);
+    }
+    let deleted = jobs.into_iter().filter_map(|job| match job.kind {
+        JobKind::DeleteObjects { source } => Some(source),
+        _ => None,
+    });
+    let mut deleted: Vec<_> = deleted.collect();
+    deleted.sort_unstable();
+    assert_eq!(deleted, [shared, shared, own], "the job keeps what is still used");
+    for source in [shared, own] {
+        assert!(!store.is_used_source(source).await.unwrap());
+        assert_eq!(store.workspace_of_source(source).await.unwrap(), None);
+    }
+}
+
+async fn clips_of_a_media_are_listed(world: TestStore) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let (origin, event) = world.media(workspace);
+    insert(&store, &origin, &event).await;
+    let mut clips = Vec::new();
+    for is_open in [false, true, true] {
+        world.clock.advance(SECOND);
+        let (mut clip, event) = world.media(workspace);
+        clip.clip_of = Some(ClipOf { media: origin.id, source: world.source() });
+        clip.settings.source_access = is_open;
+        insert(&store, &clip, &event).await;
+        clips.push(clip);
+    }
+    let page = Page { limit: 2, number: 1, newest_first: true };
+    let filter = MediaFilter { clip_of: Some(origin.id), ..MediaFilter::default() };
+    let list = store.media_list(workspace, &filter, page.into()).await.unwrap();
+    assert_eq!((list.items, list.total), (vec![clips[2].clone(), clips[1].clone()], 3));
+    let of_none = MediaFilter { clip_of: Some(clips[0].id), ..MediaFilter::default() };
+    assert_eq!(store.media_list(workspace, &of_none, page.into()).await.unwrap().total, 0);
+    let ready = MediaFilter { state: Some("Ready".into()), ..filter };
+    assert_eq!(store.media_list(workspace, &ready, page.into()).await.unwrap().items, vec![]);
+    let id = origin.id;
+    let open = write(&store, async move |tx| tx.clips_with_source_access(workspace, id).await).await.unwrap();
+    assert_eq!(open, [clips[1].id, clips[2].id]);
 }
 
 async fn nul_is_removed_from_text(world: TestStore) {
@@ -361,9 +457,8 @@ async fn added_audio_is_fetched_once_its_media_is_ready(world: TestStore) {
         let named = async |source| store.workspace_of_source(source).await.unwrap().is_some();
         assert_eq!((named(before).await, named(attempt).await), (false, true));
         let rendition = kinora_domain::RenditionId::of_hash(attempt.as_uuid().into_bytes());
-        let begin = |source| {
-            async move |tx: &mut kinora_store::Tx| tx.insert_rendition(rendition, source, "aac", now).await
-        };
+        let begin =
+            |source| async move |tx: &mut Tx| tx.insert_rendition(rendition, source, "aac", now).await;
         assert!(!write(&store, begin(PresentationId::of(before))).await.unwrap());
         assert!(write(&store, begin(PresentationId::of(attempt))).await.unwrap());
         assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), []);
@@ -382,7 +477,7 @@ async fn added_audio_is_fetched_once_its_media_is_ready(world: TestStore) {
         assert!(claim(&store, JobQueue::Maintenance).await.contains(&delete));
         world.clock.advance(31 * SECOND);
         assert!(!claim(&store, JobQueue::Download).await.contains(&fetch), "the worker has lost its lease");
-        let forget = async move |tx: &mut kinora_store::Tx| tx.delete_rendition(rendition).await;
+        let forget = async move |tx: &mut Tx| tx.delete_rendition(rendition).await;
         write(&store, forget).await.unwrap();
     }
 }

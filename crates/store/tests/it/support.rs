@@ -124,6 +124,7 @@ impl TestStore {
             workspace,
             settings,
             url,
+            clip_of: None,
             policy: AccessPolicy::Public,
             restrictions: kinora_domain::AccessRestrictions::default(),
             encryption: kinora_domain::Encryption::None,

@@ -1,4 +1,8 @@
-use kinora_domain::{AccessPolicy, AudioEdit, MediaQuality, MediaSettings, Random, Timestamp};
+use std::time::Duration;
+
+use kinora_domain::{
+    AccessPolicy, AudioEdit, Insert, InsertPoint, MediaQuality, MediaSettings, Random, Timestamp,
+};
 use serde_json::json;
 
 use super::*;
@@ -12,7 +16,8 @@ impl Random for ZeroRandom {
 }
 
 fn read(body: &Value) -> Result<(NewMedia, Vec<String>), ApiError> {
-    parse(body, WorkspaceId::new(Timestamp::from_micros(0), &ZeroRandom))
+    let parsed = parse(body, WorkspaceId::new(Timestamp::from_micros(0), &ZeroRandom))?;
+    Ok((parsed.new, parsed.warnings))
 }
 
 /// A valid body, with these fields added or replaced.
@@ -91,6 +96,99 @@ fn audio_input_replaces_audio_of_the_video() {
     assert_eq!(read(&json!({"inputs": [video]})).unwrap().0.settings.audio_edit, None);
 }
 
+fn edited(fields: Value) -> Value {
+    let mut video = json!({"type": "video", "url": "https://example.com/a.mp4"});
+    let Value::Object(fields) = fields else { panic!("an object") };
+    video.as_object_mut().unwrap().extend(fields);
+    json!({"inputs": [video]})
+}
+
+#[test]
+fn edits_of_the_timeline_are_read() {
+    let file = |name: &str| format!("https://example.com/{name}.mp4");
+    let body = edited(json!({
+        "startTime": 1.5,
+        "endTime": 60,
+        "expungeSegments": ["3-7.5", " 10.000001 - 11 "],
+        "segments": [{"url": file("b"), "insertAt": 20}, {"url": file("c"), "insertAtEnd": true}],
+        "introUrl": file("intro"),
+        "outroUrl": file("outro"),
+    }));
+    let micros = Duration::from_micros;
+    let expected = TimelineEdit {
+        start: micros(1_500_000),
+        end: Some(micros(60_000_000)),
+        removed: vec![micros(3_000_000)..micros(7_500_000), micros(10_000_001)..micros(11_000_000)],
+        inserts: vec![
+            Insert { url: file("b"), at: InsertPoint::Time(micros(20_000_000)) },
+            Insert { url: file("c"), at: InsertPoint::End },
+        ],
+        intro: Some(file("intro")),
+        outro: Some(file("outro")),
+    };
+    assert_eq!(read(&body).unwrap().0.settings.timeline_edit, Some(expected));
+    for nothing in [
+        json!({"startTime": 0}),
+        json!({"startTime": null, "endTime": null, "introUrl": "", "segments": null}),
+    ] {
+        assert_eq!(read(&edited(nothing)).unwrap().0.settings.timeline_edit, None);
+    }
+}
+
+#[test]
+fn clip_names_the_media_it_is_cut_from() {
+    let id = "019a492c-41f3-7001-8203-040506070809";
+    let (new, _) = read(&edited(json!({"url": format!("fp_mediaId://{id}"), "endTime": 5}))).unwrap();
+    assert_eq!((new.clip_of, new.url), (Some(id.parse().unwrap()), format!("fp_mediaId://{id}")));
+    let end = new.settings.timeline_edit.and_then(|edit| edit.end);
+    assert_eq!(end, Some(Duration::from_secs(5)));
+}
+
+#[test]
+fn invalid_edits_are_named_by_path() {
+    let url = "https://example.com/a.mp4";
+    let insert = |fields: Value| json!({"segments": [fields]});
+    let at_end = json!({"url": url, "insertAtEnd": true});
+    let cases = [
+        (json!({"startTime": "1"}), "inputs[0].startTime"),
+        (json!({"startTime": -0.1}), "inputs[0].startTime"),
+        (json!({"startTime": 259_200.1}), "inputs[0].startTime"),
+        (json!({"endTime": "5"}), "inputs[0].endTime"),
+        (json!({"startTime": 5, "endTime": 5}), "inputs[0].endTime"),
+        (json!({"introUrl": "ftp://example.com/a"}), "inputs[0].introUrl"),
+        (json!({"outroUrl": 7}), "inputs[0].outroUrl"),
+        (json!({"expungeSegments": "1-2"}), "inputs[0].expungeSegments"),
+        (json!({"expungeSegments": vec!["1-2"; 65]}), "inputs[0].expungeSegments"),
+        (json!({"expungeSegments": ["1-2", 7]}), "inputs[0].expungeSegments[1]"),
+        (json!({"expungeSegments": ["1"]}), "inputs[0].expungeSegments[0]"),
+        (json!({"expungeSegments": ["1--2"]}), "inputs[0].expungeSegments[0]"),
+        (json!({"expungeSegments": ["1e1-20"]}), "inputs[0].expungeSegments[0]"),
+        (json!({"expungeSegments": ["1.2.3-4"]}), "inputs[0].expungeSegments[0]"),
+        (json!({"expungeSegments": ["-2"]}), "inputs[0].expungeSegments[0]"),
+        (json!({"expungeSegments": ["2-1"]}), "inputs[0].expungeSegments[0]"),
+        (json!({"expungeSegments": ["1-3", "2-4"]}), "inputs[0].expungeSegments[1]"),
+        (json!({"endTime": 5, "expungeSegments": ["0-5"]}), "inputs[0].expungeSegments"),
+        (json!({"expungeSegments": ["1-2", "x", "4-4"]}), "inputs[0].expungeSegments[1]"),
+        (insert(json!({"insertAt": 1})), "inputs[0].segments[0].url"),
+        (insert(json!({"url": "x", "insertAt": 1})), "inputs[0].segments[0].url"),
+        (insert(json!({"url": url})), "inputs[0].segments[0].insertAt"),
+        (insert(json!({"url": url, "insertAt": -1})), "inputs[0].segments[0].insertAt"),
+        (insert(json!({"url": url, "insertAt": 1, "insertAtEnd": true})), "inputs[0].segments[0].insertAt"),
+        (insert(json!({"url": url, "insertAtEnd": "yes"})), "inputs[0].segments[0].insertAtEnd"),
+        (json!({"segments": vec![at_end.clone(); 30]}), "inputs[0].segments"),
+        (json!({"segments": vec![at_end; 65]}), "inputs[0].segments"),
+        (
+            json!({"startTime": 5, "segments": [{"url": url, "insertAt": 4}]}),
+            "inputs[0].segments[0].insertAt",
+        ),
+    ];
+    for (fields, path) in cases {
+        let refused = read(&edited(fields.clone())).err().unwrap_or_else(|| panic!("accepted: {fields}"));
+        let error_text = format!("{refused:?}");
+        assert!(error_text.contains(&format!("field: \"{path}\"")), "{fields}: {error_text}");
+    }
+}
+
 #[test]
 fn invalid_and_unsupported_fields_are_named_by_path() {
     let url = "https://example.com/a.mp4";
@@ -109,7 +207,7 @@ fn invalid_and_unsupported_fields_are_named_by_path() {
         (json!({"inputs": [{"type": "video", "url": "ftp://example.com/a"}]}), "inputs[0].url"),
         (json!({"inputs": [{"type": "video", "url": "file:///etc/passwd"}]}), "inputs[0].url"),
         (
-            json!({"inputs": [{"type": "video", "url": "fp_mediaId://019a492c-41f3-7001-8203-040506070809"}]}),
+            json!({"inputs": [{"type": "video", "url": "fp_mediaId://019a492c41f370018203040506070809"}]}),
             "inputs[0].url",
         ),
         (json!({"inputs": [video, video]}), "inputs[1].type"),
@@ -142,17 +240,6 @@ fn invalid_and_unsupported_fields_are_named_by_path() {
             "inputs[3].languageName",
         ),
         (json!({"inputs": vec![subtitle("English"); 65]}), "inputs"),
-        (json!({"inputs": [{"type": "video", "url": url, "startTime": 0}]}), "inputs[0].startTime"),
-        (json!({"inputs": [{"type": "video", "url": url, "endTime": "5"}]}), "inputs[0].endTime"),
-        (json!({"inputs": [{"type": "video", "url": url, "introUrl": url}]}), "inputs[0].introUrl"),
-        (
-            json!({"inputs": [{"type": "video", "url": url, "expungeSegments": ["1-2"]}]}),
-            "inputs[0].expungeSegments",
-        ),
-        (
-            json!({"inputs": [{"type": "video", "url": url, "segments": [{"url": url}]}]}),
-            "inputs[0].segments",
-        ),
         (json!({"accessPolicy": "open"}), "accessPolicy"),
         (json!({"accessPolicy": "drm"}), "accessPolicy"),
         (json!({"accessPolicy": 1}), "accessPolicy"),

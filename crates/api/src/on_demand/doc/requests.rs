@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::on_demand::audio_input;
 use crate::on_demand::media_settings_request::{INPUTS_MAX, SUMMARY_LENGTHS, URL_MAX};
+use crate::on_demand::timeline_edit;
 use crate::on_demand::tracks::described_input;
 use crate::on_demand::update_request::TIME_S_MAX;
 
@@ -19,14 +20,14 @@ pub(in crate::on_demand) const USER_AGENTS_DESCRIPTION: &str =
 
 /// The body of `POST /on-demand`.
 pub(super) fn create(schemas: &mut Schemas) -> Value {
-    let url = json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://"});
+    let url = json!({"type": "string", "maxLength": URL_MAX, "pattern": "^(https?|fp_mediaId)://"});
     let url = with_description(
         url,
-        "URL of the file. Its host must be on the public internet, unless the operator allows other networks.",
+        "URL of the file. Its host must be on the public internet, unless the operator allows other networks. `fp_mediaId://{mediaId}` cuts a clip from a ready media of the workspace; nothing is fetched.",
     );
     let video = object(
         &["type", "url"],
-        [("type", string_enum(["video"])), ("url", url)].into_iter().chain(trimming()),
+        [("type", string_enum(["video"])), ("url", url)].into_iter().chain(timeline_edit::edit_fields()),
     );
     let mut inputs = inputs(video);
     inputs["minItems"] = 1.into();
@@ -78,9 +79,14 @@ fn mp4_support() -> Value {
 pub(in crate::on_demand) fn push_media_settings() -> Value {
     let url =
         with_description(string_enum([""]), "Leave it out: the source is the file sent to the upload URL.");
-    let video =
-        object(&["type"], [("type", string_enum(["video"])), ("url", url)].into_iter().chain(trimming()));
-    object(&[], [("inputs", inputs(video))].into_iter().chain(trim_times()).chain(media_settings()))
+    let video = object(
+        &["type"],
+        [("type", string_enum(["video"])), ("url", url)].into_iter().chain(timeline_edit::edit_fields()),
+    );
+    object(
+        &[],
+        [("inputs", inputs(video))].into_iter().chain(timeline_edit::trim_fields()).chain(media_settings()),
+    )
 }
 
 /// The `inputs` field: one video, edits of its audio, and subtitles.
@@ -185,22 +191,6 @@ pub(in crate::on_demand) fn encryption() -> Value {
         the source cannot be downloaded then; thumbnails and subtitles are not encrypted. This is not DRM. \
         The value cannot be changed: create another playback ID.";
     with_default(with_description(modes, description), Encryption::None.as_str())
-}
-
-/// The input fields that would cut or extend the video. None is supported yet.
-fn trimming() -> impl Iterator<Item = (&'static str, Value)> {
-    let empty = |name| (name, with_description(string_enum([""]), "Not supported yet; leave it out."));
-    let none = |name| {
-        (name, with_description(json!({"type": "array", "maxItems": 0}), "Not supported yet; leave it out."))
-    };
-    let trim_fields = [empty("introUrl"), empty("outroUrl"), none("expungeSegments"), none("segments")];
-    trim_times().into_iter().chain(trim_fields)
-}
-
-/// The `startTime` and `endTime` fields, which would play only a part of the file. Not supported yet.
-fn trim_times() -> [(&'static str, Value); 2] {
-    ["startTime", "endTime"]
-        .map(|name| (name, with_description(json!({"type": "null"}), "Not supported yet; leave it out.")))
 }
 
 /// The `accessRestrictions` field: the rules on pages and user agents.

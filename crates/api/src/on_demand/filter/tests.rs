@@ -24,6 +24,7 @@ fn every_filter_parses() {
     let entry = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let midnight = Timestamp::from_micros(1_762_128_000_000_000);
     let expected = MediaFilter {
+        clip_of: None,
         state: text("Ready"),
         title_prefix: text("Sum mer"),
         creator_id: text(""),

@@ -1,17 +1,18 @@
 //! The body that creates an upload: its allowed origin, its time limit, and the settings of the media
 //! (C-139).
 
+use std::time::Duration;
+
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, MediaSettings, NewTrack, NewUpload, Upload,
-    WorkspaceId,
+    AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, MediaSettings, NewTrack, NewUpload,
+    TimelineEdit, Upload, WorkspaceId,
 };
 use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
 
-use super::super::media_settings_request::{
-    Inputs, NewMediaSettings, URL_MAX, inputs, media_settings, reject_trim_times,
-};
+use super::super::media_settings_request::{Inputs, NewMediaSettings, URL_MAX, inputs, media_settings};
+use super::super::timeline_edit::trim_edit;
 use super::origin;
 
 /// Parses the body: the new upload, and warnings about settings that are stored and have no effect yet.
@@ -76,15 +77,33 @@ fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (NewMediaSettings, 
         };
         return (new_settings, Vec::new());
     };
-    reject_trim_times(&fields);
-    let Inputs { video, tracks, audio } = inputs(&fields);
+    let Inputs { video, tracks, audio, timeline_edit } = inputs(&fields);
+    let range = trim_edit(&fields);
+    if let (Some(edit), Some(_)) = (&timeline_edit, &range)
+        && (edit.start, edit.end) != (Duration::ZERO, None)
+    {
+        let field = if fields.is_present("startTime") { "startTime" } else { "endTime" };
+        fields.reject(field, "must be set here or in the video input, not in both");
+    }
+    let timeline_edit = match (timeline_edit, range) {
+        (Some(edit), Some(range)) => {
+            let edit = TimelineEdit { start: range.start, end: range.end, ..edit };
+            if let Err(rejected) = edit.check() {
+                let is_of_range = ["startTime", "endTime"].contains(&&*rejected.field);
+                let owner = video.as_ref().filter(|_| !is_of_range).unwrap_or(&fields);
+                owner.reject(&rejected.field, rejected.problem);
+            }
+            Some(edit)
+        }
+        (edit, range) => edit.or(range),
+    };
     if let Some(input) = video
         && input.text("url", URL_MAX).is_some_and(|url| !url.is_empty())
     {
         input.reject("url", "must be left out: the source is the file sent to the upload URL");
     }
     let new_settings = media_settings(&fields, warnings);
-    let settings = MediaSettings { audio_edit: audio, ..new_settings.settings };
+    let settings = MediaSettings { audio_edit: audio, timeline_edit, ..new_settings.settings };
     (NewMediaSettings { settings, ..new_settings }, tracks)
 }
 

@@ -203,7 +203,7 @@ fn level_allows_the_fastest_part() {
     video.frame_rate = Some((50, 1));
     index.tracks[0].configurations.push(fast);
     assert_eq!(level(&index), "3.1");
-    assert_eq!(ladder(&index, 480)[0].frame_rate, Some((24, 1)), "players are told the rate of the base");
+    assert_eq!(ladder(&index, 480)[0].frame_rate, Some((24, 1)), "players read the rate of the base");
 }
 
 #[test]

@@ -27,11 +27,8 @@ pub(super) struct CreatedData {
 
 impl From<&Media> for CreatedData {
     fn from(media: &Media) -> Self {
-        let inputs = media.inputs.iter().map(|input| InputItem { r#type: "video", url: input.url.clone() });
-        let added = media
-            .added_tracks
-            .iter()
-            .map(|track| InputItem { r#type: track.spec.kind.as_str(), url: track.spec.url.clone() });
+        let inputs = media.input_urls().into_iter();
+        let inputs = inputs.map(|(r#type, url)| InputItem { r#type, url: url.to_owned() }).collect();
         Self {
             id: media.id.to_string(),
             trial: false,
@@ -42,7 +39,7 @@ impl From<&Media> for CreatedData {
             metadata: metadata(&media.settings),
             source_access: media.settings.source_access,
             max_resolution: media.settings.max_resolution.as_str(),
-            inputs: inputs.chain(added).collect(),
+            inputs,
             subtitles: Empty {},
             optimize_audio: media.settings.optimize_audio,
         }

@@ -37,7 +37,10 @@ pub(super) fn body(
             (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
         }
         // Events about changes of a playable media have the body of its first ready event (C-188).
-        EventKind::SourceReady(media) | EventKind::SourceDeleted(media) | EventKind::Mp4Ready(media) => {
+        EventKind::SourceReady(media)
+        | EventKind::SourceDeleted(media)
+        | EventKind::Mp4Ready(media)
+        | EventKind::EditReady(_, media) => {
             (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
         }
         EventKind::MediaFailed(media) => (Some("failed"), Data::Failed(Box::new(FailedData::from(&**media)))),

@@ -1,4 +1,4 @@
-//! Lists that are always empty so far: clips and DRM configurations (D-0066).
+//! Empty lists: clips of a media without one, clips of live streams and DRM configurations (D-0066, C-136).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::json;

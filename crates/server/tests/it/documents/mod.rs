@@ -23,9 +23,10 @@ const EVENTS: [&str; 4] =
     ["video.media.upload", "video.media.created", "video.upload.media_created", "video.media.ready"];
 
 /// Documents whose commands run in a test here, or in `cluster` (scale-out).
-const WITH_COMMANDS: [&str; 13] = [
+const WITH_COMMANDS: [&str; 14] = [
     "README.md",
     "docs/benchmarks.md",
+    "docs/editing.md",
     "docs/lists.md",
     "docs/pictures.md",
     "docs/private-playback.md",
@@ -109,6 +110,11 @@ async fn readme_commands_create_and_upload_media() {
 #[tokio::test]
 async fn lists_commands_run() {
     check_requests("docs/lists.md").await;
+}
+
+#[tokio::test]
+async fn editing_commands_create_and_list_a_clip() {
+    check_requests("docs/editing.md").await;
 }
 
 #[tokio::test]

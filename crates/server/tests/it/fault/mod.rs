@@ -9,6 +9,7 @@ mod audio_edit_crash;
 mod backfill;
 mod binary;
 mod blur_hash_crash;
+mod clip_crash;
 mod clock;
 mod crash;
 mod crash_scenario;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kinora_testkit::fixture;
+use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use crate::support::{Program, TestApp, text};
@@ -84,6 +84,28 @@ async fn every_frame_of_a_clip_plays() {
     check_played(&seen, 2.0);
     assert_eq!((&seen["width"], &seen["height"]), (&json!(160), &json!(90)));
     check_frames(&seen, 50);
+}
+
+/// Parts of three sizes and frame rates, one of them without audio.
+#[tokio::test]
+async fn joined_parts_play_as_one_buffered_range() {
+    let app = TestApp::options().without_webhook().start().await;
+    let serve = |path: &str, file| app.serve(path, Source::of(file));
+    let video = json!({
+        "type": "video",
+        "url": serve("/film.mp4", fixture::large_two_tracks()),
+        "expungeSegments": ["3.02-9"],
+        "introUrl": serve("/intro.webm", fixture::vp9_webm()),
+        "segments": [{"url": serve("/insert.mp4", fixture::rotated()), "insertAt": 2}],
+        "outroUrl": serve("/outro.mp4", fixture::video_only()),
+    });
+    let created = app.call("POST", "/v1/on-demand").json(&json!({"inputs": [video]})).send().await.data();
+    let media = app.wait_settled(text(&created["id"])).await;
+    assert_eq!(media["status"], "Ready", "{media}");
+    let Some(seen) = play(&app, &media).await else { return };
+    let duration = seen["duration"].as_f64().expect("seconds");
+    check_played(&seen, duration);
+    assert_eq!((&seen["width"], &seen["height"]), (&json!(480), &json!(270)));
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, Clock, CorsOrigin,
-    Failure, FailureCode, FrameRate, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
-    Mp4Support, NewMedia, NewTrack, NewUpload, NotCopied, NotCopiedReason, Random, Resolution, SourceId,
-    Timestamp, Track, TrackId, TrackKind, UploadState, WorkspaceId,
+    AccessPolicy, AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, ClipOf, Clock,
+    CorsOrigin, EditKind, Failure, FailureCode, FrameRate, Insert, InsertPoint, MediaDuration, MediaFacts,
+    MediaQuality, MediaSettings, MediaState, Mp4Support, NewMedia, NewTrack, NewUpload, NotCopied,
+    NotCopiedReason, Random, Resolution, SourceId, TimelineEdit, Timestamp, Track, TrackId, TrackKind,
+    UploadState, WorkspaceId,
 };
 
 use super::*;
@@ -30,6 +31,7 @@ fn media(settings: MediaSettings) -> Media {
         workspace: WorkspaceId::new(Then.now(), &Sevens),
         settings,
         url: "https://example.com/a.mp4".into(),
+        clip_of: None,
         policy: AccessPolicy::Public,
         restrictions: kinora_domain::AccessRestrictions::default(),
         encryption: kinora_domain::Encryption::None,
@@ -64,6 +66,7 @@ fn ready_media_json_round_trips() {
         optimize_audio: true,
         mp4_support: Mp4Support { capped_4k: true, audio_only: true },
         audio_edit: Some(AudioEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
+        timeline_edit: None,
     });
     media.playback_ids.clear();
     let track =
@@ -97,6 +100,29 @@ fn ready_media_json_round_trips() {
     check(
         EventKind::MediaReady(Box::new(media)),
         r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","title":"T","creator_id":"C","metadata":{"k":"v"},"max_resolution":"2160p","quality":"pro","source_access":true,"optimize_audio":true,"mp4_support":"audioOnly,capped_4k","sound":{"swap_url":"https://example.com/a.mp3","overlays":[]},"inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[],"state":{"ready":{"ready_at":1762164228595604,"source":"019a492c-41f3-7707-8707-070707070707","facts":{"container":"mov","duration_us":30000000,"tracks":[{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480,"frame_rate":[24,1]}},{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480}},{"id":"019a492c-41f3-7707-8707-070707070707","audio":{"language_code":"und","language_name":"Undetermined"},"not_copied":{"reason":"codec","detail":"AC-3"},"is_encoded":true}],"source_resolution":"480p","aspect_ratio":[16,9],"rungs":["360p","240p"],"is_truncated":false,"does_not_decode":false}}},"created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
+    );
+}
+
+#[test]
+fn edited_media_json_round_trips() {
+    let second = std::time::Duration::from_secs(1);
+    let mut media = media(MediaSettings {
+        timeline_edit: Some(TimelineEdit {
+            start: second,
+            end: Some(9 * second),
+            removed: vec![2 * second..3 * second],
+            inserts: vec![Insert { url: "https://example.com/b.mp4".into(), at: InsertPoint::Time(second) }],
+            intro: Some("https://example.com/c.mp4".into()),
+            outro: None,
+        }),
+        ..MediaSettings::default()
+    });
+    (media.inputs, media.playback_ids) = (Vec::new(), Vec::new());
+    let source = SourceId::new(Then.now(), &Sevens);
+    (media.clip_of, media.original) = (Some(ClipOf { media: media.id, source }), Some(source));
+    check(
+        EventKind::EditReady(EditKind::Intro, Box::new(media)),
+        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"edit":{"start":1000000,"end":9000000,"removed":[[2000000,3000000]],"inserts":[{"url":"https://example.com/b.mp4","at":1000000}],"intro":"https://example.com/c.mp4"},"inputs":[],"clip_of":{"media":"019a492c-41f3-7707-8707-070707070707","source":"019a492c-41f3-7707-8707-070707070707"},"original":"019a492c-41f3-7707-8707-070707070707","playback":[],"state":"created","created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
     );
 }
 

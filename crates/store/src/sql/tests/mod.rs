@@ -58,6 +58,7 @@ fn engine_less() -> Vec<Statement> {
         crate::idempotency::STATEMENTS,
         crate::media::FIND,
         crate::media::METADATA,
+        crate::media::SOURCE_USE,
         crate::media::STATEMENTS,
         crate::playlist::CONTENT,
         crate::playlist::MEMBERS,

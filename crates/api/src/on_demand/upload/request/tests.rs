@@ -39,6 +39,29 @@ fn default_bodies_of_published_sdks_are_accepted() {
 }
 
 #[test]
+fn range_is_beside_inputs_or_in_video_input() {
+    let range = json!({"startTime": 1, "endTime": 2.5});
+    let mut input = range.clone();
+    input["type"] = "video".into();
+    let intro = json!({"type": "video", "introUrl": "https://example.com/intro.mp4"});
+    let edit = TimelineEdit {
+        start: Duration::from_secs(1),
+        end: Some(Duration::from_millis(2500)),
+        ..TimelineEdit::default()
+    };
+    let mut both = range.clone();
+    both["inputs"] = json!([intro]);
+    for (settings, intro) in [
+        (range, None),
+        (json!({"inputs": [input]}), None),
+        (both, Some("https://example.com/intro.mp4".to_owned())),
+    ] {
+        let (new, _) = read(&with(settings)).unwrap();
+        assert_eq!(new.settings.timeline_edit, Some(TimelineEdit { intro, ..edit.clone() }));
+    }
+}
+
+#[test]
 fn settings_are_read_and_those_without_effect_warned() {
     let settings =
         json!({"accessPolicy": "private", "optimizeAudio": true, "mediaQuality": "pro", "title": "t"});
@@ -78,8 +101,20 @@ fn invalid_and_unsupported_fields_are_named_by_path() {
         (json!({"corsOrigin": "*", "pushMediaSettings": []}), "pushMediaSettings"),
         (with(json!({"accessPolicy": "open"})), "pushMediaSettings.accessPolicy"),
         (with(json!({"accessPolicy": "drm"})), "pushMediaSettings.accessPolicy"),
-        (with(json!({"startTime": 0})), "pushMediaSettings.startTime"),
-        (with(json!({"endTime": 5})), "pushMediaSettings.endTime"),
+        (with(json!({"startTime": -1})), "pushMediaSettings.startTime"),
+        (with(json!({"startTime": 5, "endTime": 5})), "pushMediaSettings.endTime"),
+        (
+            with(json!({"startTime": 5, "inputs": [{"type": "video", "endTime": 9}]})),
+            "pushMediaSettings.startTime",
+        ),
+        (
+            with(json!({"endTime": 5, "inputs": [{"type": "video", "startTime": 2}]})),
+            "pushMediaSettings.endTime",
+        ),
+        (
+            with(json!({"endTime": 3, "inputs": [{"type": "video", "expungeSegments": ["0-3"]}]})),
+            "pushMediaSettings.inputs[0].expungeSegments",
+        ),
         (with(json!({"inputs": {}})), "pushMediaSettings.inputs"),
         (with(json!({"inputs": [1]})), "pushMediaSettings.inputs[0]"),
         (with(json!({"inputs": [{}]})), "pushMediaSettings.inputs[0].type"),
@@ -87,11 +122,11 @@ fn invalid_and_unsupported_fields_are_named_by_path() {
         (with(json!({"inputs": [{"type": "video"}, {"type": "video"}]})), "pushMediaSettings.inputs[1].type"),
         (with(json!({"inputs": [{"type": "video", "url": url}]})), "pushMediaSettings.inputs[0].url"),
         (
-            with(json!({"inputs": [{"type": "video", "startTime": 0}]})),
+            with(json!({"inputs": [{"type": "video", "startTime": "0"}]})),
             "pushMediaSettings.inputs[0].startTime",
         ),
         (
-            with(json!({"inputs": [{"type": "video", "introUrl": url}]})),
+            with(json!({"inputs": [{"type": "video", "introUrl": "ftp://example.com/a"}]})),
             "pushMediaSettings.inputs[0].introUrl",
         ),
         (with(json!({"metadata": {"a": 1}})), "pushMediaSettings.metadata.a"),

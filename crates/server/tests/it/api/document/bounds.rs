@@ -116,7 +116,8 @@ async fn list_parameter_bounds_match_openapi() {
 /// Fields whose validity depends on other fields or on existing resources.
 ///
 /// Media of a playlist; dates, which a smart playlist requires and a manual one rejects; a language code and
-/// a key, which have a format too; the playback ID of `endPlayback`.
+/// a key, which have a format too; the playback ID of `endPlayback`; an end without a start before it;
+/// ranges, which have a format; the place of an inserted file, which one of two fields names.
 fn depends_on_others(path: &str, value: &Value) -> bool {
     path == "mediaIds"
         || path == "type" && value == "manual"
@@ -126,6 +127,10 @@ fn depends_on_others(path: &str, value: &Value) -> bool {
         || path.ends_with("languageCode") && value.is_string()
         || path == "publicKey" && value.is_string()
         || path == "playbackId" && value.is_null()
+        || path.ends_with("endTime") && value == 0
+        || path.contains("expungeSegments") && !value.is_null()
+        || path.contains(".segments[0]")
+        || path.ends_with(".segments") && !value.is_null()
 }
 
 fn judge(answer: &Answer, is_valid: bool, field: &str, what: &str) {
@@ -306,7 +311,7 @@ fn walk(document: &Value, schema: &Value, path: &FieldPath, trials: &mut Vec<Tri
 /// A valid text of `characters` characters for this field.
 fn longest(name: &str, characters: usize) -> String {
     let (begin, letter) = match name {
-        _ if name == "url" || name.ends_with(".url") => ("http://127.0.0.1/", "a"),
+        _ if name == "url" || name.ends_with(".url") || name.ends_with("Url") => ("http://127.0.0.1/", "a"),
         "corsOrigin" => ("app://", "a"),
         // A label of a host name has at most 63 bytes.
         _ if name.ends_with("[0]") => {
