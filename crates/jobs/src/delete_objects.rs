@@ -19,12 +19,15 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -
     Ok(())
 }
 
-/// Deletes the objects of a source that no media uses. May run twice.
+/// Deletes the objects of a source that no media or track uses. May run twice.
 ///
-/// Only a media that uses a source can pass it on, in the commit that registers the other media. So a source
-/// without a row in `source_use` never gets one.
+/// Only a media or track that uses a source can pass it on, in the commit that registers the other media. So
+/// a source without a track and without a row in `source_use` never gets one. Tracks are read first: one may
+/// be deleted right after it was passed on.
 pub(crate) async fn remove_unused(context: &Context, source: SourceId) -> Result<(), JobError> {
-    if context.store.media_of_source(source).await?.is_some() {
+    if context.store.media_of_source(source).await?.is_some()
+        || context.store.is_source_of_track(source).await?
+    {
         return Ok(());
     }
     if context.store.is_used_source(source).await? {

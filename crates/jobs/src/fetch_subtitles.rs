@@ -1,5 +1,5 @@
-//! Downloads added subtitles of a media from a URL, stores them as WebVTT, then commits once.
-//! `fetch_audio_track.rs` does this for audio.
+//! Downloads added subtitles of a media from a URL, or reads those of the origin of a clip. Stores them as
+//! WebVTT, then commits once. `fetch_audio_track.rs` does this for audio.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -40,7 +40,14 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, fetch: TrackFetch) 
         context.store.write(async move |tx| tx.complete_job(&job).await).await?;
         return Ok(());
     };
-    let ended = match download(context, job, &track, &media, fetch.source).await {
+    let stored = async {
+        let file = match track.cut_from {
+            Some(origin) => read_stored(context, origin).await?,
+            None => download(context, job, &track).await?,
+        };
+        store(context, edited_ranges(&media, &track), file, fetch.source).await
+    };
+    let ended = match stored.await {
         Ok(()) => make_available(context, job, fetch).await,
         Err(error) => Err(error),
     };
@@ -81,29 +88,38 @@ fn edited_ranges(media: &Media, track: &AddedTrack) -> Option<Vec<(Range<u64>, u
     (track.is_on_base && !media.base_ranges.is_empty()).then(|| ranges.collect())
 }
 
-/// Fetches the file, parses it, and stores it as WebVTT.
-async fn download(
-    context: &Context,
-    job: &ClaimedJob,
-    track: &AddedTrack,
-    media: &Media,
-    source: SourceId,
-) -> Result<(), JobError> {
+/// The stored subtitles of a track of the origin. The clip uses them until this track is settled, so they
+/// exist even if the origin was deleted.
+async fn read_stored(context: &Context, origin: SourceId) -> Result<Vec<u8>, JobError> {
+    let text = context.blob.get(ObjectKey::Subtitle(origin)).await?;
+    Ok(text.ok_or_else(|| JobError::Fatal(internal_failure_of_track()))?.into())
+}
+
+/// Fetches the file.
+async fn download(context: &Context, job: &ClaimedJob, track: &AddedTrack) -> Result<Vec<u8>, JobError> {
     let address = kinora_fetch::parse_source_url(&track.spec.url).map_err(|problem| {
         JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the URL {problem}")))
     })?;
     let mut file = SmallFile(Vec::new());
     let budget = reschedule::retry_budget(context, job);
     match context.fetcher.download(&address, &mut file, &*context.random, budget).await {
-        Ok(_) => {}
-        Err(DownloadError::Fetch(error)) => return Err(JobError::Fatal(error.failure())),
-        Err(DownloadError::Sink(SmallFileError::TooLarge)) => return Err(too_large("is")),
-        Err(DownloadError::Sink(SmallFileError::Retry(pause))) => return Err(JobError::SourceRetry(pause)),
+        Ok(_) => Ok(file.0),
+        Err(DownloadError::Fetch(error)) => Err(JobError::Fatal(error.failure())),
+        Err(DownloadError::Sink(SmallFileError::TooLarge)) => Err(too_large("is")),
+        Err(DownloadError::Sink(SmallFileError::Retry(pause))) => Err(JobError::SourceRetry(pause)),
     }
+}
+
+/// Parses a file, and stores it as WebVTT with the times that play.
+async fn store(
+    context: &Context,
+    ranges: Option<Vec<(Range<u64>, u64)>>,
+    file: Vec<u8>,
+    source: SourceId,
+) -> Result<(), JobError> {
     // Some MiB of text would block this thread for too long.
-    let ranges = edited_ranges(media, track);
     let read = tokio::task::spawn_blocking(move || {
-        let read = Subtitles::read(&file.0)?;
+        let read = Subtitles::read(&file)?;
         let played = ranges.map_or(Ok(read.clone()), |ranges| read.edited(&ranges))?;
         Ok::<_, SubtitlesError>(played.to_webvtt())
     });
@@ -148,12 +164,16 @@ async fn finish_track(
         .write(async move |tx| {
             tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
             let media = tx.media_by_id(media).await?;
+            let cut_from = media.as_ref().and_then(|media| media.added_track(track)?.cut_from);
             let updated = media.and_then(|media| match failure.clone() {
                 None => media.finish_track(track, source, now),
                 Some(failure) => media.fail_track(track, source, failure, now),
             });
             if let Some((media, events)) = updated {
                 tx.save_tracks(&media, &events).await?;
+                if let Some(origin) = cut_from {
+                    tx.release_source(media.id, origin, job.workspace, now).await?;
+                }
                 if failure.is_some() {
                     enqueue_object_deletion(tx, &job, source, now).await?;
                 }

@@ -105,5 +105,8 @@ pub(crate) fn with_track(media: Media, state: AddedTrackState) -> Media {
         language_code: "de".into(),
         language_name: "Deutsch".into(),
     };
-    media.add_track(AddedTrack { id: track_id(), spec, state, is_on_base: false }, at(4)).unwrap().0
+    media
+        .add_track(AddedTrack { id: track_id(), spec, state, is_on_base: false, cut_from: None }, at(4))
+        .unwrap()
+        .0
 }

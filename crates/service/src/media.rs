@@ -136,7 +136,8 @@ impl Service {
     }
 }
 
-/// Registers a clip. It uses the sources of its origin from this commit on (D-0131).
+/// Registers a clip. It uses the sources of its origin from this commit on (D-0131), and until its own
+/// subtitles are stored those of the origin too.
 async fn register_clip(
     tx: &mut Tx,
     media: Media,
@@ -147,7 +148,11 @@ async fn register_clip(
     let media = media.cut_from(&origin).map_err(Error::ClipRejected)?;
     let mut sources = tx.used_sources(origin.id).await?;
     sources.extend(origin.source());
-    tx.register_media(&media, &media.created_event(now), now).await?;
+    // Its inputs are those of the request. Inherited subtitles have events of their own.
+    let created = media.created_event(now);
+    let media = media.inherit_subtitles(&origin, now, tx.random());
+    sources.extend(media.subtitles_to_cut());
+    tx.register_media(&media, &created, now).await?;
     tx.set_used_sources(media.id, &sources, media.workspace, now).await?;
     let is_more_public_than_origin = media.is_more_public_than(&origin);
     Ok(RegisteredMedia { media, is_more_public_than_origin })

@@ -18,7 +18,7 @@ struct Migration {
 }
 
 /// All steps. A released step never changes; a new schema adds one at the end.
-const STEPS: [Migration; 3] = [
+const STEPS: [Migration; 4] = [
     Migration {
         from: 0,
         to: 26,
@@ -36,6 +36,12 @@ const STEPS: [Migration; 3] = [
         to: 27,
         sqlite: include_str!("../migrations/sqlite/from_26.sql"),
         postgres: include_str!("../migrations/postgres/from_26.sql"),
+    },
+    Migration {
+        from: 27,
+        to: 28,
+        sqlite: include_str!("../migrations/sqlite/from_27.sql"),
+        postgres: include_str!("../migrations/postgres/from_27.sql"),
     },
 ];
 /// The newest schema.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kinora_domain::Timestamp;
+use kinora_domain::{Random, Timestamp};
 
 use crate::sql::Session;
 use crate::store::SharedState;
@@ -45,6 +45,11 @@ impl CommitSignals {
 impl Tx {
     pub(crate) fn new(session: Session, shared: Arc<SharedState>) -> Self {
         Self { session, shared, signals: CommitSignals::default() }
+    }
+
+    /// The random source of the store, for IDs of rows that depend on what the transaction read.
+    pub fn random(&self) -> &dyn Random {
+        self.shared.random.as_ref()
     }
 
     pub(crate) fn now(&self) -> Timestamp {

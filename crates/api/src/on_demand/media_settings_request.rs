@@ -148,6 +148,7 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
         optimize_audio,
         audio_edit: None,
         timeline_edit: None,
+        watermark: None,
     }
 }
 

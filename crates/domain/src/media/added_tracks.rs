@@ -15,6 +15,9 @@ pub struct AddedTrack {
     /// Whether the times in its file are those of the unedited base: the request with the edit of the
     /// timeline has this track too (C-127).
     pub is_on_base: bool,
+    /// The stored subtitles of the origin that the file is cut from, until that is done: the track of a clip
+    /// has no file to fetch then. Snapshots in events have none.
+    pub cut_from: Option<SourceId>,
 }
 
 /// The settings of an added track.
@@ -138,6 +141,7 @@ impl AddedTrack {
             spec,
             state: AddedTrackState::Preparing { source },
             is_on_base: false,
+            cut_from: None,
         }
     }
 
@@ -204,7 +208,8 @@ impl Media {
     /// Changes a track. A new address starts another fetch under a source ID from `random`, and the previous
     /// file is no longer offered. Without an address, an available track emits `ready` at once: a client
     /// that waits for that event would otherwise wait forever (C-156). `None` for the events: nothing
-    /// changed.
+    /// changed. The times of the new file are those of the previous one: a track whose file has the times of
+    /// the unedited base keeps them (C-127).
     pub fn update_track(
         mut self,
         id: TrackId,
@@ -221,6 +226,7 @@ impl Media {
         if let Some(url) = url {
             track.spec.url = url;
             track.state = AddedTrackState::Preparing { source: SourceId::new(now, random) };
+            track.cut_from = None;
         }
         if *track == before {
             return Ok((self, None));
@@ -268,7 +274,8 @@ impl Media {
         source: SourceId,
         now: Timestamp,
     ) -> Option<(Self, TrackEvents)> {
-        self.preparing_track_mut(id, source)?.state = AddedTrackState::Available { source };
+        let track = self.preparing_track_mut(id, source)?;
+        (track.state, track.cut_from) = (AddedTrackState::Available { source }, None);
         Some(self.track_events(&[TrackEventKind::Ready], id, now))
     }
 
@@ -280,7 +287,8 @@ impl Media {
         failure: Failure,
         now: Timestamp,
     ) -> Option<(Self, TrackEvents)> {
-        self.preparing_track_mut(id, source)?.state = AddedTrackState::Failed { failure };
+        let track = self.preparing_track_mut(id, source)?;
+        (track.state, track.cut_from) = (AddedTrackState::Failed { failure }, None);
         Some(self.track_events(&[TrackEventKind::Failed], id, now))
     }
 
@@ -378,6 +386,25 @@ mod tests {
         assert_eq!(names(&events), ["video.media.track.deleted", "video.media.updated"]);
         assert_eq!((media.added_tracks.len(), track.id), (0, id));
         assert_eq!(media.remove_track(id, at(6)).unwrap_err(), TrackRejected::Unknown);
+    }
+
+    #[test]
+    fn settled_or_replaced_track_is_cut_from_nothing() {
+        let random = random();
+        let track =
+            AddedTrack { cut_from: Some(source(9)), ..AddedTrack::new(new_track("English"), at(2), &random) };
+        let (id, own) = (track.id, track.preparing().unwrap());
+        let media = created().add_track(track, at(2)).unwrap().0;
+        let failure = Failure::new(FailureCode::NotSubtitles, "a page");
+        let change = |change| media.clone().update_track(id, change, at(3), &random).unwrap().0;
+        for changed in [
+            media.clone().finish_track(id, own, at(3)).unwrap().0,
+            media.clone().fail_track(id, own, failure, at(3)).unwrap().0,
+            change(update(Some("https://b.example/"), "English")),
+        ] {
+            assert_eq!(changed.added_tracks[0].cut_from, None);
+        }
+        assert_eq!(change(update(None, "Englisch")).added_tracks[0].cut_from, Some(source(9)));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{EditRejected, Media, MediaState};
-use crate::{AccessPolicy, Encryption, MediaId, SourceId};
+use super::{AddedTrack, AddedTrackKind, EditRejected, Media, MediaState, NewTrack};
+use crate::{AccessPolicy, Encryption, MediaId, Random, SourceId, Timestamp};
 
 /// The media that a clip was cut from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +53,41 @@ impl Media {
         Ok(self)
     }
 
+    /// Adds the available subtitles of its origin to this new clip, as tracks of its own that are cut like
+    /// the video (D-0136). Subtitles of the request replace those of the same name or language. Those beyond
+    /// [`Media::ADDED_TRACKS_MAX`] are left out.
+    pub fn inherit_subtitles(mut self, origin: &Self, now: Timestamp, random: &dyn Random) -> Self {
+        let is_replaced = |inherited: &NewTrack| {
+            let of_request =
+                self.added_tracks.iter().map(|track| &track.spec).filter(|spec| spec.kind == inherited.kind);
+            of_request.into_iter().any(|spec| {
+                spec.language_name == inherited.language_name
+                    || spec.language_code.eq_ignore_ascii_case(&inherited.language_code)
+            })
+        };
+        let subtitles = origin
+            .added_tracks
+            .iter()
+            .filter(|track| track.spec.kind == AddedTrackKind::Subtitle && !is_replaced(&track.spec));
+        let inherited = subtitles.filter_map(|track| {
+            let cut_from = Some(track.available()?);
+            Some(AddedTrack {
+                cut_from,
+                is_on_base: true,
+                ..AddedTrack::new(track.spec.clone(), now, random)
+            })
+        });
+        let free = Self::ADDED_TRACKS_MAX.saturating_sub(self.added_tracks.len());
+        let inherited: Vec<_> = inherited.take(free).collect();
+        self.added_tracks.extend(inherited);
+        self
+    }
+
+    /// The stored subtitles of its origin that its own will be cut from.
+    pub fn subtitles_to_cut(&self) -> impl Iterator<Item = SourceId> {
+        self.added_tracks.iter().filter_map(|track| track.cut_from)
+    }
+
     /// Whether viewers may download its source through one of its playback IDs: not if all of them encrypt.
     pub fn offers_source(&self) -> bool {
         let is_plain = self.playback_ids.iter().any(|playback| playback.encryption == Encryption::None);
@@ -72,13 +107,13 @@ mod tests {
     use super::super::tests::{at, created, facts, finished, source};
     use super::*;
     use crate::{
-        Failure, FailureCode, MediaDuration, MediaFacts, MediaSettings, TimelineEdit, Track, TrackId,
-        TrackKind,
+        AddedTrackState, Failure, FailureCode, MediaDuration, MediaFacts, MediaSettings, TimelineEdit, Track,
+        TrackId, TrackKind,
     };
 
     struct Zeros;
 
-    impl crate::Random for Zeros {
+    impl Random for Zeros {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(0);
         }
@@ -113,6 +148,59 @@ mod tests {
     fn film_facts(film: &Media) -> MediaFacts {
         let MediaState::Ready { facts, .. } = &film.state else { panic!("it is ready") };
         facts.clone()
+    }
+
+    fn track(kind: AddedTrackKind, code: &str, name: &str, state: AddedTrackState) -> AddedTrack {
+        let url = "https://example.com/a".to_owned();
+        let spec = NewTrack { kind, url, language_code: code.into(), language_name: name.into() };
+        AddedTrack { state, ..AddedTrack::new(spec, at(3), &Zeros) }
+    }
+
+    fn subtitle(code: &str, name: &str, number: i64) -> AddedTrack {
+        track(AddedTrackKind::Subtitle, code, name, AddedTrackState::Available { source: source(number) })
+    }
+
+    fn inherited(origin: &Media, clip: Media) -> Vec<(String, Option<SourceId>)> {
+        let of_request = clip.added_tracks.len();
+        let clip = clip.inherit_subtitles(origin, at(50), &Zeros);
+        assert!(clip.added_tracks[of_request..].iter().all(|track| {
+            track.is_on_base && track.preparing().is_some_and(|own| Some(own) != track.cut_from)
+        }));
+        assert_eq!(clip.input_urls().len(), clip.inputs.len() + of_request, "they are no inputs");
+        let all = clip.added_tracks.into_iter().skip(of_request);
+        all.map(|track| (track.spec.language_name, track.cut_from)).collect()
+    }
+
+    #[test]
+    fn clip_inherits_available_subtitles() {
+        let failure = Failure::new(FailureCode::NotSubtitles, "a page");
+        let audio = track(AddedTrackKind::Audio, "es", "Spanish", subtitle("es", "", 6).state);
+        let failed = track(AddedTrackKind::Subtitle, "fr", "French", AddedTrackState::Failed { failure });
+        let preparing = AddedTrackState::Preparing { source: source(7) };
+        let preparing = track(AddedTrackKind::Subtitle, "it", "Italian", preparing);
+        let mut origin = film();
+        origin.added_tracks =
+            vec![subtitle("en", "English", 4), audio, failed, preparing, subtitle("de", "Deutsch", 5)];
+        let all = [("English".to_owned(), Some(source(4))), ("Deutsch".to_owned(), Some(source(5)))];
+        assert_eq!(inherited(&origin, created()), all);
+
+        let with_track = |track| Media { added_tracks: vec![track], ..created() };
+        for (code, name) in [("en", "Corrected"), ("EN", "Other"), ("en-GB", "English")] {
+            assert_eq!(inherited(&origin, with_track(subtitle(code, name, 8))), all[1..], "{code}, {name}");
+        }
+        assert_eq!(inherited(&origin, with_track(subtitle("en-GB", "British", 8))), all);
+        let audio = track(AddedTrackKind::Audio, "en", "English", subtitle("en", "", 8).state);
+        assert_eq!(inherited(&origin, with_track(audio)), all, "audio replaces no subtitles");
+    }
+
+    #[test]
+    fn inherited_subtitles_are_limited() {
+        let mut origin = film();
+        origin.added_tracks = vec![subtitle("en", "English", 4), subtitle("de", "Deutsch", 5)];
+        let mut clip = created();
+        clip.added_tracks =
+            (1..Media::ADDED_TRACKS_MAX).map(|number| subtitle("und", &number.to_string(), 6)).collect();
+        assert_eq!(inherited(&origin, clip), [("English".to_owned(), Some(source(4)))]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod audio_edit;
 mod clip;
 mod duration;
 mod facts;
+mod loudness;
 mod mp4_support;
 mod playback_ids;
 mod playback_report;
@@ -13,6 +14,7 @@ mod source_access;
 mod state;
 mod timeline_edit;
 mod update;
+mod watermark;
 
 pub use added_tracks::{
     AddedTrack, AddedTrackKind, AddedTrackState, NewTrack, TrackEvents, TrackRejected, TrackUpdate,
@@ -21,6 +23,7 @@ pub use audio_edit::{AudioEdit, AudioOverlay};
 pub use clip::{ClipOf, ClipRejected};
 pub use duration::MediaDuration;
 pub use facts::{AspectRatio, FrameRate, LeftOutTrack, MediaFacts, Track, TrackKind};
+pub use loudness::{AudioGain, Centibels, Loudness, LoudnessTarget, MediaLoudness, TrackLoudness};
 pub use mp4_support::{Mp4Rejected, Mp4Support};
 pub use playback_ids::{RestrictionUpdate, TooManyPlaybackIds};
 pub use playback_report::{NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport};
@@ -28,6 +31,7 @@ pub use settings::{Input, MediaQuality, MediaSettings};
 pub use state::{MediaState, WrongState};
 pub use timeline_edit::{BaseRange, EditRejected, FileRole, Insert, InsertPoint, TimelineEdit, TimelinePart};
 pub use update::{Change, MediaChange};
+pub use watermark::{Watermark, WatermarkAlign, WatermarkLength, WatermarkPlacement, WatermarkSize};
 
 use crate::{
     AccessPolicy, AccessRestrictions, EditKind, Encryption, Event, EventKind, Failure, InputId, MediaId,
@@ -53,6 +57,8 @@ pub struct Media {
     /// Where the ranges of its base play, in order; empty without an edit of the timeline. Snapshots in
     /// events have none.
     pub base_ranges: Vec<BaseRange>,
+    /// The loudness of its audio; `None` until it is measured. Snapshots in events have none.
+    pub loudness: Option<MediaLoudness>,
     /// Tracks in addition to those of its source, oldest first.
     pub added_tracks: Vec<AddedTrack>,
     /// Its playback IDs, oldest first.
@@ -136,6 +142,7 @@ impl Media {
             clip_of: None,
             original: None,
             base_ranges: Vec::new(),
+            loudness: None,
             added_tracks,
             playback_ids: vec![PlaybackIdSettings::new(playback, now, random)],
             thumbnail_ms: None,
@@ -170,6 +177,7 @@ impl Media {
 
     /// Begins an attempt to edit the timeline: the index of the edited media is stored under `source`, and
     /// refers to the files. `original` has the file of the base. An earlier unfinished attempt is abandoned.
+    /// Errors: `WrongState` if the media is ready or failed.
     pub fn begin_edit(
         mut self,
         source: SourceId,
@@ -316,7 +324,8 @@ impl Media {
         let edit = self.settings.timeline_edit.iter();
         let audio = self.settings.audio_edit.iter();
         let overlays = audio.clone().flat_map(|edit| &edit.overlays).map(|overlay| ("audio", &*overlay.url));
-        let tracks = self.added_tracks.iter().map(|track| (track.spec.kind.as_str(), &*track.spec.url));
+        let fetched = self.added_tracks.iter().filter(|track| track.cut_from.is_none());
+        let tracks = fetched.map(|track| (track.spec.kind.as_str(), &*track.spec.url));
         let videos = self.inputs.iter().map(|input| ("video", &*input.url));
         videos
             .chain(edit.flat_map(TimelineEdit::files).map(|(url, _)| ("video", url)))

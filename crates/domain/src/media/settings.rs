@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AudioEdit, Mp4Support, TimelineEdit};
+use super::{AudioEdit, Mp4Support, TimelineEdit, Watermark};
 use crate::{InputId, Resolution};
 
 /// The settings that have an effect or are returned.
@@ -22,12 +22,14 @@ pub struct MediaSettings {
     pub source_access: bool,
     /// The MP4 files offered in addition to playback.
     pub mp4_support: Mp4Support,
-    /// Returned only; so far loudness is not normalised.
+    /// Whether the audio is levelled after the media is ready, see [`MediaLoudness`](super::MediaLoudness).
     pub optimize_audio: bool,
     /// The edit of the audio before the media is ready.
     pub audio_edit: Option<AudioEdit>,
     /// The edit of the timeline before the media is ready.
     pub timeline_edit: Option<TimelineEdit>,
+    /// The image over its video.
+    pub watermark: Option<Watermark>,
 }
 
 impl MediaSettings {
@@ -55,6 +57,7 @@ impl Default for MediaSettings {
             optimize_audio: false,
             audio_edit: None,
             timeline_edit: None,
+            watermark: None,
         }
     }
 }

@@ -42,6 +42,9 @@ impl Index {
     ///
     /// Video is copied only if the copy shows exactly these frames: if it begins with a closed keyframe, and
     /// no frame needs one that is shown after the end. Same arguments, same index.
+    ///
+    /// Errors: `Outside` if the range shows no frame, or without video has no audio; `Plan` if what is left
+    /// cannot be cut into segments.
     pub fn clip(&self, source: SourceName, range_us: Range<u64>) -> Result<Self, ClipError> {
         let duration_us = self.facts().duration_us;
         let outside = || ClipError::Outside { start_us: range_us.start, end_us: range_us.end, duration_us };

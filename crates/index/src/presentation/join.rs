@@ -107,6 +107,9 @@ impl Index {
     /// codec family and the colours of the base. Then there is a discontinuity between two parts, and an init
     /// segment for each decoder configuration. Joined audio is only encoded: a packet of a copy would play
     /// over the end of its part. Same arguments, same index.
+    ///
+    /// Errors: `NoParts`, `NoBase` and `TooMany` for the list; `Outside`, `PartPlan` and, with several parts,
+    /// `NoVideo`, `Empty` and `Timing` for one part; `Plan` if the joined tracks cannot be cut.
     pub fn of_parts(parts: &[SourcePart<'_>], base: usize) -> Result<Self, JoinError> {
         let clips = clips(parts, base)?;
         if let [ClippedPart { clip, .. }] = &clips[..] {

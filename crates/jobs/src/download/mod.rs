@@ -212,7 +212,8 @@ async fn commit_edited(
             let media = Media { base_ranges: base_ranges.clone(), ..media };
             let (media, event) = media.finish(source, facts.clone(), now)?;
             if media.original.is_some() {
-                tx.set_used_sources(id, &used_sources, job.workspace, now).await?;
+                let all: Vec<_> = used_sources.iter().copied().chain(media.subtitles_to_cut()).collect();
+                tx.set_used_sources(id, &all, job.workspace, now).await?;
             }
             tx.save_ready(&media, &event, now).await?;
             // Encoding already proved that it decodes.

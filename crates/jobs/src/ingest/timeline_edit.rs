@@ -24,7 +24,6 @@ use super::first_segments;
 use super::sink::{Owner, SourceSink};
 use crate::Context;
 use crate::claim::Claim;
-use crate::delete_objects;
 use crate::error::JobError;
 use crate::lost_lease;
 
@@ -51,9 +50,12 @@ pub(crate) struct EditedMedia {
 
 /// Downloads the other files, stores the edited index, and encodes the first segments that have no copy.
 ///
-/// May run twice: each run writes under an ID of its own, which its first commit gives to the media. Errors:
-/// `Fatal` with the field of the request; `LeaseLost` when the media or the job is gone, after the objects of
-/// this run were queued for removal.
+/// May run twice: each run writes under an ID of its own, which its first commit gives to the media. That
+/// commit, or the last one of a clip, releases the files of an earlier run; the failure of the media releases
+/// those of this one.
+///
+/// Errors: `Fatal` with the field of the request; `LeaseLost` when the media or the job is gone, after the
+/// objects of this run were queued for removal.
 pub(crate) async fn edit_timeline(
     context: &Context,
     job: &Claim,
@@ -63,39 +65,30 @@ pub(crate) async fn edit_timeline(
     let source = SourceId::new(context.clock.now(), &*context.random);
     let mut files = EditFiles::default();
     let edited = async {
+        begin(context, job, media.id, base, source).await?;
         files.download_all(context, job, media).await?;
-        begin(context, job, media.id, base, source, &files.sources()).await?;
-        files.are_used = true;
         let timeline = Box::pin(edited_index(context, job, media, base, source, &files)).await?;
         store(context, job, media, base, source, timeline).await
     };
     let edited = edited.await;
-    match edited {
-        Err(JobError::LeaseLost) => {
-            let all = files.sources().into_iter().chain([source]);
-            lost_lease::enqueue_removal(context, job, all.collect()).await?;
-            Err(JobError::LeaseLost)
-        }
-        // From the first commit on, the failure of the media releases them.
-        Err(error) if !files.are_used => {
-            files.remove(context).await;
-            Err(error)
-        }
-        edited => edited,
+    if let Err(JobError::LeaseLost) = edited {
+        let all = files.sources().into_iter().chain([source]);
+        lost_lease::enqueue_removal(context, job, all.collect()).await?;
     }
+    edited
 }
 
-/// The first commit: the media refers to the index of this run, and uses the files.
+/// The first commit: the media refers to the index of this run, and uses the base. Errors: `LeaseLost` when
+/// the job or the media is gone, or the media is ready or failed.
 async fn begin(
     context: &Context,
     job: &Claim,
     media: MediaId,
     base: EditBase,
     source: SourceId,
-    files: &[SourceId],
 ) -> Result<(), JobError> {
     let (job, now) = (job.cloned_job(), context.clock.now());
-    let used: Vec<_> = [base.source, base.original].into_iter().chain(files.iter().copied()).collect();
+    let used = [base.source, base.original];
     context
         .store
         .write(async move |tx| {
@@ -121,8 +114,6 @@ async fn begin(
 struct EditFiles {
     /// A file that is used twice is downloaded once.
     source_by_url: Vec<(String, SourceId)>,
-    /// Whether rows name the files as used by the media, so that they are deleted with it.
-    are_used: bool,
 }
 
 impl EditFiles {
@@ -137,30 +128,39 @@ impl EditFiles {
     async fn download_all(&mut self, context: &Context, job: &Claim, media: &Media) -> Result<(), JobError> {
         for (url, role) in media.settings.timeline_edit.iter().flat_map(TimelineEdit::files) {
             if self.source(url).is_none() {
-                let downloaded = self.download(context, job, url).await;
+                let downloaded = self.download(context, job, media.id, url).await;
                 downloaded.map_err(|error| with_field_name(error, &role.field()))?;
             }
         }
         Ok(())
     }
 
-    async fn download(&mut self, context: &Context, job: &Claim, url: &str) -> Result<(), JobError> {
+    /// Downloads a file. The media uses it before its objects can be read, so they are deleted with the
+    /// media, or by a later commit of the job.
+    async fn download(
+        &mut self,
+        context: &Context,
+        job: &Claim,
+        media: MediaId,
+        url: &str,
+    ) -> Result<(), JobError> {
         let source = SourceId::new(context.clock.now(), &*context.random);
         let mut sink = SourceSink::begin(context, job, Owner::Unreferenced, source).await?;
         sink.download(url).await?;
         let downloaded = sink.finish().await?;
-        self.source_by_url.push((url.to_owned(), downloaded.source()));
+        let source = downloaded.source();
+        let claimed = job.cloned_job();
+        context
+            .store
+            .write(async move |tx| {
+                tx.lock_job(&claimed).await?;
+                tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
+                tx.add_used_source(media, source).await?;
+                Ok::<_, JobError>(())
+            })
+            .await?;
+        self.source_by_url.push((url.to_owned(), source));
         downloaded.store(context, job, |_| ()).await
-    }
-
-    /// Deletes the files. No row refers to them yet.
-    async fn remove(&self, context: &Context) {
-        for source in self.sources() {
-            if let Err(error) = delete_objects::remove(context, source).await {
-                // The sweep removes it later.
-                tracing::warn!(source.id = %source, error = %error_chain(&error), "an unused file was not removed");
-            }
-        }
     }
 }
 

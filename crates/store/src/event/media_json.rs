@@ -6,13 +6,13 @@ use kinora_domain::{
     AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, AudioEdit, ClipOf, Encryption, Failure,
     FailureCode, FrameRate, Input, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaQuality,
     MediaSettings, MediaState, Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackIdSettings,
-    Resolution, TimelineEdit, Timestamp, Track, TrackKind,
+    Resolution, TimelineEdit, Timestamp, Track, TrackKind, Watermark,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::media::added_tracks::NewTrackJson;
-use crate::media::{AudioEditJson, LeftOutJson, RestrictionsJson, TimelineEditJson};
+use crate::media::{AudioEditJson, LeftOutJson, RestrictionsJson, TimelineEditJson, WatermarkJson};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct MediaJson {
@@ -55,6 +55,8 @@ pub(super) struct SettingsJson {
     audio_edit: Option<AudioEditJson>,
     #[serde(default, rename = "edit", skip_serializing_if = "Option::is_none")]
     timeline_edit: Option<TimelineEditJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    watermark: Option<WatermarkJson>,
 }
 
 impl From<&MediaSettings> for SettingsJson {
@@ -72,6 +74,7 @@ impl From<&MediaSettings> for SettingsJson {
                 .map(|wanted| wanted.as_str().to_owned()),
             audio_edit: settings.audio_edit.as_ref().map(AudioEditJson::from),
             timeline_edit: settings.timeline_edit.as_ref().map(TimelineEditJson::from),
+            watermark: settings.watermark.as_ref().map(WatermarkJson::from),
         }
     }
 }
@@ -95,6 +98,7 @@ impl TryFrom<SettingsJson> for MediaSettings {
                 .unwrap_or_default(),
             audio_edit: json.audio_edit.map(AudioEdit::from),
             timeline_edit: json.timeline_edit.map(TimelineEdit::from),
+            watermark: json.watermark.map(Watermark::from),
         })
     }
 }
@@ -246,6 +250,7 @@ impl TryFrom<MediaJson> for Media {
             clip_of: json.clip_of.map(clip_of).transpose()?,
             original: json.original.as_deref().map(id).transpose()?,
             base_ranges: Vec::new(),
+            loudness: None,
             added_tracks: json.added.into_iter().map(AddedTrack::try_from).collect::<Result<_, _>>()?,
             playback_ids: json
                 .playback
@@ -297,7 +302,13 @@ impl TryFrom<AddedTrackJson> for AddedTrack {
             },
         };
         let is_on_base = json.is_on_base;
-        Ok(Self { id: id(&json.id)?, spec: NewTrack::try_from(json.spec)?, state, is_on_base })
+        Ok(Self {
+            id: id(&json.id)?,
+            spec: NewTrack::try_from(json.spec)?,
+            state,
+            is_on_base,
+            cut_from: None,
+        })
     }
 }
 

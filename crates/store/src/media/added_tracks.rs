@@ -8,20 +8,28 @@ use kinora_domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::sql::{Row, Value, statements, values};
-use crate::{Error, JobKind, NewJob, Tx};
+use crate::{Error, JobKind, NewJob, Store, Tx};
 
 statements! {
     /// A new track is the last of its media.
     SAVE = "INSERT INTO added_track
         (id, media_id, position, kind, url, language_code, language_name, state, source_id, failure_code, failure_message,
-         is_on_base)
+         is_on_base, cut_from_id)
         VALUES ($1, $2, (SELECT COALESCE(MAX(position), -1) + 1 FROM added_track WHERE media_id = $2), $3, $4, $5, $6, $7, $8,
-         $9, $10, $11)
+         $9, $10, $11, $12)
         ON CONFLICT (id) DO UPDATE SET url = excluded.url, language_code = excluded.language_code,
         language_name = excluded.language_name, state = excluded.state, source_id = excluded.source_id,
-        failure_code = excluded.failure_code, failure_message = excluded.failure_message";
+        failure_code = excluded.failure_code, failure_message = excluded.failure_message,
+        cut_from_id = excluded.cut_from_id";
     DELETE = "DELETE FROM added_track WHERE id = $1";
     HOLDS = "SELECT id FROM added_track WHERE source_id = $1";
+}
+
+impl Store {
+    /// Whether a track references this source, or waits for it.
+    pub async fn is_source_of_track(&self, source: SourceId) -> Result<bool, Error> {
+        Ok(self.reader().await?.first(HOLDS, values![source]).await?.is_some())
+    }
 }
 
 impl Tx {
@@ -95,7 +103,7 @@ impl Tx {
     }
 
     /// Cancels the download of a track, and queues the removal of its objects. The track was replaced or
-    /// deleted.
+    /// deleted. Its media no longer uses the subtitles that it was to be cut from.
     pub async fn discard_track(
         &mut self,
         media: &Media,
@@ -105,10 +113,13 @@ impl Tx {
         if let Some(fetch) = fetch_job(media.id, track) {
             self.cancel_job(fetch).await?;
         }
+        if let Some(origin) = track.cut_from {
+            self.release_source(media.id, origin, media.workspace, now).await?;
+        }
         if let Some(source) = track.source() {
             self.cancel_job(JobKind::EncodeAudio { media: media.id, source }).await?;
-            self.enqueue_unique(NewJob::due_now(JobKind::DeleteObjects { source }, media.workspace, now))
-                .await?;
+            // Not unique: a running job may have seen the row of this track, and left the objects.
+            self.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, media.workspace, now)).await?;
         }
         Ok(())
     }
@@ -147,6 +158,7 @@ fn values_of(media: MediaId, track: &AddedTrack) -> Vec<Value> {
         failure.map(|failure| failure.code.as_str()),
         failure.map(|failure| failure.message.as_str()),
         track.is_on_base,
+        track.cut_from,
     ]
 }
 
@@ -172,6 +184,7 @@ pub(super) fn read(row: &Row) -> Result<AddedTrack, Error> {
         },
         state,
         is_on_base: row.flag("is_on_base")?,
+        cut_from: row.id_or_none("cut_from_id")?,
     })
 }
 

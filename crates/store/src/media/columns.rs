@@ -10,11 +10,13 @@ use super::RestrictionsJson;
 use super::audio_edit::AudioEditJson;
 use super::filter::folded_title;
 use super::left_out::LeftOutJson;
+use super::loudness::LoudnessJson;
 use super::timeline_edit::{BaseRangesJson, TimelineEditJson};
+use super::watermark::WatermarkJson;
 use crate::Error;
 use crate::sql::{Row, Value, values};
 
-/// The columns that a save may change, in the order of the statements: title to base_ranges.
+/// The columns that a save may change, in the order of the statements: title to loudness.
 pub(super) fn updated_values(media: &Media) -> Vec<Value> {
     let mut values = settings_values(&media.settings);
     values.extend(state_values(&media.state));
@@ -26,6 +28,7 @@ pub(super) fn updated_values(media: &Media) -> Vec<Value> {
         _ => None,
     };
     values.extend(values![left_out, media.original, BaseRangesJson::text(&media.base_ranges)]);
+    values.extend(values![LoudnessJson::text(media.loudness.as_ref())]);
     values
 }
 
@@ -35,6 +38,7 @@ pub(super) fn inserted_values(media: &Media) -> Vec<Value> {
     values![
         AudioEditJson::text(media.settings.audio_edit.as_ref()),
         TimelineEditJson::text(media.settings.timeline_edit.as_ref()),
+        WatermarkJson::text(media.settings.watermark.as_ref()),
         media.clip_of.map(|clip_of| clip_of.media),
         media.clip_of.map(|clip_of| clip_of.source),
     ]
@@ -69,6 +73,7 @@ pub(crate) fn read_settings(row: &Row) -> Result<MediaSettings, Error> {
         mp4_support: row.parsed("mp4_support", Mp4Support::from_text)?,
         audio_edit: AudioEditJson::read(row.text_or_none("sound_edit")?)?,
         timeline_edit: TimelineEditJson::read(row.text_or_none("edit")?)?,
+        watermark: WatermarkJson::read(row.text_or_none("watermark")?)?,
     })
 }
 
@@ -162,6 +167,7 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
         clip_of: read_clip_of(row)?,
         original: row.id_or_none("original_id")?,
         base_ranges: BaseRangesJson::read(row.text_or_none("base_ranges")?)?,
+        loudness: LoudnessJson::read(row.text_or_none("loudness")?)?,
         added_tracks: Vec::new(),
         playback_ids: Vec::new(),
         thumbnail_ms,

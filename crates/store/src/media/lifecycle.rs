@@ -66,7 +66,8 @@ impl Tx {
     /// Saves a media that has just failed, its event, and the jobs that follow.
     pub async fn save_failed(&mut self, media: &Media, failed: &Event, now: Timestamp) -> Result<(), Error> {
         self.save_media(media).await?;
-        self.set_used_sources(media.id, &[], media.workspace, now).await?;
+        let to_cut: Vec<_> = media.subtitles_to_cut().collect();
+        self.set_used_sources(media.id, &to_cut, media.workspace, now).await?;
         self.push_event(failed).await?;
         self.fetch_waiting_tracks(media, now).await
     }

@@ -29,7 +29,7 @@ macro_rules! selections {
                     "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access,
                      optimize_audio, mp4_support, state, state_at, source_id, failure_code, failure_message, duration_us,
                      source_resolution, aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, left_out, sound_edit, edit,
-                     clip_of_id, clip_of_source_id, original_id, base_ranges, created_at, updated_at,
+                     clip_of_id, clip_of_source_id, original_id, base_ranges, watermark, loudness, created_at, updated_at,
                      version, thumbnail_ms, blur_hash, blur_hash_source_id, blur_hash_ms
                      FROM media WHERE id IN (", $ids, ") ORDER BY created_at, id"
                 )),
@@ -41,7 +41,7 @@ macro_rules! selections {
                      FROM playback_id WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
                 )),
                 added: Statement::new(concat!(
-                    "SELECT media_id, id, kind, url, language_code, language_name, state, source_id, failure_code, failure_message, is_on_base
+                    "SELECT media_id, id, kind, url, language_code, language_name, state, source_id, failure_code, failure_message, is_on_base, cut_from_id
                      FROM added_track WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
                 )),
                 tracks: Statement::new(concat!(

@@ -8,10 +8,12 @@ mod left_out;
 mod lifecycle;
 mod list;
 pub(crate) mod load;
+mod loudness;
 mod metadata;
 mod restrictions;
 mod source_use;
 mod timeline_edit;
+mod watermark;
 
 use kinora_domain::{Media, MediaId, MediaState, PlaybackId, Resolution, SourceId, WorkspaceId};
 
@@ -28,6 +30,7 @@ pub(crate) use restrictions::RestrictionsJson;
 #[cfg(test)]
 pub(crate) use source_use::STATEMENTS as SOURCE_USE;
 pub(crate) use timeline_edit::TimelineEditJson;
+pub(crate) use watermark::WatermarkJson;
 
 use crate::sql::{Session, statements, values};
 use crate::{Error, Store, Tx};
@@ -36,15 +39,15 @@ statements! {
     INSERT = "INSERT INTO media
         (id, workspace_id, created_at, version, title, creator_id, metadata, max_resolution, quality, source_access,
          optimize_audio, mp4_support, state, state_at, source_id, failure_code, failure_message, duration_us, source_resolution,
-         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, left_out, original_id, base_ranges, sound_edit, edit,
-         clip_of_id, clip_of_source_id, told_at)
+         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, left_out, original_id, base_ranges, loudness, sound_edit, edit,
+         watermark, clip_of_id, clip_of_source_id, told_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-         $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $3)";
+         $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $3)";
     SAVE = "UPDATE media SET version = version + 1, title = $3, creator_id = $4, metadata = $5, max_resolution = $6,
         quality = $7, source_access = $8, optimize_audio = $9, mp4_support = $10, state = $11, state_at = $12, source_id = $13,
         failure_code = $14, failure_message = $15, duration_us = $16, source_resolution = $17, aspect_width = $18,
         aspect_height = $19, is_truncated = $20, does_not_decode = $21, container = $22, rungs = $23,
-        updated_at = $24, title_key = $25, thumbnail_ms = $26, left_out = $27, original_id = $28, base_ranges = $29
+        updated_at = $24, title_key = $25, thumbnail_ms = $26, left_out = $27, original_id = $28, base_ranges = $29, loudness = $30
         WHERE id = $1 AND version = $2";
     /// Not a change of the media: its version does not change.
     SAVE_BLUR_HASH = "UPDATE media SET blur_hash = $4, blur_hash_source_id = $2, blur_hash_ms = $3 WHERE id = $1 AND source_id = $2";

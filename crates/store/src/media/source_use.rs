@@ -18,18 +18,17 @@ impl Store {
     pub async fn is_used_source(&self, source: SourceId) -> Result<bool, Error> {
         Ok(self.reader().await?.first(OF_SOURCE, values![source]).await?.is_some())
     }
-
-    /// The sources with bytes of a media besides its own, by ID.
-    pub async fn used_sources(&self, media: MediaId) -> Result<Vec<SourceId>, Error> {
-        let rows = self.reader().await?.all(OF_MEDIA, values![media]).await?;
-        rows.iter().map(source_of).collect()
-    }
 }
 
 impl Tx {
     /// The sources with bytes of a media besides its own, by ID.
     pub async fn used_sources(&mut self, media: MediaId) -> Result<Vec<SourceId>, Error> {
         self.session.all(OF_MEDIA, values![media]).await?.iter().map(source_of).collect()
+    }
+
+    /// Adds a source to those that a media uses. The media must exist.
+    pub async fn add_used_source(&mut self, media: MediaId, source: SourceId) -> Result<(), Error> {
+        self.session.execute(USE, values![media, source]).await.map(drop)
     }
 
     /// Replaces the sources that a media uses. Queues the removal of those that it no longer uses; the job
@@ -44,14 +43,26 @@ impl Tx {
         let workspace = workspace.into();
         for source in self.used_sources(media).await? {
             if !sources.contains(&source) {
-                self.session.execute(RELEASE, values![media, source]).await?;
-                self.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, workspace, now)).await?;
+                self.release_source(media, source, workspace, now).await?;
             }
         }
         for source in sources {
-            self.session.execute(USE, values![media, *source]).await?;
+            self.add_used_source(media, *source).await?;
         }
         Ok(())
+    }
+
+    /// Ends the use of a source by a media, and queues the removal of its objects. The job keeps what another
+    /// media or a track uses.
+    pub async fn release_source(
+        &mut self,
+        media: MediaId,
+        source: SourceId,
+        workspace: impl Into<Option<WorkspaceId>>,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.session.execute(RELEASE, values![media, source]).await?;
+        self.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, workspace, now)).await.map(drop)
     }
 }
 

@@ -15,14 +15,14 @@ use crate::keyring::Purpose;
 use crate::list::{self, ListStatements, list_statements};
 use crate::media::added_tracks::NewTrackJson;
 use crate::media::columns::settings_values;
-use crate::media::{AudioEditJson, TimelineEditJson};
+use crate::media::{AudioEditJson, TimelineEditJson, WatermarkJson};
 use crate::sql::{statements, values};
 use crate::{Error, List, ListPage, Store, Tx};
 
 /// The list of a workspace's uploads without a complete file.
 pub(crate) const PAGE: ListStatements = list_statements!(
     "id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
-        tracks, mp4_support, sound_edit, edit, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        tracks, mp4_support, sound_edit, edit, watermark, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
         holds_source, created_at, updated_at, version",
     "upload WHERE workspace_id = $1 AND state <> 'completed'",
     "$7"
@@ -32,17 +32,17 @@ statements! {
     INSERT = "INSERT INTO upload
         (id, workspace_id, created_at, version, policy, cors_origin, timeout_s, size_max, source_id,
          title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio, mp4_support,
-         tracks, restrictions, length, state, state_at, kept, failure_code, failure_message, holds_source, updated_at, sound_edit, encryption, edit)
+         tracks, restrictions, length, state, state_at, kept, failure_code, failure_message, holds_source, updated_at, sound_edit, encryption, edit, watermark)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-         $26, $27, $28, $29, $30)";
+         $26, $27, $28, $29, $30, $31)";
     SAVE = "UPDATE upload SET version = version + 1, length = $3, state = $4, state_at = $5, kept = $6,
         failure_code = $7, failure_message = $8, holds_source = $9, updated_at = $10
         WHERE id = $1 AND version = $2";
     BY_ID = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
-        tracks, mp4_support, sound_edit, edit, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        tracks, mp4_support, sound_edit, edit, watermark, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
         holds_source, created_at, updated_at, version FROM upload WHERE id = $1";
     IN_WORKSPACE = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
-        tracks, mp4_support, sound_edit, edit, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        tracks, mp4_support, sound_edit, edit, watermark, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
         holds_source, created_at, updated_at, version FROM upload WHERE id = $1 AND workspace_id = $2";
     HOLDS = "SELECT id FROM upload WHERE source_id = $1 AND holds_source = 1";
     TOTAL = "SELECT upload_count AS total FROM workspace WHERE id = $1";
@@ -124,7 +124,8 @@ impl Tx {
         values.extend(columns::updated_values(upload));
         let audio_edit = AudioEditJson::text(upload.settings.audio_edit.as_ref());
         let timeline_edit = TimelineEditJson::text(upload.settings.timeline_edit.as_ref());
-        values.extend(values![audio_edit, upload.encryption.as_str(), timeline_edit]);
+        let watermark = WatermarkJson::text(upload.settings.watermark.as_ref());
+        values.extend(values![audio_edit, upload.encryption.as_str(), timeline_edit, watermark]);
         self.session.execute(INSERT, values).await?;
         self.add_upload_count(upload.workspace, 1).await
     }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, AudioEdit, AudioOverlay, BaseRange, ClipOf,
-    DefaultPolicy, Encryption, Failure, FailureCode, Insert, InsertPoint, Media, MediaQuality, MediaSettings,
-    MediaState, NewTrack, PlaybackId, PlaybackIdSettings, PresentationId, Resolution, Restriction,
-    TimelineEdit, TrackEvents, TrackKind, TrackUpdate,
+    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, AudioEdit, AudioGain, AudioOverlay,
+    BaseRange, ClipOf, DefaultPolicy, Encryption, Failure, FailureCode, Insert, InsertPoint, Loudness,
+    LoudnessTarget, Media, MediaLoudness, MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackId,
+    PlaybackIdSettings, PresentationId, Resolution, Restriction, TimelineEdit, TrackEvents, TrackKind,
+    TrackLoudness, TrackUpdate, Watermark, WatermarkAlign, WatermarkLength, WatermarkPlacement,
+    WatermarkSize,
 };
 use kinora_store::{JobKind, JobQueue, MediaFilter, Page, Tx};
 
@@ -51,6 +53,32 @@ fn timeline_edit() -> TimelineEdit {
     }
 }
 
+fn watermark() -> Watermark {
+    Watermark {
+        url: "https://example.com/logo.png".into(),
+        placement: WatermarkPlacement {
+            x_align: WatermarkAlign::End,
+            x_margin: WatermarkLength::Percent(1_050),
+            y_align: WatermarkAlign::Middle,
+            y_margin: WatermarkLength::Pixels(7),
+        },
+        size: WatermarkSize { width: Some(WatermarkLength::Percent(10_000)), height: None },
+        opacity_percent: 80,
+    }
+}
+
+fn loudness() -> MediaLoudness {
+    let before = Loudness { integrated: Some(-2_731), range: 640, true_peak: -912 };
+    let gain = AudioGain { centibels: 1_131, is_limited: true };
+    let after = Loudness { integrated: Some(-1_600), range: 610, true_peak: -150 };
+    let silence = Loudness { integrated: None, range: 0, true_peak: Loudness::SILENT_PEAK };
+    let tracks = vec![
+        TrackLoudness { before, gain: Some(gain), after },
+        TrackLoudness { before: silence, gain: None, after: silence },
+    ];
+    MediaLoudness { target: LoudnessTarget::DEFAULT, tracks }
+}
+
 fn base_ranges(is_edited: bool) -> Vec<BaseRange> {
     let range = |start, end, at| BaseRange {
         base: Duration::from_micros(start)..Duration::from_micros(end),
@@ -76,6 +104,7 @@ async fn every_media_state_round_trips(world: TestStore) {
         mp4_support: kinora_domain::Mp4Support { capped_4k: true, audio_only: false },
         audio_edit: Some(audio_edit()),
         timeline_edit: Some(timeline_edit()),
+        watermark: Some(watermark()),
     };
     let empty = MediaSettings { metadata: Some(BTreeMap::new()), ..MediaSettings::default() };
     for settings in [MediaSettings::default(), empty, full] {
@@ -109,6 +138,7 @@ async fn every_media_state_round_trips(world: TestStore) {
             (media.state, media.updated_at) = (state, world.now());
             media.original = media.source().map(|_| world.source());
             media.base_ranges = base_ranges(media.source().is_some());
+            media.loudness = media.source().map(|_| loudness());
             let saved = media.clone();
             write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
             media.version += 1;
@@ -252,7 +282,8 @@ async fn used_source_has_an_owner_until_its_last_media_is_gone(world: TestStore)
             let work = async move |tx: &mut Tx| tx.set_used_sources(id, &sources, workspace, now).await;
             write(&store, work).await.unwrap();
         }
-        assert_eq!(store.used_sources(id).await.unwrap(), sources);
+        let used = write(&store, async move |tx: &mut Tx| tx.used_sources(id).await).await.unwrap();
+        assert_eq!(used, sources);
         media.push(clip);
     }
     assert_eq!(store.workspace_of_source(shared).await.unwrap(), Some(workspace));
@@ -334,6 +365,7 @@ async fn added_tracks_round_trip_and_own_their_sources(world: TestStore) {
     let track = |name| AddedTrack::new(subtitles(name), world.now(), world.random.as_ref());
     media.added_tracks = vec![track("a"), track("b"), track("c")];
     media.added_tracks[1].spec.kind = AddedTrackKind::Audio;
+    media.added_tracks[0].cut_from = Some(world.source());
     insert(&store, &media, &event).await;
     assert_eq!(store.media(workspace, media.id).await.unwrap().unwrap(), media);
     let sources: Vec<_> = media.added_tracks.iter().map(|track| track.source().unwrap()).collect();

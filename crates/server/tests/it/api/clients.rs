@@ -1,7 +1,8 @@
 //! Default requests of published clients: no operation rejects them, and each response has the fields they
 //! read.
 //!
-//! C-128, C-131, C-141, C-156, C-161 and C-171 define these bodies, and C-102 the headers.
+//! C-128, C-131, C-141, C-156, C-161 and C-171 define these bodies, and C-102 the headers. C-194 defines the
+//! fields of clips.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -55,6 +56,44 @@ impl Client {
         json!({"corsOrigin": "*", "pushMediaSettings": settings})
     }
 
+    /// The range of a clip. Python sends fractions, also of whole numbers. Node rejects fractions in
+    /// `POST /on-demand`.
+    fn range(self) -> Value {
+        match self {
+            Self::Python => json!({"startTime": 4.0, "endTime": 6.5}),
+            Self::Node => json!({"startTime": 4, "endTime": 6}),
+        }
+    }
+
+    /// The duration of a media with [`Client::range`].
+    fn range_duration(self) -> &'static str {
+        match self {
+            Self::Python => "00:00:03",
+            Self::Node => "00:00:02",
+        }
+    }
+
+    /// `POST /on-demand` with a range of the video at a URL, which may name a media.
+    fn clip(self, url: &str) -> Value {
+        let mut body = self.media(url);
+        extend(&mut body["inputs"][0], self.range());
+        body
+    }
+
+    /// `POST /on-demand/upload` with a range. Python may send it in a video input too, and then needs a URL.
+    /// The video input of Node has no times.
+    fn upload_clips(self) -> Vec<Value> {
+        let mut in_settings = self.upload();
+        extend(&mut in_settings["pushMediaSettings"], self.range());
+        if self == Self::Node {
+            return vec![in_settings];
+        }
+        let mut in_input = self.upload();
+        in_input["pushMediaSettings"]["inputs"] = json!([{"type": "video", "url": ""}]);
+        extend(&mut in_input["pushMediaSettings"]["inputs"][0], self.range());
+        vec![in_settings, in_input]
+    }
+
     /// `PATCH /on-demand/{mediaId}` with only metadata: Node adds the values of the examples in its document
     /// (C-131).
     fn update(self) -> Value {
@@ -106,6 +145,12 @@ impl Client {
         }
         body
     }
+}
+
+/// Adds these fields to an object.
+fn extend(object: &mut Value, fields: Value) {
+    let Value::Object(fields) = fields else { panic!("no object: {fields}") };
+    object.as_object_mut().expect("an object").extend(fields);
 }
 
 fn nothing_restricted() -> Value {
@@ -227,6 +272,63 @@ async fn default_sdk_requests_create_list_and_cancel_an_upload() {
                 ],
             );
             assert_eq!(cancelled["status"], "cancelled");
+        }
+    }
+}
+
+#[tokio::test]
+async fn sdk_requests_cut_a_file_and_a_media_and_list_clips() {
+    let app = TestApp::options().without_webhook().start().await;
+    for client in Client::ALL {
+        let film = app.ready("/film.mp4", fixture::large_two_tracks()).await;
+        let post = async |body: Value| {
+            let answer = client.client_headers(app.call("POST", "/v1/on-demand")).json(&body).send().await;
+            let created = accepted(&answer, 201);
+            let media = app.wait_settled(text(&created["id"])).await;
+            assert_eq!(
+                (&media["status"], &media["duration"]),
+                (&json!("Ready"), &json!(client.range_duration())),
+                "{client:?}: {media}"
+            );
+            (created, media)
+        };
+        let url = app.serve("/film.mp4", Source::of(fixture::large_two_tracks()));
+        let (_, of_file) = post(client.clip(&url)).await;
+        assert_eq!(of_file["sourceMediaId"], Value::Null, "{client:?}");
+        let (created, of_media) = post(client.clip(&format!("fp_mediaId://{}", text(&film["id"])))).await;
+        assert_eq!((&created["sourceMediaId"], &of_media["sourceMediaId"]), (&film["id"], &film["id"]));
+
+        // Both clients send every parameter, each in its own order.
+        let query = match client {
+            Client::Python => "offset=1&limit=10&orderBy=desc",
+            Client::Node => "limit=10&offset=1&orderBy=desc",
+        };
+        let path = format!("/v1/on-demand/{}/media-clips?{query}", text(&film["id"]));
+        let listed = client.client_headers(app.call("GET", &path)).send().await;
+        let clips = accepted(&listed, 200);
+        assert_eq!((clips.as_array().map(Vec::len), &clips[0]["id"]), (Some(1), &of_media["id"]));
+        check_fields(&clips[0], &["id", "duration", "status", "thumbnail", "createdAt", "playbackIds"]);
+        check_fields(&clips[0]["playbackIds"][0], &["id", "accessPolicy"]);
+        check_fields(&listed.json()["pagination"], &["totalRecords", "currentOffset", "offsetCount"]);
+    }
+}
+
+#[tokio::test]
+async fn sdk_requests_upload_a_range() {
+    let app = TestApp::options().without_webhook().start().await;
+    for client in Client::ALL {
+        for body in client.upload_clips() {
+            let request = client.client_headers(app.call("POST", "/v1/on-demand/upload"));
+            let made = accepted(&request.json(&body).send().await, 201);
+            let address = text(&made["url"]).strip_prefix(&app.url("")).expect("an address of this server");
+            let sent = app.request("PUT", address).body(fixture::large_two_tracks()).send().await;
+            assert!((200..300).contains(&sent.status), "{sent:?}");
+            let media = app.wait_settled(text(&made["uploadId"])).await;
+            assert_eq!(
+                (&media["status"], &media["duration"]),
+                (&json!("Ready"), &json!(client.range_duration())),
+                "{client:?} {body}: {media}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A film, a media with an intro, and a clip of it, with a crash at the n-th write, for every n.
+//! A film with an intro and subtitles, and a clip of it, with a crash at the n-th write, for every n.
 //!
-//! All become ready, and exactly their objects are stored. The film is deleted first; its bytes are deleted
-//! with the clip.
+//! All become ready, each with subtitles, and exactly their objects are stored. The film is deleted first;
+//! its bytes are deleted with the clip.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -22,10 +22,13 @@ async fn clip_survives_crash_at_any_write() {
 async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
     let film = scenario.app.serve("/film.mp4", Source::of(fixture::two_seconds()));
     let intro = scenario.app.serve("/intro.mp4", Source::of(fixture::video_only()));
-    let film = create(scenario, json!({"type": "video", "url": film, "introUrl": intro})).await;
+    let srt = scenario.app.serve("/film.srt", Source::of("1\n00:00:00,000 --> 00:00:01,500\nHello\n"));
+    let subtitle = json!({"type": "subtitle", "url": srt, "languageCode": "en", "languageName": "English"});
+    let film = json!({"type": "video", "url": film, "introUrl": intro});
+    let film = create(scenario, json!([film, subtitle])).await;
     wait_ready(scenario, text(&film["id"])).await;
     let origin = format!("fp_mediaId://{}", text(&film["id"]));
-    let clip = create(scenario, json!({"type": "video", "url": origin, "endTime": 1})).await;
+    let clip = create(scenario, json!([{"type": "video", "url": origin, "endTime": 1}])).await;
     wait_ready(scenario, text(&clip["id"])).await;
     scenario.settle().await;
     // A client that lost the response has sent the request twice.
@@ -41,6 +44,7 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
     let films = all.len() - clips;
     // For each film: its file, its intro, and the indexes of both; one more index for each media.
     assert_eq!(files_and_indexes(scenario).await, 4 * films + all.len());
+    assert_eq!(subtitle_files(scenario).await, all.len());
 
     let (clip_ids, film_ids): (Vec<_>, Vec<_>) = all.iter().partition(|id| {
         list.as_array().expect("a list").iter().any(|media| media["id"] == **id && is_clip(&media))
@@ -51,6 +55,7 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
     scenario.settle().await;
     // The clip shows the intro, and the original of the clip is the film.
     assert_eq!(files_and_indexes(scenario).await, 4 + clip_ids.len());
+    assert_eq!(subtitle_files(scenario).await, clip_ids.len());
     for id in &clip_ids {
         let answer = scenario.app.get(id).await;
         assert_eq!(answer.data()["status"], "Ready", "it is played from bytes of a deleted media");
@@ -61,6 +66,9 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
     let mut events_by_media = events::by_media(&scenario.app.receiver);
     for id in &all {
         let mut event_types = events_by_media.remove(id).expect("it has events");
+        let with_update = event_types.len();
+        event_types.retain(|event| event != "video.media.updated");
+        assert_eq!(with_update - event_types.len(), 1, "its subtitles are available");
         let with_intro = event_types.len();
         event_types.retain(|event| event != "video.media.intro.ready");
         assert_eq!(
@@ -74,6 +82,12 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
         }
         assert_eq!(event_types, EVENTS);
     }
+    // What is left are the events of the subtitles: one track for each media.
+    assert_eq!(events_by_media.len(), all.len());
+    for mut event_types in events_by_media.into_values() {
+        event_types.sort();
+        assert_eq!(event_types, ["video.media.track.created", "video.media.track.ready"]);
+    }
 }
 
 /// The number of stored sources and indexes.
@@ -82,8 +96,13 @@ async fn files_and_indexes(scenario: &CrashScenario) -> usize {
     objects.iter().filter(|path| ["source", "index"].contains(&path.split('/').next().unwrap())).count()
 }
 
-async fn create(scenario: &mut CrashScenario, input: Value) -> Value {
-    let body = json!({"inputs": [input]});
+/// The number of stored subtitle files.
+async fn subtitle_files(scenario: &CrashScenario) -> usize {
+    scenario.app.objects().await.iter().filter(|path| path.starts_with("subtitle/")).count()
+}
+
+async fn create(scenario: &mut CrashScenario, inputs: Value) -> Value {
+    let body = json!({"inputs": inputs});
     scenario
         .retry_until("the media is accepted", async |app| {
             let created = answered(app, "POST", "/v1/on-demand", Some(&body)).await?;
@@ -94,9 +113,11 @@ async fn create(scenario: &mut CrashScenario, input: Value) -> Value {
 
 async fn wait_ready(scenario: &mut CrashScenario, id: &str) {
     scenario
-        .retry_until("the media is ready", async |app| {
+        .retry_until("the media is ready with its subtitles", async |app| {
             let answer = answered(app, "GET", &format!("/v1/on-demand/{id}"), None).await?;
-            (answer.status == 200 && answer.data()["status"] == "Ready").then_some(())
+            (answer.status == 200).then_some(())?;
+            let media = answer.data();
+            (media["status"] == "Ready" && media["subtitleAvailable"] == true).then_some(())
         })
         .await;
 }

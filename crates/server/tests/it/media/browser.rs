@@ -105,7 +105,10 @@ async fn joined_parts_play_as_one_buffered_range() {
     let Some(seen) = play(&app, &media).await else { return };
     let duration = seen["duration"].as_f64().expect("seconds");
     check_played(&seen, duration);
-    assert_eq!((&seen["width"], &seen["height"]), (&json!(480), &json!(270)));
+    // hls.js ends with the small rung where the machine was too slow for the other one.
+    let size = (seen["width"].as_u64(), seen["height"].as_u64());
+    let rungs = [(480, 270), (426, 240)].map(|(width, height)| (Some(width), Some(height)));
+    assert!(rungs.contains(&size), "{seen:#}");
 }
 
 #[tokio::test]

@@ -25,18 +25,18 @@ async fn settled(app: &TestApp, body: Value) -> Value {
     app.wait_settled(text(&created.data()["id"])).await
 }
 
-async fn post(app: &TestApp, body: &Value) -> Answer {
+pub(super) async fn post(app: &TestApp, body: &Value) -> Answer {
     app.call("POST", "/v1/on-demand").json(body).send().await
 }
 
-fn clip_body(of: &Value, fields: Value) -> Value {
+pub(super) fn clip_body(of: &Value, fields: Value) -> Value {
     let mut video = json!({"type": "video", "url": format!("fp_mediaId://{}", text(&of["id"]))});
     video.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     json!({"inputs": [video]})
 }
 
 /// A ready clip of this media.
-async fn clip(app: &TestApp, of: &Value, fields: Value) -> Value {
+pub(super) async fn clip(app: &TestApp, of: &Value, fields: Value) -> Value {
     let clip = settled(app, clip_body(of, fields)).await;
     assert_eq!(clip["status"], "Ready", "{clip}");
     assert_eq!(clip["sourceMediaId"], of["id"]);
@@ -64,11 +64,11 @@ fn kinds(objects: &[String]) -> Vec<&str> {
     objects.iter().map(|path| path.split('/').next().unwrap()).collect()
 }
 
-async fn delete(app: &TestApp, media: &Value) {
+pub(super) async fn delete(app: &TestApp, media: &Value) {
     assert_eq!(app.delete(text(&media["id"])).await.status, 200);
 }
 
-async fn until_kinds(app: &TestApp, expected: &[&str]) {
+pub(super) async fn until_kinds(app: &TestApp, expected: &[&str]) {
     until("exactly the used objects to be left", async || {
         (kinds(&objects(app).await) == expected).then_some(())
     })

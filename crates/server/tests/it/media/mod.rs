@@ -9,6 +9,7 @@ mod audio_edit;
 pub(crate) mod blur_hash;
 pub(crate) mod boxes;
 pub(crate) mod browser;
+mod clip_subtitles;
 mod clips;
 mod containers;
 mod copy_or_encode;

@@ -67,6 +67,7 @@ fn ready_media_json_round_trips() {
         mp4_support: Mp4Support { capped_4k: true, audio_only: true },
         audio_edit: Some(AudioEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
         timeline_edit: None,
+        watermark: None,
     });
     media.playback_ids.clear();
     let track =
