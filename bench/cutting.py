@@ -4,6 +4,7 @@ import http.client
 import statistics
 import time
 
+import on_demand
 from bench import Bench
 from kinora import Kinora
 from report import Row, at_most, cost_against_baseline
@@ -16,6 +17,7 @@ FETCHES = 200
 #: A keyframe of the source, which has one every 2 s, and a time between two keyframes.
 COPIED_START_S, ENCODED_START_S = 3600, 3601.37
 DURATION_S = 30
+ENCODED_CLIP_START_S = 0.5
 
 
 def measure(bench: Bench) -> list[Row]:
@@ -44,7 +46,16 @@ def measure(bench: Bench) -> list[Row]:
         at_most("POST → ready event of a clip of 30 s, copied", copied, "ms", READY_MAX_MS),
         at_most("POST → ready event of a clip of 30 s, encoded on demand", encoded, "ms", READY_MAX_MS),
         cost_against_baseline("first copied segment of a clip, of the source", ours, source, "us", SEGMENT_MAX),
+        *on_demand.measure_case(bench, on_demand.Case("of a clip", create_encoded_clip, ENCODED_CLIP_START_S)),
     ]
+
+
+def create_encoded_clip(kinora: Kinora, test_servers: TestServers, url: str) -> list[dict]:
+    """A clip that begins between two keyframes, and its source."""
+    film = kinora.create_media(url)
+    test_servers.wait_event("video.media.ready", film["id"])
+    video = {"type": "video", "url": f"fp_mediaId://{film['id']}", "startTime": ENCODED_CLIP_START_S}
+    return [kinora.create_media("", inputs=[video]), film]
 
 
 def create_clip(kinora: Kinora, media: str, start_s: float) -> dict:

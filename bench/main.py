@@ -2,7 +2,8 @@
 """Measures Kinora against its baselines, in one run on one machine, and prints the ratios as a table.
 
     bench/run.sh [ready|segments|reads|deliveries|memory|commits|encoded-ready|on-demand|backfill|audio|
-                  firstframe|uploads|lists|creation|storyboard|access|cutting ...]
+                  firstframe|uploads|lists|creation|storyboard|access|cutting|watermark|
+                  loudness ...]
                  [--deployment sqlite|postgres]
 
 Without names it runs all in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3.
@@ -27,6 +28,7 @@ import deliveries
 import encoded_ready
 import firstframe
 import lists
+import loudness
 import machine
 import memory
 import on_demand
@@ -36,6 +38,7 @@ import report
 import segments
 import storyboard
 import uploads
+import watermark
 from bench import Bench
 from clips import Clips
 from deployments import DEPLOYMENTS
@@ -58,6 +61,8 @@ BENCHES = {
     "storyboard": storyboard.measure,
     "access": access_check.measure,
     "cutting": cutting.measure,
+    "watermark": watermark.measure,
+    "loudness": loudness.measure,
 }
 
 

@@ -19,6 +19,8 @@ MAXRATES = {
     "1440p": 10_800_000,
     "2160p": 19_200_000,
 }
+WATERMARK_MARGIN = 0.02
+"""Of the side of the frame, as in `watermark.py`."""
 QUALITY = ["-c:v", "libx264", "-preset", "veryfast", "-profile:v", "high", "-crf", "23", "-bf", "3"]
 TIMING = [
     "-g",
@@ -74,15 +76,30 @@ def command(
     targets: Sequence[str | pathlib.Path],
     threads: int,
     span: tuple[float, float] | None = None,
+    watermark: pathlib.Path | None = None,
 ) -> list[str]:
-    """The call: one decoder, and a scaler and an encoder per rung. `span`: start and length in seconds."""
+    """The call: one decoder, and a scaler and an encoder per rung. `span`: start and length in seconds.
+
+    `watermark`: an image in the lower right corner, `WATERMARK_MARGIN` away from both edges, in its own
+    size at 1080p.
+    """
     seek = ["-ss", f"{span[0]:.6f}", "-t", f"{span[1]:.6f}"] if span else []
     call = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-threads", str(threads), *seek, "-i", str(source)]
     names = [f"[s{number}]" for number in range(len(rungs))]
     graph = f"[0:v:0]split={len(rungs)}{''.join(names)}"
+    images = [f"[i{number}]" for number in range(len(rungs))]
+    if watermark:
+        call += ["-i", str(watermark)]
+        graph += f";[1:v:0]split={len(rungs)}{''.join(images)}"
     for number, rung in enumerate(rungs):
         width, height = rung.size
-        graph += f";[s{number}]scale={width}:{height}:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v{number}]"
+        graph += f";[s{number}]scale={width}:{height}:flags=bicubic:out_range=tv,setsar=1,format=yuv420p"
+        if watermark:
+            scale, margin = height / 1080, round(WATERMARK_MARGIN * height)
+            corner = f"W-w-{round(WATERMARK_MARGIN * width)}:H-h-{margin}"
+            graph += f"[f{number}];{images[number]}scale=iw*{scale}:ih*{scale},format=yuva420p[w{number}]"
+            graph += f";[f{number}][w{number}]overlay={corner}"
+        graph += f"[v{number}]"
     call += ["-filter_complex_threads", "1", "-filter_complex", graph]
     for number, (rung, target) in enumerate(zip(rungs, targets, strict=True)):
         call += ["-map", f"[v{number}]", *rung.options(target, threads)]

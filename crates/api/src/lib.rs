@@ -9,6 +9,7 @@
 mod commit;
 mod error;
 mod example;
+mod loudness;
 mod on_demand;
 mod openapi;
 mod playback_report;

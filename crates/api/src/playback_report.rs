@@ -1,6 +1,6 @@
 //! The playback report of a media, as its owner reads it (docs/playback-report.md).
 
-use kinora_domain::{LeftOutTrack, Media, NotCopiedTrack, OfferedRendition, PlaybackReport};
+use kinora_domain::{AudioLevels, LeftOutTrack, Media, NotCopiedTrack, OfferedRendition, PlaybackReport};
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +18,10 @@ pub struct PlaybackReportView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("const" = "does_not_decode"))]
     copy: Option<&'static str>,
+    /// State of the levelled audio; absent while `optimizeAudio` is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::AudioLevels")]
+    optimize_audio: Option<&'static str>,
     /// Names of encoded renditions whose encoding failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     broken: Vec<String>,
@@ -41,6 +45,7 @@ impl From<&PlaybackReport> for PlaybackReportView {
         Self {
             source: report.is_truncated.then_some("truncated"),
             copy: report.does_not_decode.then_some("does_not_decode"),
+            optimize_audio: report.audio_levels.map(AudioLevels::as_str),
             broken: report.broken_renditions.clone(),
             renditions: report.renditions.iter().map(RenditionView::from).collect(),
             not_copied: report.not_copied.iter().map(NotCopiedView::from).collect(),

@@ -12,6 +12,7 @@ use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::loudness::LoudnessView;
 use super::playback_report::PlaybackReportView;
 
 /// The response of `POST /on-demand`.
@@ -123,6 +124,9 @@ pub(crate) struct MediaView {
     #[schemars(with = "FailureView")]
     error: Option<FailureView>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "LoudnessView")]
+    loudness: Option<LoudnessView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PlaybackReportView")]
     playback_report: Option<PlaybackReportView>,
 }
@@ -167,6 +171,7 @@ impl MediaView {
             created_at: media.created_at.to_string(),
             updated_at: media.updated_at.to_string(),
             error,
+            loudness: LoudnessView::of(media),
             playback_report: PlaybackReportView::of(media),
         }
     }

@@ -36,14 +36,16 @@ pub(super) async fn multivariant(
     let subtitles: Vec<_> =
         granted.media.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
     let added = AddedTracks { subtitles: &subtitles, audio: &granted.media.audio_tracks };
+    let gains = &granted.media.gains;
     let text = if granted.media.is_video_withdrawn {
-        let text = app.packager.audio_only(&packaged, &base, added).await.map_err(error::from_packager)?;
+        let text =
+            app.packager.audio_only(&packaged, &base, added, gains).await.map_err(error::from_packager)?;
         text.ok_or_else(error::playback_failed)?
     } else {
         let max = granted.max_resolution;
         let text = app
             .packager
-            .multivariant(&packaged, &base, max, filter, added)
+            .multivariant(&packaged, &base, max, filter, added, gains)
             .await
             .map_err(error::from_packager)?;
         text.ok_or_else(|| {

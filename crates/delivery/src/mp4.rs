@@ -1,14 +1,16 @@
 //! `GET {stream}/{playbackId}/capped-4k.mp4` and `audio.m4a`: a media in one file, where its owner enabled
 //! it (C-122, C-175, C-20, D-0075).
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use kinora_domain::{Mp4Support, PlaybackId};
-use kinora_packager::{Mp4File, Mp4FileLimits};
+use kinora_domain::{AudioGain, Mp4Support, PlaybackId};
+use kinora_packager::{Error, Mp4File, Mp4FileLimits, Mp4FileReader, Packaged};
 use kinora_web::error::ApiError;
 
-use super::authorization::{grant_if, reject_resolution};
+use super::authorization::{Granted, grant_if, reject_resolution};
 use super::content_disposition;
 use super::playback_request::PlaybackRequest;
 use super::recheck::recheck_access;
@@ -44,11 +46,12 @@ pub(super) async fn file(
     };
     // There is one file of the media, made within the media's own bound.
     let capped = Mp4FileLimits { max_resolution: granted.max_resolution, ..bounds };
-    if file.renditions(&packaged, capped) != file.renditions(&packaged, bounds) {
+    let gains = &granted.media.gains;
+    if file.renditions(&packaged, capped, gains) != file.renditions(&packaged, bounds, gains) {
         return Err(reject_resolution(granted.max_resolution));
     }
-    let reader = match app.packager.file(&packaged, file, bounds).await {
-        Err(error) if matches!(error.root(), kinora_packager::Error::NotListed) => {
+    let reader = match reader(app, &granted, &packaged, file, bounds).await {
+        Err(error) if matches!(error.root(), Error::NotListed) => {
             return Err(error::file_not_enabled());
         }
         reader => reader.map_err(error::from_packager)?,
@@ -71,6 +74,27 @@ pub(super) async fn file(
         response,
         content_disposition::header(requested_name.as_deref(), file.name(), extension),
     ))
+}
+
+/// The file with the audio in force; while that is encoded, or if it cannot be, the file with the other
+/// audio of the media. So a file that was available stays so when its audio is levelled.
+async fn reader(
+    app: &DeliveryState,
+    granted: &Granted,
+    packaged: &Arc<Packaged>,
+    file: Mp4File,
+    bounds: Mp4FileLimits,
+) -> Result<Mp4FileReader, Error> {
+    let (gains, measured) = (&granted.media.gains, &granted.media.measured_gains);
+    let error = match app.packager.file(packaged, file, bounds, gains).await {
+        Err(error) if matches!(error.root(), Error::Pending | Error::NotPossible) => error,
+        reader => return reader,
+    };
+    let other: &[Option<AudioGain>] = if gains.is_empty() { measured } else { &[] };
+    if other.iter().eq(gains.iter()) {
+        return Err(error);
+    }
+    app.packager.file(packaged, file, bounds, other).await.map_err(|_| error)
 }
 
 fn is_available(file: Mp4File, files: Mp4Support) -> bool {

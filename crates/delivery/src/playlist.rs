@@ -229,7 +229,7 @@ async fn item(app: &DeliveryState, media: &Media) -> Result<Option<SequenceItem>
     // The path from the playlists of this playlist to the addresses below a playback ID.
     let base = format!("../../{}/{}/", playback.id, packaged.id());
     let max = media.settings.max_resolution;
-    let item = app.packager.sequence_item(packaged, base, max, facts.does_not_decode).await;
+    let item = app.packager.sequence_item(packaged, base, max, facts.does_not_decode, &media.gains()).await;
     item.map_err(error::from_packager)
 }
 

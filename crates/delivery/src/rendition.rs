@@ -82,7 +82,7 @@ async fn answer(
         }
         packaged = app.packager.packaged(PresentationId::of(source)).await.map_err(error::from_packager)?;
     }
-    if !is_available(&packaged, rendition, &granted) {
+    if !is_available(&packaged, rendition, &granted) && !has_former_gain(app, &packaged, rendition).await? {
         return Err(ApiError::no_such_path()); // never listed
     }
     let policy = granted.response_policy(app, CacheLifetime::Immutable);
@@ -175,7 +175,8 @@ impl RenditionRequest<'_> {
                     .await
                     .map_err(error::from_packager)?
             }
-            Rendition::Aac(audio) => {
+            Rendition::Aac(_) | Rendition::Levelled { .. } => {
+                let audio = rendition.encoded_audio().ok_or_else(ApiError::no_such_path)?;
                 if let Some(known) = unchanged_segment() {
                     return Ok(known);
                 }
@@ -248,8 +249,23 @@ fn is_available(packaged: &Packaged, rendition: Rendition, granted: &Granted) ->
             !granted.media.is_video_withdrawn && packaged.rung(name, granted.max_resolution).is_ok()
         }
         Rendition::Aac(number) => packaged.is_audio_encoded(number),
+        // Any other gain would be an encode that no manifest asked for.
+        Rendition::Levelled { audio, gain } => {
+            granted.media.measured_gains.get(usize::from(audio)) == Some(&Some(gain))
+        }
         Rendition::Audio(_) => true,
     }
+}
+
+/// Whether the rendition has the gain of an earlier measurement: players that run keep it. Only renditions
+/// that a manifest listed were encoded.
+async fn has_former_gain(
+    app: &DeliveryState,
+    packaged: &Packaged,
+    rendition: Rendition,
+) -> Result<bool, ApiError> {
+    let Rendition::Levelled { .. } = rendition else { return Ok(false) };
+    app.packager.is_encode_begun(packaged, rendition).await.map_err(error::from_packager)
 }
 
 /// The last part of a child's address.

@@ -1,7 +1,7 @@
 //! Events: the changes that webhooks report to the client's application. Their JSON is in
 //! `jobs/src/deliver_event/payload`.
 
-use crate::{Media, MediaId, TimelineEdit, Timestamp, TrackId, Upload, WorkspaceId};
+use crate::{Media, MediaId, MediaSettings, Timestamp, TrackId, Upload, WorkspaceId};
 
 /// One event, committed together with its change. The store assigns its ID.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +31,10 @@ pub enum EventKind {
     SourceDeleted(Box<Media>),
     /// The requested files of a media became downloadable.
     Mp4Ready(Box<Media>),
-    /// An edit of the timeline of a media can be played.
+    /// An edit of a media can be played.
     EditReady(EditKind, Box<Media>),
+    /// The audio of a media was measured, and plays levelled where it needs that.
+    OptimizeAudioReady(Box<Media>),
     /// A media was deleted.
     MediaDeleted(MediaId),
     /// A direct upload was registered.
@@ -45,7 +47,7 @@ pub enum EventKind {
     Track(Box<TrackEvent>),
 }
 
-/// The edits of a timeline that have an event of their own (C-188).
+/// The edits that have an event of their own (C-188).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EditKind {
     /// A file before everything else.
@@ -56,11 +58,13 @@ pub enum EditKind {
     Expunge,
     /// Files that were inserted.
     Splice,
+    /// An image over the video.
+    Watermark,
 }
 
 impl EditKind {
     /// All of them, in the order of their events.
-    pub const ALL: [Self; 4] = [Self::Expunge, Self::Splice, Self::Intro, Self::Outro];
+    pub const ALL: [Self; 5] = [Self::Expunge, Self::Splice, Self::Intro, Self::Outro, Self::Watermark];
 
     /// The event type in payloads and rows.
     pub fn event_name(self) -> &'static str {
@@ -69,6 +73,7 @@ impl EditKind {
             Self::Outro => "video.media.outro.ready",
             Self::Expunge => "video.media.expunge.ready",
             Self::Splice => "video.media.splice.ready",
+            Self::Watermark => "video.media.watermark.ready",
         }
     }
 
@@ -77,13 +82,15 @@ impl EditKind {
         Self::ALL.into_iter().find(|kind| kind.event_name() == name)
     }
 
-    /// Whether the edit of a media has this kind.
-    pub fn is_in(self, edit: &TimelineEdit) -> bool {
+    /// Whether these settings have an edit of this kind.
+    pub fn is_in(self, settings: &MediaSettings) -> bool {
+        let edit = settings.timeline_edit.as_ref();
         match self {
-            Self::Intro => edit.intro.is_some(),
-            Self::Outro => edit.outro.is_some(),
-            Self::Expunge => !edit.removed.is_empty(),
-            Self::Splice => !edit.inserts.is_empty(),
+            Self::Intro => edit.is_some_and(|edit| edit.intro.is_some()),
+            Self::Outro => edit.is_some_and(|edit| edit.outro.is_some()),
+            Self::Expunge => edit.is_some_and(|edit| !edit.removed.is_empty()),
+            Self::Splice => edit.is_some_and(|edit| !edit.inserts.is_empty()),
+            Self::Watermark => settings.watermark.is_some(),
         }
     }
 }
@@ -154,6 +161,7 @@ impl EventKind {
             Self::SourceDeleted(_) => "video.media.source.deleted",
             Self::Mp4Ready(_) => "video.media.mp4Support.ready",
             Self::EditReady(kind, _) => kind.event_name(),
+            Self::OptimizeAudioReady(_) => "video.media.optimizeAudio.ready",
             Self::MediaDeleted(_) => "video.media.deleted",
             Self::UploadRegistered(_) => "video.media.upload",
             Self::UploadCompleted(_) => "video.upload.media_created",
@@ -172,6 +180,7 @@ impl EventKind {
             | Self::SourceDeleted(media)
             | Self::Mp4Ready(media)
             | Self::EditReady(_, media)
+            | Self::OptimizeAudioReady(media)
             | Self::UploadCompleted(media) => EventSubject::Media(media.id),
             Self::MediaUpdated(id) | Self::MediaDeleted(id) => EventSubject::Media(*id),
             Self::UploadRegistered(upload) | Self::UploadCancelled(upload) => EventSubject::Media(upload.id),

@@ -19,6 +19,8 @@ pub enum FailureCode {
     NotSubtitles,
     /// A file with audio was expected.
     NoAudio,
+    /// A watermark is no image that can be decoded.
+    WatermarkNotImage,
     /// A time of an edit is behind the end of the file.
     ClipOutsideMedia,
     /// Bytes are missing, and the part that is present does not play.
@@ -36,7 +38,7 @@ pub enum FailureCode {
 
 impl FailureCode {
     /// All codes, in the order of the documentation.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SourceUnreachable,
         Self::SourceNotFound,
         Self::SourceForbiddenAddress,
@@ -45,6 +47,7 @@ impl FailureCode {
         Self::NotMedia,
         Self::NotSubtitles,
         Self::NoAudio,
+        Self::WatermarkNotImage,
         Self::ClipOutsideMedia,
         Self::Truncated,
         Self::CodecUnsupported,
@@ -64,6 +67,7 @@ impl FailureCode {
             Self::NotMedia => "not_media",
             Self::NotSubtitles => "not_subtitles",
             Self::NoAudio => "no_audio",
+            Self::WatermarkNotImage => "watermark_not_image",
             Self::ClipOutsideMedia => "clip_outside_media",
             Self::Truncated => "truncated",
             Self::CodecUnsupported => "codec_unsupported",

@@ -37,13 +37,14 @@ pub use id::{
 };
 pub use language_code::{LANGUAGE_CODE_MAX, is_language_code};
 pub use media::{
-    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, AudioGain, AudioOverlay, BaseRange,
-    Centibels, Change, ClipOf, ClipRejected, EditRejected, FileRole, FrameRate, Input, Insert, InsertPoint,
-    LeftOutTrack, Loudness, LoudnessTarget, Media, MediaChange, MediaDuration, MediaFacts, MediaLoudness,
-    MediaQuality, MediaSettings, MediaState, Mp4Rejected, Mp4Support, NewMedia, NewTrack, NotCopied,
-    NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport, RestrictionUpdate, TimelineEdit,
-    TimelinePart, TooManyPlaybackIds, Track, TrackEvents, TrackKind, TrackLoudness, TrackRejected,
-    TrackUpdate, Watermark, WatermarkAlign, WatermarkLength, WatermarkPlacement, WatermarkSize, WrongState,
+    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, AudioEdit, AudioGain, AudioLevels,
+    AudioOverlay, BaseRange, Centibels, Change, ClipOf, ClipRejected, EditRejected, FileRole, FrameRate,
+    Input, Insert, InsertPoint, LeftOutTrack, Loudness, LoudnessTarget, Media, MediaChange, MediaDuration,
+    MediaFacts, MediaLoudness, MediaQuality, MediaSettings, MediaState, Mp4Rejected, Mp4Support, NewMedia,
+    NewTrack, NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport,
+    RestrictionUpdate, TimelineEdit, TimelinePart, TooManyPlaybackIds, Track, TrackEvents, TrackKind,
+    TrackLoudness, TrackRejected, TrackUpdate, Watermark, WatermarkAlign, WatermarkLength,
+    WatermarkPlacement, WatermarkSize, WrongState,
 };
 pub use playback::{
     AccessPolicy, AccessRestrictions, ContentKey, DefaultPolicy, EmbeddingPage, Encryption, HostPattern,

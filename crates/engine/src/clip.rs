@@ -11,9 +11,10 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, push};
+use crate::overlay::{self, FrameOverlay, OverlayColours};
 use crate::priority::Priority;
 use crate::run::TimeoutKind;
-use crate::thumbnail::{Fit, THUMBNAIL_OUTPUT_MAX, scale_filters};
+use crate::thumbnail::{Fit, ImageSize, RGB_INPUT_FLAG, SCALE_FLAGS, THUMBNAIL_OUTPUT_MAX, scale_filters};
 
 /// Longest clip.
 pub const CLIP_DURATION_MAX: Duration = Duration::from_secs(10);
@@ -40,6 +41,8 @@ pub struct ClipSpec {
     pub fps: u32,
     /// Image format.
     pub format: ClipFormat,
+    /// An image over every frame, in the size of the clip.
+    pub overlay: Option<FrameOverlay>,
     /// Limits of the run.
     pub limits: EncodeLimits,
 }
@@ -72,9 +75,22 @@ impl Engine {
     ) -> Result<Bytes, EngineError> {
         self.require_encoder(spec.format.encoder())?;
         check(&spec)?;
+        if let Some(overlay) = &spec.overlay {
+            self.require_overlay()?;
+            overlay.check()?;
+        }
         let clip = self.runner().start(job(&spec), input, TimeoutKind::Idle).collect().await?;
         if clip.is_empty() { Err(EngineError::NoFrame) } else { Ok(clip) }
     }
+}
+
+/// The size of a clip of a video of this display size, at most `width` pixels wide.
+pub fn clip_size(video: ImageSize, width: u32) -> ImageSize {
+    let [video_width, video_height] = [video.width, video.height].map(|side| f64::from(side.max(1)));
+    let factor = (f64::from(width) / video_width).min(f64::from(HEIGHT_MAX) / video_height).min(1.0);
+    // As in the filter: the thousandth prevents that 180 becomes 179.99... and then 179.
+    let side = |side: f64| (side * factor + 0.001).trunc().max(1.0) as u32;
+    ImageSize { width: side(video_width), height: side(video_height) }
 }
 
 fn check(spec: &ClipSpec) -> Result<(), EngineError> {
@@ -92,6 +108,9 @@ fn check(spec: &ClipSpec) -> Result<(), EngineError> {
 
 fn job(spec: &ClipSpec) -> Job {
     let mut arguments = stdin_arguments(spec.container, THREADS);
+    if let Some(overlay) = &spec.overlay {
+        overlay::push_image(&mut arguments, &overlay.file);
+    }
     push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
     push(&mut arguments, ["-filter_complex", &graph(spec), "-map", "[clip]"]);
     push(&mut arguments, ["-an", "-sn", "-dn", "-map_metadata", "-1", "-fps_mode", "passthrough"]);
@@ -104,7 +123,7 @@ fn job(spec: &ClipSpec) -> Job {
         kind: "clip",
         arguments,
         input: Bytes::new(),
-        files: Files::default(),
+        files: Files { read: spec.overlay.iter().map(|overlay| overlay.file.clone()).collect(), write: None },
         limits,
         priority: Priority::Prepare,
         is_probe: false,
@@ -130,11 +149,22 @@ fn graph(spec: &ClipSpec) -> String {
         ),
         ClipFormat::Webp => (":out_color_matrix=bt601:out_range=tv", "[clip]"),
     };
-    let size = scale_filters(size, colours);
-    format!(
+    let grid = format!(
         "[0:v:0]fps=fps={fps}:round=up:start_time={seconds}.{micros:06},tpad=stop={frames}:stop_mode=clone,\
-         trim=end_frame={frames},{size},setsar=1,format=yuv420p{rest}"
-    )
+         trim=end_frame={frames}"
+    );
+    let Some(overlay) = &spec.overlay else {
+        let size = scale_filters(size, colours);
+        return format!("{grid},{size},setsar=1,format=yuv420p{rest}");
+    };
+    // RGB: the matrix of the frames and that of the image format may differ.
+    let size = scale_filters(size, "");
+    let drawn = overlay::graph("[frames]", "[1:v:0]", 0, overlay.rectangle, OverlayColours::Rgb);
+    let converted = match format {
+        ClipFormat::Gif => String::new(),
+        ClipFormat::Webp => format!(",scale={SCALE_FLAGS}{RGB_INPUT_FLAG}{colours},format=yuv420p"),
+    };
+    format!("{grid},{size},setsar=1,format=gbrp[frames];{drawn}{converted}{rest}")
 }
 
 impl ClipFormat {
@@ -179,6 +209,7 @@ mod tests {
             width: 320,
             fps: 15,
             format,
+            overlay: None,
             limits,
         }
     }

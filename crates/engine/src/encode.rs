@@ -12,6 +12,7 @@ use crate::error::EngineError;
 use crate::input::FeedContainer;
 use crate::job::{Files, Job, Limits};
 use crate::output_stream::OutputStream;
+use crate::overlay::{self, VideoOverlay};
 use crate::priority::Priority;
 use crate::run::TimeoutKind;
 
@@ -122,6 +123,8 @@ pub struct VideoEncode {
     pub keep_us: Range<u64>,
     /// Replaces each frame by black.
     pub is_black: bool,
+    /// An image over every frame, black ones included. It is drawn at the size of the rung, over its bars.
+    pub overlay: Option<VideoOverlay>,
     /// Shows all damaged frames as decoded, however many there are. It gives up later, and the output may
     /// look broken.
     pub tolerates_damage: bool,
@@ -172,9 +175,13 @@ impl Engine {
         for filter in spec.filters() {
             self.require_filter(filter)?;
         }
+        if spec.overlay.is_some() {
+            self.require_overlay()?;
+        }
         let arguments = arguments::command_line(spec);
         let limits = spec.limits.to_job_limits();
-        let (input, files) = (Bytes::new(), Files::default());
+        let read = spec.overlay.iter().map(|overlay| overlay.file.clone()).collect();
+        let (input, files) = (Bytes::new(), Files { read, write: None });
         Ok(Job {
             kind: "encode_video",
             arguments,
@@ -235,8 +242,13 @@ impl VideoEncode {
             "the step between frames"
         } else if !(1..=THREADS_MAX).contains(&self.threads) {
             "the number of threads"
+        } else if self.overlay.as_ref().is_some_and(|overlay| overlay.rectangles.len() != self.rungs.len()) {
+            "the number of places of an image"
         } else {
-            return Ok(());
+            return match &self.overlay {
+                Some(VideoOverlay { file, rectangles }) => overlay::check(file, rectangles),
+                None => Ok(()),
+            };
         };
         Err(EngineError::InvalidSpec(wrong))
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::Stream;
 
+use crate::audio_level::AudioLevel;
 use crate::encode::EncodeLimits;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -76,6 +77,8 @@ pub struct AudioEncode {
     pub span: AudioSpan,
     /// Conversion of its channels to stereo.
     pub downmix: Downmix,
+    /// A gain. With a limiter the input begins [`LIMITER_LEAD_SAMPLES`](crate::LIMITER_LEAD_SAMPLES) earlier.
+    pub level: Option<AudioLevel>,
     /// Priority in the queue.
     pub priority: Priority,
     /// Limits of the run.
@@ -113,6 +116,7 @@ impl Engine {
     fn audio_job(&self, spec: &AudioEncode) -> Result<Job, EngineError> {
         spec.span.check()?;
         self.require_encoder("aac")?;
+        AudioLevel::check(spec.level, self)?;
         let limits = spec.limits.to_job_limits();
         let (input, files, arguments) = (Bytes::new(), Files::default(), arguments(spec));
         Ok(Job {
@@ -166,7 +170,10 @@ fn arguments(spec: &AudioEncode) -> Vec<OsString> {
     let mut arguments = stdin_arguments(spec.container, 1);
     push(&mut arguments, ["-copyts", "-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-map_chapters", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]);
-    push(&mut arguments, ["-af", &filters(&spec.span, spec.downmix), "-c:a", "aac", "-profile:a", "aac_low"]);
+    push(
+        &mut arguments,
+        ["-af", &filters(&spec.span, spec.downmix, spec.level), "-c:a", "aac", "-profile:a", "aac_low"],
+    );
     push(&mut arguments, ["-b:a", &AUDIO_BITRATE_BPS.to_string(), "-ar", &AUDIO_SAMPLE_RATE.to_string()]);
     push(&mut arguments, ["-ac", "2", "-avoid_negative_ts", "disabled", "-muxdelay", "0"]);
     push(&mut arguments, ["-use_editlist", "0", "-frag_duration", &spec.span.fragment_us().to_string()]);
@@ -175,13 +182,17 @@ fn arguments(spec: &AudioEncode) -> Vec<OsString> {
     arguments
 }
 
-/// Drops samples long before the start, resamples from the common grid, and cuts to the exact sample.
-fn filters(span: &AudioSpan, downmix: Downmix) -> String {
+/// Drops samples long before the start, resamples from the common grid, levels, and cuts to the exact sample.
+fn filters(span: &AudioSpan, downmix: Downmix, level: Option<AudioLevel>) -> String {
     let (start, end) = span.encoder_range();
-    let resample = resample_filters(start, if end.is_some() { PREROLL_SAMPLES } else { 0 }, downmix);
+    let preroll = if end.is_some() { PREROLL_SAMPLES } else { 0 } + level.map_or(0, AudioLevel::lead);
+    let mut filters = resample_filters(start, preroll, downmix);
+    if let Some(level) = level {
+        level.push_filters(&mut filters);
+    }
     match end {
-        Some(end) => format!("{resample},apad,atrim=start_pts={start}:end_pts={end}"),
-        None => format!("{resample},atrim=start_pts={start}"),
+        Some(end) => format!("{filters},apad,atrim=start_pts={start}:end_pts={end}"),
+        None => format!("{filters},atrim=start_pts={start}"),
     }
 }
 
@@ -206,41 +217,4 @@ pub(crate) fn resample_filters(start: u64, preroll: u64, downmix: Downmix) -> St
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filter_graph_is_constant_except_for_numbers() {
-        let piece = AudioSpan::Piece(480_000 + 100 * 1024..480_000 + 294 * 1024);
-        // 2 frames before 582 400 is 580 352; minus 4800 that is 299.77 steps of 40 ms.
-        assert_eq!(
-            filters(&piece, Downmix::Layout),
-            "atrim=start=11.960000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=574080,\
-             aformat=sample_fmts=fltp:channel_layouts=stereo,apad,atrim=start_pts=580352:end_pts=783104"
-        );
-        let whole = AudioSpan::Whole { start: 480_000, fragment: Duration::from_secs(4) };
-        assert_eq!(
-            filters(&whole, Downmix::Layout),
-            "atrim=start=10.000000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=480000,\
-             aformat=sample_fmts=fltp:channel_layouts=stereo,atrim=start_pts=480000"
-        );
-    }
-
-    #[test]
-    fn invalid_audio_span_is_rejected() {
-        let whole = |start, millis| AudioSpan::Whole { start, fragment: Duration::from_millis(millis) };
-        let cases = [
-            (whole(0, 4000), true),
-            (whole(0, 99), false),
-            (whole(0, 60_001), false),
-            (whole(SAMPLES_MAX + 1, 4000), false),
-            (AudioSpan::Piece(5..5 + 1024), true),
-            (AudioSpan::Piece(5..5), false),
-            (AudioSpan::Piece(0..1025), false),
-            (AudioSpan::Piece(SAMPLES_MAX..SAMPLES_MAX + 1024), false),
-        ];
-        for (span, is_possible) in cases {
-            assert_eq!(span.check().is_ok(), is_possible, "{span:?}");
-        }
-    }
-}
+mod tests;

@@ -145,25 +145,39 @@ pub(crate) fn push_input(
     threads: u8,
     options: &[&str],
 ) {
-    let (threads, pixels) = (threads.to_string(), FRAME_PIXELS_MAX.to_string());
-    let protocol = url.split_once(':').map_or(url, |(protocol, _)| protocol);
-    push(arguments, ["-threads", &threads, "-max_pixels", &pixels]);
-    push(
-        arguments,
-        [
-            "-protocol_whitelist",
-            protocol,
-            "-format_whitelist",
-            demuxer,
-            "-codec_whitelist",
-            DECODERS_PLACEHOLDER,
-        ],
-    );
+    push_limits(arguments, url, demuxer, DECODERS_PLACEHOLDER, threads, FRAME_PIXELS_MAX);
     if demuxer == FeedContainer::Mp4.demuxer() {
         push(arguments, ["-enable_drefs", "0"]);
     }
     push(arguments, options.iter().copied());
     push(arguments, ["-f", demuxer, "-i", url]);
+}
+
+/// Adds the input of a run that reads one image from standard input, with these decoders and this pixel
+/// limit.
+pub(crate) fn push_image_input(
+    arguments: &mut Vec<OsString>,
+    demuxer: &str,
+    decoders: &str,
+    pixels_max: u32,
+) {
+    push_limits(arguments, "pipe:0", demuxer, decoders, 1, pixels_max);
+    push(arguments, ["-f", demuxer, "-i", "pipe:0"]);
+}
+
+fn push_limits(
+    arguments: &mut Vec<OsString>,
+    url: &str,
+    demuxer: &str,
+    decoders: &str,
+    threads: u8,
+    pixels_max: u32,
+) {
+    let (threads, pixels) = (threads.to_string(), pixels_max.to_string());
+    let protocol = url.split_once(':').map_or(url, |(protocol, _)| protocol);
+    push(arguments, ["-threads", &threads, "-max_pixels", &pixels]);
+    push(arguments, ["-protocol_whitelist", protocol, "-format_whitelist", demuxer]);
+    push(arguments, ["-codec_whitelist", decoders]);
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! Start reading at [`Engine`]; `run.rs` is common to every operation, `confine/` is the confinement.
 
 mod admission;
+mod audio_level;
 mod capabilities;
 mod child;
 mod clip;
@@ -20,11 +21,14 @@ mod encode;
 mod encode_audio;
 mod engine;
 mod error;
+mod image;
 mod input;
 mod job;
+mod loudness;
 mod memory;
 mod mix;
 mod output_stream;
+mod overlay;
 mod priority;
 mod remux;
 mod rgb_frame;
@@ -36,7 +40,8 @@ mod thumbnail;
 mod version;
 
 pub use admission::Load;
-pub use clip::{CLIP_DURATION_MAX, CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipSpec};
+pub use audio_level::{AudioLevel, LIMITER_LEAD_SAMPLES};
+pub use clip::{CLIP_DURATION_MAX, CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipSpec, clip_size};
 pub use confine::report::{Confinement, Protection};
 pub use decode::{DECODE_INPUT_MAX, DecodeReport};
 pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};
@@ -49,9 +54,14 @@ pub use encode_audio::{
 };
 pub use engine::{Engine, Settings};
 pub use error::EngineError;
+pub use image::{
+    IMAGE_FILE_BYTES_MAX, IMAGE_FILE_PIXELS_MAX, ImageFileFormat, PNG_HEAD_LEN, PngImage, png_size,
+};
 pub use input::{FRAME_PIXELS_MAX, FeedContainer};
+pub use loudness::{LOUDNESS_WINDOW_BYTES, LOUDNESS_WINDOW_SAMPLES, LoudnessMeasure, MeasuredLoudness};
 pub use mix::{MIX_PARTS_MAX, MIX_START_OFFSET_SAMPLES, Mix, MixPart};
 pub use output_stream::OutputStream;
+pub use overlay::{FrameOverlay, OverlayRectangle, StillOverlay, VideoOverlay};
 pub use priority::Priority;
 pub use remux::{Remux, RemuxInput, RemuxOutput, RemuxTracks};
 pub use rgb_frame::{RGB_FRAME_SIDE_MAX, RgbFrame};

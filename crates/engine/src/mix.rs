@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 
+use crate::audio_level::AudioLevel;
 use crate::encode::EncodeLimits;
 use crate::encode_audio::{
     AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, Downmix, PREROLL_SAMPLES, SAMPLES_MAX, resample_filters,
@@ -61,6 +62,10 @@ pub struct Mix {
     pub parts: Vec<MixPart>,
     /// Number of output samples; later audio is left out.
     pub len: u64,
+    /// A gain of the sum.
+    pub level: Option<AudioLevel>,
+    /// Samples of `len` at the beginning that are not output: a limiter reads them.
+    pub lead: u64,
     /// Priority in the queue.
     pub priority: Priority,
     /// Limits of the run.
@@ -85,23 +90,49 @@ impl Engine {
     }
 
     fn mix_job(&self, spec: &Mix) -> Result<Job, EngineError> {
-        let is_possible = (1..=SAMPLES_MAX).contains(&spec.len)
-            && (1..=MIX_PARTS_MAX).contains(&spec.parts.len())
-            && spec.parts.iter().all(MixPart::is_valid);
-        if !is_possible {
-            return Err(EngineError::InvalidSpec("the audio samples to mix"));
-        }
+        spec.check(self)?;
         self.require_encoder("aac")?;
-        FILTERS.iter().try_for_each(|filter| self.require_filter(filter))?;
         Ok(Job {
             kind: "mix",
             arguments: arguments(spec),
             input: Bytes::new(),
-            files: Files { read: spec.parts.iter().map(|part| part.file.clone()).collect(), write: None },
+            files: spec.files(),
             limits: spec.limits.to_job_limits(),
             priority: spec.priority,
             is_probe: false,
         })
+    }
+}
+
+impl Mix {
+    pub(crate) fn check(&self, engine: &Engine) -> Result<(), EngineError> {
+        let is_possible = (1..=SAMPLES_MAX).contains(&self.len)
+            && self.lead < self.len
+            && (1..=MIX_PARTS_MAX).contains(&self.parts.len())
+            && self.parts.iter().all(MixPart::is_valid);
+        if !is_possible {
+            return Err(EngineError::InvalidSpec("the audio samples to mix"));
+        }
+        FILTERS.iter().try_for_each(|filter| engine.require_filter(filter))?;
+        AudioLevel::check(self.level, engine)
+    }
+
+    /// The start of a command line that reads the files of its parts.
+    pub(crate) fn input_arguments(&self) -> Vec<OsString> {
+        let mut arguments = Vec::new();
+        for part in &self.parts {
+            let url = format!("file:{}", part.file.display());
+            if arguments.is_empty() {
+                arguments = input_arguments(&url, part.container.demuxer(), 1, &[]);
+            } else {
+                push_input(&mut arguments, &url, part.container.demuxer(), 1, &[]);
+            }
+        }
+        arguments
+    }
+
+    pub(crate) fn files(&self) -> Files {
+        Files { read: self.parts.iter().map(|part| part.file.clone()).collect(), write: None }
     }
 }
 
@@ -115,19 +146,9 @@ impl MixPart {
 
 /// The whole command line. The parts have been checked.
 fn arguments(spec: &Mix) -> Vec<OsString> {
-    let mut arguments = Vec::new();
-    for part in &spec.parts {
-        let url = format!("file:{}", part.file.display());
-        if arguments.is_empty() {
-            arguments = input_arguments(&url, part.container.demuxer(), 1, &[]);
-        } else {
-            push_input(&mut arguments, &url, part.container.demuxer(), 1, &[]);
-        }
-    }
-    push(
-        &mut arguments,
-        ["-copyts", "-filter_complex", &graph(spec), "-map", "[mix]", "-map_metadata", "-1"],
-    );
+    let mut arguments = spec.input_arguments();
+    let graph = format!("{},asetpts=PTS+{MIX_START_OFFSET_SAMPLES}[mix]", graph(spec));
+    push(&mut arguments, ["-copyts", "-filter_complex", &graph, "-map", "[mix]", "-map_metadata", "-1"]);
     push(&mut arguments, ["-map_chapters", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]);
     push(&mut arguments, ["-c:a", "aac", "-profile:a", "aac_low", "-b:a", &AUDIO_BITRATE_BPS.to_string()]);
     push(&mut arguments, ["-avoid_negative_ts", "disabled", "-muxdelay", "0", "-use_editlist", "0"]);
@@ -137,8 +158,9 @@ fn arguments(spec: &Mix) -> Vec<OsString> {
     arguments
 }
 
-/// Silence of the length of the mix, with each part added at its time.
-fn graph(spec: &Mix) -> String {
+/// Silence of the length of the mix, with each part added at its time, and levelled. Times begin at 0. The
+/// output of the graph has no name yet.
+pub(crate) fn graph(spec: &Mix) -> String {
     let mut graph =
         format!("anullsrc=r={AUDIO_SAMPLE_RATE}:cl=stereo,atrim=end_sample={}[silence]", spec.len);
     let mut mixed = String::from("[silence]");
@@ -164,9 +186,15 @@ fn graph(spec: &Mix) -> String {
     // Without `normalize=0` every part would be attenuated by the number of parts.
     let _ = write!(
         graph,
-        ";{mixed}amix=inputs={}:duration=first:dropout_transition=0:normalize=0,asetpts=PTS+{MIX_START_OFFSET_SAMPLES}[mix]",
+        ";{mixed}amix=inputs={}:duration=first:dropout_transition=0:normalize=0",
         spec.parts.len() + 1
     );
+    if let Some(level) = spec.level {
+        level.push_filters(&mut graph);
+    }
+    if spec.lead > 0 {
+        let _ = write!(graph, ",atrim=start_pts={},asetpts=PTS-STARTPTS", spec.lead);
+    }
     graph
 }
 
@@ -194,7 +222,7 @@ mod tests {
             memory_bytes: 1,
             output_max: 1,
         };
-        Mix { parts, len, priority: Priority::Prepare, limits }
+        Mix { parts, len, level: None, lead: 0, priority: Priority::Prepare, limits }
     }
 
     #[test]
@@ -208,7 +236,16 @@ mod tests {
              [1:a:0]atrim=start=9.880000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=474240,\
              aformat=sample_fmts=fltp:channel_layouts=stereo,apad,atrim=start_pts=480000:end_pts=576000,asetpts=PTS-STARTPTS,\
              afade=t=in:ss=0:ns=96000,afade=t=out:ss=72000:ns=24000,adelay=delays=48000S:all=1[part1];\
-             [silence][part0][part1]amix=inputs=3:duration=first:dropout_transition=0:normalize=0,asetpts=PTS+480000[mix]"
+             [silence][part0][part1]amix=inputs=3:duration=first:dropout_transition=0:normalize=0"
+        );
+        let level = Some(AudioLevel { gain_centibels: 350, is_limited: true });
+        let levelled = graph(&Mix { level, lead: 48_000, ..mix(vec![part()], 960_000) });
+        let (_, filters) = levelled.split_once("normalize=0,").unwrap();
+        assert_eq!(
+            filters,
+            "volume=volume=3.50dB:precision=float,aresample=192000,\
+             alimiter=limit=0.7:attack=5:release=100:level=disabled:latency=1,aresample=48000,\
+             aformat=sample_fmts=fltp:channel_layouts=stereo,atrim=start_pts=48000,asetpts=PTS-STARTPTS"
         );
     }
 

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, stdin_arguments};
-use crate::job::{Files, Job, Limits, push};
+use crate::job::{Job, Limits, push};
+use crate::overlay::StillOverlay;
 use crate::priority::Priority;
-use crate::thumbnail::{Fit, FramePick, scale_filters};
+use crate::thumbnail::{Fit, FramePick, RGB_INPUT_FLAG, push_still, scale_filters, still_files};
 
 /// Writes raw pixels after a header with their number.
 const ENCODER: &str = "ppm";
@@ -42,26 +43,46 @@ impl Engine {
         side_max: u32,
         priority: Priority,
     ) -> Result<RgbFrame, EngineError> {
+        self.rgb_frame_with_overlay(input, at, side_max, priority, None).await
+    }
+
+    /// As [`rgb_frame`](Self::rgb_frame), with an image over the frame.
+    pub async fn rgb_frame_with_overlay(
+        &self,
+        input: Bytes,
+        at: Option<Duration>,
+        side_max: u32,
+        priority: Priority,
+        overlay: Option<&StillOverlay>,
+    ) -> Result<RgbFrame, EngineError> {
         self.require_encoder(ENCODER)?;
+        self.check_still_overlay(overlay)?;
         let side = Some(side_max.clamp(1, RGB_FRAME_SIDE_MAX));
-        let ppm =
-            self.one_frame(input, at, |input, pick, limits| job(input, pick, side, priority, limits)).await?;
+        let job = |input, pick, limits| job(input, pick, side, overlay, priority, limits);
+        let ppm = self.one_frame(input, at, job).await?;
         parse_ppm(&ppm).ok_or(EngineError::NoFrame)
     }
 }
 
-fn job(input: Bytes, pick: FramePick, side: Option<u32>, priority: Priority, limits: Limits) -> Job {
+fn job(
+    input: Bytes,
+    pick: FramePick,
+    side: Option<u32>,
+    overlay: Option<&StillOverlay>,
+    priority: Priority,
+    limits: Limits,
+) -> Job {
     let mut arguments = stdin_arguments(FeedContainer::of(&input), 1);
-    push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn"]);
-    let size = scale_filters(Fit::Within { width: side, height: side }, "");
-    push(&mut arguments, ["-vf", &format!("{},{size},setsar=1,format=rgb24", pick.filters())]);
+    let options = if overlay.is_some() { RGB_INPUT_FLAG } else { "" };
+    let size = scale_filters(Fit::Within { width: side, height: side }, options);
+    push_still(&mut arguments, pick, overlay, &format!("{size},setsar=1,format=rgb24"), &[]);
     push(&mut arguments, ["-frames:v", "1", "-fps_mode", "passthrough", "-c:v", ENCODER]);
     push(&mut arguments, ["-f", "image2pipe", "pipe:1"]);
     Job {
         kind: "small_picture",
         arguments,
         input,
-        files: Files::default(),
+        files: still_files(overlay),
         limits,
         priority,
         is_probe: false,

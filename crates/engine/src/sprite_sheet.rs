@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, input_arguments, push_input, stdin_arguments};
 use crate::job::{Files, Job, push};
+use crate::overlay::{self, FrameOverlay, OverlayColours};
 use crate::priority::Priority;
 use crate::run::TimeoutKind;
 use crate::thumbnail::{IMAGE_SIDE_MAX, ImageSize, THUMBNAIL_OUTPUT_MAX};
@@ -33,6 +34,8 @@ pub struct SpriteSheetSpec {
     /// The second of the feed's timeline at which the frame of the first tile begins; that of the next
     /// begins a second later, and so on.
     pub start_s: u32,
+    /// An image over every tile.
+    pub overlay: Option<FrameOverlay>,
     /// Priority in the queue.
     pub priority: Priority,
     /// Limits of the run.
@@ -66,8 +69,7 @@ impl Engine {
         spec: SpriteSheetSpec,
         parts: &[SpriteSheetPart],
     ) -> Result<Bytes, EngineError> {
-        self.require_encoder("mjpeg")?;
-        check(&spec)?;
+        self.check_sheet(&spec)?;
         let SpriteSheetSpec { tile, count, .. } = &spec;
         let is_valid = |part: &SpriteSheetPart| {
             let (width, height) = part.image.unwrap_or((tile.width, tile.height));
@@ -100,10 +102,18 @@ impl Engine {
         spec: SpriteSheetSpec,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
     ) -> Result<Bytes, EngineError> {
-        self.require_encoder("mjpeg")?;
-        check(&spec)?;
+        self.check_sheet(&spec)?;
         let sheet = self.runner().start(job(&spec), input, TimeoutKind::Idle).collect().await?;
         if sheet.is_empty() { Err(EngineError::NoFrame) } else { Ok(sheet) }
+    }
+
+    fn check_sheet(&self, spec: &SpriteSheetSpec) -> Result<(), EngineError> {
+        self.require_encoder("mjpeg")?;
+        if let Some(overlay) = &spec.overlay {
+            self.require_overlay()?;
+            overlay.check()?;
+        }
+        check(spec)
     }
 }
 
@@ -126,10 +136,18 @@ fn job(spec: &SpriteSheetSpec) -> Job {
     let mut arguments = stdin_arguments(spec.container, 1);
     let input_position = arguments.len() - 2;
     arguments.splice(input_position..input_position, ["-reinit_filter", "0"].map(Into::into));
-    push(&mut arguments, ["-copyts", "-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
-    push(&mut arguments, ["-vf", &filters(spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
+    if let Some(overlay) = &spec.overlay {
+        overlay::push_image(&mut arguments, &overlay.file);
+        let graph = format!("[0:v:0]{}[sheet]", filters(spec));
+        push(&mut arguments, ["-copyts", "-filter_complex", &graph, "-map", "[sheet]"]);
+        push(&mut arguments, ["-an", "-sn", "-dn", "-map_metadata", "-1"]);
+    } else {
+        push(&mut arguments, ["-copyts", "-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
+        push(&mut arguments, ["-vf", &filters(spec)]);
+    }
+    push(&mut arguments, ["-frames:v", "1", "-fps_mode", "passthrough"]);
     push_output(&mut arguments);
-    job_of(arguments, Files::default(), spec)
+    job_of(arguments, Vec::new(), spec)
 }
 
 /// As [`job`], from the files of these parts, with a graph that joins their tiles.
@@ -144,12 +162,14 @@ fn parts_job(spec: &SpriteSheetSpec, parts: &[SpriteSheetPart]) -> Job {
             push_input(&mut arguments, &url, demuxer, 1, &options);
         }
     }
+    if let Some(overlay) = &spec.overlay {
+        overlay::push_image(&mut arguments, &overlay.file);
+    }
     push(&mut arguments, ["-copyts", "-filter_complex", &parts_graph(spec, parts), "-map", "[sheet]"]);
     push(&mut arguments, ["-an", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-frames:v", "1", "-fps_mode", "passthrough"]);
     push_output(&mut arguments);
-    let files = Files { read: parts.iter().map(|part| part.file.clone()).collect(), write: None };
-    job_of(arguments, files, spec)
+    job_of(arguments, parts.iter().map(|part| part.file.clone()).collect(), spec)
 }
 
 fn push_output(arguments: &mut Vec<OsString>) {
@@ -158,14 +178,16 @@ fn push_output(arguments: &mut Vec<OsString>) {
     push(arguments, ["-c:v", "mjpeg", "-q:v", "5", "-huffman", "optimal", "-f", "image2pipe", "pipe:1"]);
 }
 
-fn job_of(arguments: Vec<OsString>, files: Files, spec: &SpriteSheetSpec) -> Job {
+/// The job that reads these files and the image of the overlay.
+fn job_of(arguments: Vec<OsString>, mut files: Vec<PathBuf>, spec: &SpriteSheetSpec) -> Job {
+    files.extend(spec.overlay.iter().map(|overlay| overlay.file.clone()));
     let mut limits = spec.limits.to_job_limits();
     limits.output_max = limits.output_max.min(THUMBNAIL_OUTPUT_MAX);
     Job {
         kind: "sheet",
         arguments,
         input: Bytes::new(),
-        files,
+        files: Files { read: files, write: None },
         limits,
         priority: spec.priority,
         is_probe: false,
@@ -191,8 +213,12 @@ fn parts_graph(spec: &SpriteSheetSpec, parts: &[SpriteSheetPart]) -> String {
         );
         let _ = write!(labels, "[p{number}]");
     }
-    let _ =
-        write!(graph, "{labels}concat=n={}:v=1:a=0,tile={columns}x{rows}:color=black[sheet]", parts.len());
+    let overlay = drawn_overlay(spec, parts.len());
+    let _ = write!(
+        graph,
+        "{labels}concat=n={}:v=1:a=0{overlay},tile={columns}x{rows}:color=black[sheet]",
+        parts.len()
+    );
     graph
 }
 
@@ -202,9 +228,18 @@ fn parts_graph(spec: &SpriteSheetSpec, parts: &[SpriteSheetPart]) -> String {
 fn filters(spec: &SpriteSheetSpec) -> String {
     let SpriteSheetSpec { tile: ImageSize { width, height }, columns, rows, count, start_s, .. } = spec;
     let grid = tile_grid(*start_s, *width, *height);
+    let overlay = drawn_overlay(spec, 1);
     format!(
-        "{grid},tpad=stop={count}:stop_mode=clone,trim=end_frame={count},tile={columns}x{rows}:color=black"
+        "{grid},tpad=stop={count}:stop_mode=clone,trim=end_frame={count}{overlay},tile={columns}x{rows}:color=black"
     )
+}
+
+/// Draws the image of input `image` over the tiles; empty without an overlay.
+fn drawn_overlay(spec: &SpriteSheetSpec, image: usize) -> String {
+    let Some(overlay) = &spec.overlay else { return String::new() };
+    let colours = OverlayColours::Yuv { matrix: "bt601", range: "pc" };
+    let drawn = overlay::graph("[tiles]", &format!("[{image}:v:0]"), 0, overlay.rectangle, colours);
+    format!("[tiles];{drawn}")
 }
 
 /// One frame a second from second `start_s` on, of this size.
@@ -235,6 +270,7 @@ mod tests {
             rows: 6,
             count: 58,
             start_s: 10,
+            overlay: None,
             priority: Priority::Prepare,
             limits,
         }

@@ -1,5 +1,6 @@
 //! Encodes one thumbnail from a few frames of video.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,6 +9,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, stdin_arguments};
 use crate::job::{Files, Job, Limits, push};
+use crate::overlay::{self, OverlayColours, StillOverlay};
 use crate::priority::Priority;
 
 /// Largest input: 20 s of video (the longest GOP that is copied) at 25 Mbit/s.
@@ -115,8 +117,34 @@ impl Engine {
         at: Option<Duration>,
         spec: ThumbnailSpec,
     ) -> Result<Bytes, EngineError> {
+        self.thumbnail_with_overlay(input, at, spec, None).await
+    }
+
+    /// As [`thumbnail`](Self::thumbnail), with an image over the frame.
+    pub async fn thumbnail_with_overlay(
+        &self,
+        input: Bytes,
+        at: Option<Duration>,
+        spec: ThumbnailSpec,
+        overlay: Option<&StillOverlay>,
+    ) -> Result<Bytes, EngineError> {
         self.require_encoder(spec.format.encoder())?;
-        self.one_frame(input, at, |input, pick, limits| job(input, pick, spec, limits)).await
+        self.check_still_overlay(overlay)?;
+        self.one_frame(input, at, |input, pick, limits| job(input, pick, spec, overlay, limits)).await
+    }
+
+    /// Errors: [`InvalidSpec`](EngineError::InvalidSpec), [`MissingFilter`](EngineError::MissingFilter).
+    pub(crate) fn check_still_overlay(&self, overlay: Option<&StillOverlay>) -> Result<(), EngineError> {
+        let Some(StillOverlay { overlay, canvas, frame }) = overlay else { return Ok(()) };
+        self.require_overlay()?;
+        overlay.check()?;
+        let is_side = |side: u32, most: u32| (1..=most).contains(&side);
+        let ImageSize { width, height } = frame.unwrap_or(*canvas);
+        let is_possible = is_side(canvas.width, IMAGE_SIDE_MAX)
+            && is_side(canvas.height, IMAGE_SIDE_MAX)
+            && is_side(width, canvas.width)
+            && is_side(height, canvas.height);
+        if is_possible { Ok(()) } else { Err(EngineError::InvalidSpec("the canvas of a still")) }
     }
 
     /// The output of `job` for the frame at a time; past the end, for the last frame.
@@ -159,10 +187,17 @@ pub(crate) fn limits(input: &Bytes) -> Result<Limits, EngineError> {
     })
 }
 
-fn job(input: Bytes, pick: FramePick, spec: ThumbnailSpec, limits: Limits) -> Job {
+fn job(
+    input: Bytes,
+    pick: FramePick,
+    spec: ThumbnailSpec,
+    overlay: Option<&StillOverlay>,
+    limits: Limits,
+) -> Job {
     let mut arguments = stdin_arguments(FeedContainer::of(&input), 1);
-    push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
-    push(&mut arguments, ["-vf", &filters(pick, spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
+    let filters = filters(spec, overlay.is_some());
+    push_still(&mut arguments, pick, overlay, &filters, &["-map_metadata", "-1"]);
+    push(&mut arguments, ["-frames:v", "1", "-fps_mode", "passthrough"]);
     push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact", "-c:v", spec.format.encoder()]);
     push(&mut arguments, spec.format.quality_options().iter().copied());
     push(&mut arguments, ["-f", "image2pipe", "pipe:1"]);
@@ -170,21 +205,56 @@ fn job(input: Bytes, pick: FramePick, spec: ThumbnailSpec, limits: Limits) -> Jo
         kind: "picture",
         arguments,
         input,
-        files: Files::default(),
+        files: still_files(overlay),
         limits,
         priority: Priority::Prefetch,
         is_probe: false,
     }
 }
 
-/// The filters: select a frame, scale it, convert it to the colours of its format. ffmpeg rotates it before.
-fn filters(pick: FramePick, spec: ThumbnailSpec) -> String {
+/// Scales a frame and converts it to the colours of its format. With an overlay the frame is RGB.
+fn filters(spec: ThumbnailSpec, is_rgb: bool) -> String {
     let colours = spec.format.pixel_format_filter();
-    format!(
-        "{},{},setsar=1,{colours}",
-        pick.filters(),
-        scale_filters(spec.fit, scale_colour_options(spec.format))
-    )
+    let rgb = if is_rgb { RGB_INPUT_FLAG } else { "" };
+    let options = format!("{rgb}{}", scale_colour_options(spec.format));
+    format!("{},setsar=1,{colours}", scale_filters(spec.fit, &options))
+}
+
+/// The files that a still needs.
+pub(crate) fn still_files(overlay: Option<&StillOverlay>) -> Files {
+    Files { read: overlay.iter().map(|still| still.overlay.file.clone()).collect(), write: None }
+}
+
+/// Appends the arguments that select a frame, draw an overlay over it, and then apply `filters`. ffmpeg
+/// rotates it before. `options` are those of the output.
+pub(crate) fn push_still(
+    arguments: &mut Vec<OsString>,
+    pick: FramePick,
+    overlay: Option<&StillOverlay>,
+    filters: &str,
+    options: &[&str],
+) {
+    let Some(StillOverlay { overlay, canvas, frame }) = overlay else {
+        push(arguments, ["-map", "0:v:0", "-an", "-sn", "-dn"]);
+        push(arguments, options.iter().copied());
+        push(arguments, ["-vf", &format!("{},{filters}", pick.filters())]);
+        return;
+    };
+    overlay::push_image(arguments, &overlay.file);
+    let ImageSize { width, height } = frame.unwrap_or(*canvas);
+    let bars = match frame {
+        Some(_) => format!(",pad={}:{}:(ow-iw)/2:(oh-ih)/2:black", canvas.width, canvas.height),
+        None => String::new(),
+    };
+    // RGB: the matrix of the frame and that of the image format may differ.
+    let canvas = format!(
+        "[0:v:0]{},scale=w={width}:h={height}:{SCALE_FLAGS},setsar=1,format=gbrp{bars}[frame]",
+        pick.filters()
+    );
+    let drawn = overlay::graph("[frame]", "[1:v:0]", 0, overlay.rectangle, OverlayColours::Rgb);
+    push(arguments, ["-filter_complex", &format!("{canvas};{drawn},{filters}[still]"), "-map", "[still]"]);
+    push(arguments, ["-an", "-sn", "-dn"]);
+    push(arguments, options.iter().copied());
 }
 
 /// The selected frame, by times since the first shown one.
@@ -216,13 +286,20 @@ impl FramePick {
     }
 }
 
+/// Options of the scaler for images.
+pub(crate) const SCALE_FLAGS: &str = "flags=bicubic+accurate_rnd+full_chroma_int";
+
+/// Appended to [`SCALE_FLAGS`] for RGB frames. Without it the scaler reads beyond the last column of an odd
+/// width.
+pub(crate) const RGB_INPUT_FLAG: &str = "+full_chroma_inp";
+
 /// The frame in its size, with square pixels.
 ///
 /// The flags make greys exact and edges of colours clean; without the last one RGB is too dark by a
 /// hundredth. `iw*sar` is the width in square pixels. The thousandth prevents that 180 becomes 179.99... and
 /// then 179.
 pub(crate) fn scale_filters(fit: Fit, colours: &str) -> String {
-    const FLAGS: &str = "flags=bicubic+accurate_rnd+full_chroma_int";
+    const FLAGS: &str = SCALE_FLAGS;
     let factor = |ImageSize { width, height }| format!("min({width}/(iw*sar)\\,{height}/ih)");
     match fit {
         Fit::Within { width, height } => {
@@ -326,7 +403,7 @@ mod tests {
         let spec = ThumbnailSpec { fit, format: ImageFormat::Webp };
         let limits = limits(&Bytes::new()).unwrap();
         let at = FramePick::ShownAt(Duration::from_micros(1_500_001));
-        let job = job(Bytes::new(), at, spec, limits);
+        let job = job(Bytes::new(), at, spec, None, limits);
         let arguments: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
         assert_eq!(
             arguments.join(" "),

@@ -422,6 +422,7 @@ impl Scanner {
             parts: Vec::new(),
             is_truncated,
             left_out,
+            overlay: None,
             tracks,
             plan,
         }))

@@ -105,6 +105,7 @@ mod tests {
             parts: Vec::new(),
             is_truncated: false,
             left_out: Vec::new(),
+            overlay: None,
             tracks: tracks.iter().map(|(language, title)| track(language, *title)).collect(),
             plan: SegmentPlan::default(),
         };

@@ -7,6 +7,8 @@
 //! body         numbers of 7 bits a byte, length-prefixed byte strings, the packed sample tables
 //! ```
 
+mod overlay;
+
 use std::{fmt, ops::Range};
 
 use sha2::{Digest, Sha256};
@@ -22,7 +24,7 @@ use crate::index::{
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// The newest layout, which can store every index. An index is written in the smallest layout that can store
 /// it, so equal sources have equal bytes (D-0125). Unreleased versions wrote layouts 1 to 3.
-const LAYOUT: u32 = 7;
+const LAYOUT: u32 = 8;
 /// One whole source with its own audio, all tracks played.
 const LAYOUT_PLAIN: u32 = 4;
 /// The same with replaced audio.
@@ -30,6 +32,8 @@ const LAYOUT_REPLACED_AUDIO: u32 = 5;
 /// The newest layout for one whole source: with replaced audio or not, and a list of tracks that are not
 /// played.
 const LAYOUT_SINGLE_SOURCE: u32 = 6;
+/// The newest layout without an overlay: of any parts and objects.
+const LAYOUT_NO_OVERLAY: u32 = 7;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
@@ -83,7 +87,8 @@ impl Index {
     /// Serializes to the bytes that [`Index::from_bytes`] reads. Equal indexes have equal bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let layout = match (SingleSourceObjects::of(self), &*self.left_out) {
-            (None, _) => LAYOUT,
+            _ if self.overlay.is_some() => LAYOUT,
+            (None, _) => LAYOUT_NO_OVERLAY,
             (Some(SingleSourceObjects { audio: None, .. }), []) => LAYOUT_PLAIN,
             (Some(_), []) => LAYOUT_REPLACED_AUDIO,
             _ => LAYOUT_SINGLE_SOURCE,
@@ -160,6 +165,9 @@ fn write_index(index: &Index, layout: u32, writer: &mut Writer) {
         write_segments(&index.plan.encoded_video, writer);
     }
     index.plan.encoded_audio.iter().for_each(|cuts| write_cuts(cuts, writer));
+    if let Some(overlay) = index.overlay.as_ref().filter(|_| layout > LAYOUT_NO_OVERLAY) {
+        overlay::write(overlay, writer);
+    }
 }
 
 fn read_index(reader: &mut Reader<'_>, layout: u32) -> Option<Index> {
@@ -181,7 +189,19 @@ fn read_index(reader: &mut Reader<'_>, layout: u32) -> Option<Index> {
     let encoded_video = if read_bool(reader)? { video.clone() } else { read_segments(reader)? };
     let encoded_audio = (0..audio_tracks).map(|_| read_cuts(reader)).collect::<Option<Vec<_>>>()?;
     let plan = SegmentPlan { video, audio, encoded_video, encoded_audio };
-    Some(Index { source_len, source_sha256, container, objects, parts, is_truncated, left_out, tracks, plan })
+    let overlay = if layout > LAYOUT_NO_OVERLAY { Some(overlay::read(reader)?) } else { None };
+    Some(Index {
+        source_len,
+        source_sha256,
+        container,
+        objects,
+        parts,
+        is_truncated,
+        left_out,
+        tracks,
+        overlay,
+        plan,
+    })
 }
 
 fn write_left_out(left_out: &[SkippedTrack], writer: &mut Writer) {

@@ -93,6 +93,7 @@ fn not_copied(why: &kinora_index::NotCopied) -> NotCopied {
         Found::Timing => NotCopiedReason::Timing,
         Found::FormatChanges => NotCopiedReason::FormatChanges,
         Found::TooLarge => NotCopiedReason::TooLarge,
+        Found::Watermark => NotCopiedReason::Watermark,
     };
     NotCopied { reason, detail: why.detail.clone() }
 }

@@ -2,8 +2,8 @@
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, AddedTrackState, Encryption, JobId, Media,
-    MediaDuration, MediaFacts, MediaId, MediaSettings, NewMedia, NewTrack, Random, RenditionId, SourceId,
-    Timestamp, TrackId, WorkspaceId,
+    MediaDuration, MediaFacts, MediaId, MediaSettings, MediaState, NewMedia, NewTrack, Random, RenditionId,
+    SourceId, Timestamp, Track, TrackId, TrackKind, WorkspaceId,
 };
 use kinora_store::{ClaimedJob, JobKind, Priority, RenditionRow, WorkerId};
 
@@ -109,4 +109,13 @@ pub(crate) fn with_track(media: Media, state: AddedTrackState) -> Media {
         .add_track(AddedTrack { id: track_id(), spec, state, is_on_base: false, cut_from: None }, at(4))
         .unwrap()
         .0
+}
+
+/// The media with an audio track of its own.
+pub(crate) fn with_audio(mut media: Media) -> Media {
+    let kind = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
+    if let MediaState::Ready { facts, .. } = &mut media.state {
+        facts.tracks.push(Track { id: track_id(), kind, not_copied: None, is_encoded: true });
+    }
+    media
 }

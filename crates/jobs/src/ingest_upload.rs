@@ -2,12 +2,12 @@
 //! or first encoded segments.
 
 use bytes::Bytes;
-use kinora_blob::ObjectKey;
-use kinora_domain::{Failure, MediaId, PresentationId, SourceId, Upload};
+use kinora_blob::{ObjectKey, PutOutcome};
+use kinora_domain::{AudioEdit, Failure, MediaId, PresentationId, SourceId, Upload};
 use kinora_formats::{Scanned, Scanner};
 use kinora_index::Index;
 use kinora_intake::{
-    ReadyMedia, RequiredEncodes, Scan, ScanPermit, ScanResult, complete_media, facts_of_index,
+    ReadyMedia, RequiredEncodes, Scan, ScanPermit, ScanResult, SpilledIndex, complete_media, facts_of_index,
     fail_uploaded_media,
 };
 use kinora_store::ClaimedJob;
@@ -18,6 +18,7 @@ use crate::error::{JobError, internal_failure};
 use crate::ingest::audio_edit;
 use crate::ingest::remux::{self, SourceToRemux};
 use crate::ingest::timeline_edit::{EditBase, EditedMedia, edit_timeline};
+use crate::ingest::watermark::{add_watermark, image_source, remove_image};
 use crate::ingest::{first_segments, has_sample_bytes, rescan};
 use crate::lost_lease;
 use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
@@ -57,21 +58,47 @@ async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(
     }
     let mut facts = facts_of_index(&index, max, context.clock.now(), &*context.random);
     let missing = RequiredEncodes::of(&index, max);
+    let image = index.overlay.as_ref().map(image_source);
     drop((index, permit)); // its tables may be large, and what follows may take minutes
     facts.does_not_decode =
         first_segments::encode_with_retry(context, job, source, max, missing).await?.video;
     let commit = || async {
         let (job, facts, now) = (job.cloned_job(), facts.clone(), context.clock.now());
+        let workspace = upload.workspace;
         context
             .store
             .write(async move |tx| {
                 tx.complete_job(&job).await?; // first: a worker that lost the lease changes nothing
+                if let Some(image) = image {
+                    tx.set_used_sources(media, &[image], workspace, now).await?;
+                }
                 complete_media(tx, media, ReadyMedia::of_source(source, facts.clone(), missing), now).await
             })
             .await?;
         Ok(())
     };
-    retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await
+    let ended = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await;
+    match image {
+        Some(image) => clean_up_image(context, job, upload, image, ended).await,
+        None => ended,
+    }
+}
+
+/// After a lost lease, removes the image of a watermark, unless another run has the upload now: its index
+/// names the same image.
+async fn clean_up_image(
+    context: &Context,
+    job: &Claim,
+    upload: &Upload,
+    image: SourceId,
+    ended: Result<(), JobError>,
+) -> Result<(), JobError> {
+    let Err(JobError::LeaseLost) = ended else { return ended };
+    let upload = context.store.upload_by_id(upload.id).await?;
+    if !upload.is_some_and(|upload| upload.holds_source()) {
+        lost_lease::enqueue_removal(context, job, vec![image]).await?;
+    }
+    ended
 }
 
 /// Edits the timeline of the media, and makes it ready. Its file is stored with its index.
@@ -102,8 +129,10 @@ async fn make_edited_ready(context: &Context, job: &Claim, upload: &Upload) -> R
 /// new.
 async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index, ScanPermit), JobError> {
     let (source, workspace) = (upload.source, job.workspace);
-    // With an edit of the timeline, the audio is edited after it.
-    let audio_edit = upload.settings.audio_edit.as_ref().filter(|_| upload.settings.timeline_edit.is_none());
+    // With an edit of the timeline, the others are made after it.
+    let is_file = upload.settings.timeline_edit.is_none();
+    let audio_edit = upload.settings.audio_edit.as_ref().filter(|_| is_file);
+    let watermark = upload.settings.watermark.as_ref().filter(|_| is_file);
     if let Some(reader) = context.blob.reader(ObjectKey::Index(PresentationId::of(source))).await? {
         let turn = context.scan_limits.acquire(reader.len(), workspace).await;
         let bytes = reader.read_at(0..reader.len()).await?;
@@ -115,8 +144,8 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
         context.blob.delete(ObjectKey::Index(PresentationId::of(source))).await?;
     }
     let ScanResult { scanned, permit } = scan_result(context, upload).await?;
-    let spilled_index = match scanned {
-        Scanned::Index(index) if audio_edit.is_none() => {
+    let mut spilled_index = match scanned {
+        Scanned::Index(index) if audio_edit.is_none() && watermark.is_none() => {
             put_index(context, source, &index).await?;
             return Ok((index, permit));
         }
@@ -134,6 +163,34 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
             remux::remux_and_store(context, job, &source_to_remux).await?
         }
     };
+    let mut image = None;
+    if let Some(watermark) = watermark {
+        (spilled_index, image) = Box::pin(add_watermark(context, job, watermark, spilled_index)).await?;
+    }
+    let edited = edit_and_put(context, job, source, spilled_index, audio_edit).await;
+    if let Some(image) = image.filter(|_| !matches!(edited, Ok((_, _, PutOutcome::Written)))) {
+        // No index names it.
+        remove_image(context, image).await;
+    }
+    let (index, permit, put) = edited?;
+    match put {
+        PutOutcome::AlreadyThere if watermark.is_some() => {
+            // Another run of this job was first. Its index names another image.
+            Err(JobError::Retry("another run has stored the index".into()))
+        }
+        PutOutcome::AlreadyThere | PutOutcome::Written => Ok((index, permit)),
+    }
+}
+
+/// Edits the audio, and stores the index.
+async fn edit_and_put(
+    context: &Context,
+    job: &Claim,
+    source: SourceId,
+    spilled_index: SpilledIndex,
+    audio_edit: Option<&AudioEdit>,
+) -> Result<(Index, ScanPermit, PutOutcome), JobError> {
+    let workspace = job.workspace;
     let (index, index_permit) = match audio_edit {
         None => spilled_index.load_limited(&context.scan_limits, workspace).await?,
         Some(edit) => {
@@ -145,16 +202,13 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
             Box::pin(audio_edit::edit_audio(context, job, source, spilled_index, edit)).await?
         }
     };
-    put_index(context, source, &index).await?;
-    Ok((index, index_permit))
+    let put = put_index(context, source, &index).await?;
+    Ok((index, index_permit, put))
 }
 
-async fn put_index(context: &Context, source: SourceId, index: &Index) -> Result<(), JobError> {
-    context
-        .blob
-        .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from(index.to_bytes()))
-        .await?;
-    Ok(())
+async fn put_index(context: &Context, source: SourceId, index: &Index) -> Result<PutOutcome, JobError> {
+    let key = ObjectKey::Index(PresentationId::of(source));
+    Ok(context.blob.put_once(key, Bytes::from(index.to_bytes())).await?)
 }
 
 /// The scan result of the file, from the upload; scans again if it is not stored.

@@ -24,6 +24,7 @@ mod ingest;
 mod ingest_upload;
 mod lease;
 mod lost_lease;
+mod measure_loudness;
 mod mp4_files;
 mod outage_retry;
 mod ownership;

@@ -4,7 +4,9 @@
 //! Copied tracks need no encoding, so most media emit the event at once. Encoding waits in the backfill
 //! queue.
 
-use kinora_domain::{MediaId, MediaState, PresentationId, SourceId, error_chain};
+use std::sync::Arc;
+
+use kinora_domain::{AudioGain, MediaId, MediaState, PresentationId, SourceId, error_chain};
 use kinora_packager::{Error, Mp4File, Mp4FileLimits, Packaged, Rendition, rendition_from_row_name};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, Tx};
 
@@ -18,6 +20,9 @@ struct Mp4FileNeeds {
     has_file: bool,
     /// The renditions that must be encoded completely.
     rendition_files: Vec<Rendition>,
+    /// These, and those with the other audio of a media that is or was levelled: viewers get them while the
+    /// others are encoded.
+    retained: Vec<Rendition>,
 }
 
 /// Determines the needs of the files of a ready media. Emits the event if nothing is missing, or queues the
@@ -58,13 +63,46 @@ pub(crate) async fn encode(
     let Some((packaged, needs)) = needs(context, media, source).await? else {
         return complete_job(context, job).await;
     };
+    match encode_missing(context, job, source, &packaged, &needs).await? {
+        Some(is_complete) => emit_files_ready(context, job, media, needs.has_file && is_complete).await,
+        None => complete_job(context, job).await,
+    }
+}
+
+/// Encodes the renditions for the files of a ready media whose audio has other gains now. Emits no event: the
+/// files are available meanwhile, with the audio of before.
+///
+/// May run twice, as [`encode`].
+pub(crate) async fn refresh(
+    context: &Context,
+    job: &ClaimedJob,
+    media: MediaId,
+    source: SourceId,
+) -> Result<(), JobError> {
+    if let Some((packaged, needs)) = needs(context, media, source).await?
+        && encode_missing(context, job, source, &packaged, &needs).await?.is_some()
+    {
+        remove_unwanted(context, job, source, &needs).await?;
+    }
+    complete_job(context, job).await
+}
+
+/// Encodes the renditions that the files need, as far as they are not stored. `Some(false)`: one of them
+/// cannot be encoded. `None`: the media was deleted.
+async fn encode_missing(
+    context: &Context,
+    job: &ClaimedJob,
+    source: SourceId,
+    packaged: &Arc<Packaged>,
+    needs: &Mp4FileNeeds,
+) -> Result<Option<bool>, JobError> {
     let mut is_complete = true;
     for rendition in &needs.rendition_files {
         let on_progress = |progress: kinora_packager::BackfillProgress| {
             tracing::debug!(source.id = %source, rendition = %rendition, done = progress.done, of = progress.total, "a file is encoded");
         };
         let max = needs.limits.max_resolution;
-        let result = context.packager.make_rendition_file(job, &packaged, *rendition, max, on_progress).await;
+        let result = context.packager.make_rendition_file(job, packaged, *rendition, max, on_progress).await;
         match result {
             Ok(()) => {}
             Err(error)
@@ -75,15 +113,14 @@ pub(crate) async fn encode(
                 mark_broken(context, job, source, *rendition).await?;
                 is_complete = false;
             }
-            // The media was deleted in the meantime.
-            Err(error) if matches!(error.root(), Error::Gone) => return complete_job(context, job).await,
+            Err(error) if matches!(error.root(), Error::Gone) => return Ok(None),
             Err(error) if matches!(error.root(), Error::Busy) => {
                 return Err(JobError::Unavailable(Box::new(error)));
             }
             Err(error) => return Err(error.into()),
         }
     }
-    emit_files_ready(context, job, media, needs.has_file && is_complete).await
+    Ok(Some(is_complete))
 }
 
 /// Deletes renditions of files that are no longer requested.
@@ -98,7 +135,7 @@ async fn remove_unwanted(
 ) -> Result<(), JobError> {
     let rows = context.store.renditions_of(PresentationId::of(source)).await?;
     let is_unwanted = |name: &str| {
-        rendition_from_row_name(name).is_some_and(|rendition| !needs.rendition_files.contains(&rendition))
+        rendition_from_row_name(name).is_some_and(|rendition| !needs.retained.contains(&rendition))
     };
     let unwanted: Vec<_> = rows.iter().filter(|row| is_unwanted(&row.name)).map(|row| row.id).collect();
     if unwanted.is_empty() {
@@ -144,7 +181,7 @@ async fn needs(
     context: &Context,
     media: MediaId,
     source: SourceId,
-) -> Result<Option<(std::sync::Arc<Packaged>, Mp4FileNeeds)>, JobError> {
+) -> Result<Option<(Arc<Packaged>, Mp4FileNeeds)>, JobError> {
     let Some(media) = context.store.media_by_id(media).await? else { return Ok(None) };
     let MediaState::Ready { source: current, facts, .. } = &media.state else { return Ok(None) };
     if *current != source {
@@ -159,17 +196,23 @@ async fn needs(
         is_video_withdrawn: facts.does_not_decode,
     };
     let mp4_support = media.settings.mp4_support;
+    let gains = context.packager.playable_levels(&packaged, &media.gains()).await?;
     let files = [(Mp4File::Capped4k, mp4_support.capped_4k), (Mp4File::AudioOnly, mp4_support.audio_only)];
-    let (mut has_file, mut rendition_files) = (false, Vec::new());
-    for (file, _) in files.into_iter().filter(|(_, is_enabled)| *is_enabled) {
-        for rendition in file.renditions(&packaged, limits).inspect(|_| has_file = true).into_iter().flatten()
-        {
-            if rendition.is_encoded() && !rendition_files.contains(&rendition) {
-                rendition_files.push(rendition);
+    let files = files.into_iter().filter(|(_, is_enabled)| *is_enabled).map(|(file, _)| file);
+    let has_file = files.clone().any(|file| file.renditions(&packaged, limits, &gains).is_some());
+    let encoded = |levels: &[Option<AudioGain>]| {
+        let renditions = files.clone().filter_map(|file| file.renditions(&packaged, limits, levels));
+        let mut encoded: Vec<Rendition> = Vec::new();
+        for rendition in renditions.flatten().filter(|rendition| rendition.is_encoded()) {
+            if !encoded.contains(&rendition) {
+                encoded.push(rendition);
             }
         }
-    }
-    Ok(Some((packaged, Mp4FileNeeds { limits, has_file, rendition_files })))
+        encoded
+    };
+    let rendition_files = encoded(&gains);
+    let retained = [rendition_files.clone(), encoded(&[]), encoded(&media.measured_gains())].concat();
+    Ok(Some((packaged, Mp4FileNeeds { limits, has_file, rendition_files, retained })))
 }
 
 async fn missing(

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, PresentationId, SourceId};
 use kinora_formats::Scanned;
-use kinora_index::Index;
+use kinora_index::{Index, Overlay};
 use kinora_intake::{ScanPermit, ScanResult, facts_of_index};
 use kinora_store::{JobKind, NewJob};
 
@@ -14,6 +14,7 @@ use crate::claim::Claim;
 use crate::delete_objects::remove_rendition;
 use crate::error::JobError;
 use crate::ingest::remux::{self, SourceToRemux};
+use crate::ingest::watermark::{draw, stored_image_overlay};
 use crate::ingest::{has_sample_bytes, rescan};
 
 /// Bytes at the start of a stored index that contain its layout.
@@ -139,10 +140,24 @@ async fn rebuild_index(
             copied.store().await?.load_limited(&context.scan_limits, workspace).await?
         }
     };
+    let index = match stored_overlay(context, media).await? {
+        Some(overlay) if index.video().is_some() => draw(index, overlay)?,
+        _ => index,
+    };
     let key = ObjectKey::Index(PresentationId::of(source));
     context.blob.put_once(key, Bytes::from(index.to_bytes())).await?;
     tracing::info!(media.id = %media.id, source.id = %source, "rebuilt the index of a media");
     Ok((index, index_permit))
+}
+
+/// The watermark of a media whose timeline is not edited. Its image is stored.
+async fn stored_overlay(context: &Context, media: &Media) -> Result<Option<Overlay>, JobError> {
+    let Some(watermark) = &media.settings.watermark else { return Ok(None) };
+    let used = context.store.used_sources(media.id).await?;
+    let Some(image) = used.into_iter().find(|source| media.original() != Some(*source)) else {
+        return Ok(None); // audio alone
+    };
+    stored_image_overlay(context, watermark, image).await.map(Some)
 }
 
 /// Deletes the old index and all objects derived from it: its segments may differ. A run that lost the job

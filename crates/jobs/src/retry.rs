@@ -87,7 +87,9 @@ fn can_fail(kind: &JobKind) -> bool {
         | JobKind::EncodeAudio { .. }
         | JobKind::Backfill { .. }
         | JobKind::PrepareMp4 { .. }
-        | JobKind::EncodeMp4 { .. } => true,
+        | JobKind::EncodeMp4 { .. }
+        | JobKind::RefreshMp4 { .. }
+        | JobKind::MeasureLoudness { .. } => true,
     }
 }
 
@@ -189,6 +191,8 @@ mod tests {
         check(JobKind::Backfill { media, source }, true);
         check(JobKind::PrepareMp4 { media, source }, true);
         check(JobKind::EncodeMp4 { media, source }, true);
+        check(JobKind::RefreshMp4 { media, source }, true);
+        check(JobKind::MeasureLoudness { media, source }, true);
         check(JobKind::DeleteObjects { source }, false);
         check(JobKind::CheckUpload { media }, false);
         check(JobKind::DiscardUpload { media }, false);

@@ -17,7 +17,7 @@ use crate::retry::{self, JobOutcome};
 use crate::worker_pools::WorkerPool;
 use crate::{
     Admission, Context, backfill, blurhash, delete_objects, discard_upload, download, encode_audio,
-    fetch_audio_track, fetch_subtitles, ingest_upload, mp4_files, probe_decode, reindex,
+    fetch_audio_track, fetch_subtitles, ingest_upload, measure_loudness, mp4_files, probe_decode, reindex,
     rendition_maintenance, reschedule, sweep, upload_maintenance,
 };
 
@@ -191,6 +191,10 @@ async fn run_job(context: Context, job: Claim) {
         JobKind::Backfill { media, source } => backfill::run(&context, &job, *media, *source).await,
         JobKind::PrepareMp4 { media, source } => mp4_files::prepare(&context, &job, *media, *source).await,
         JobKind::EncodeMp4 { media, source } => mp4_files::encode(&context, &job, *media, *source).await,
+        JobKind::RefreshMp4 { media, source } => mp4_files::refresh(&context, &job, *media, *source).await,
+        JobKind::MeasureLoudness { media, source } => {
+            measure_loudness::run(&context, &job, *media, *source).await
+        }
         JobKind::Reindex { media, source } => reindex::run(&context, &job, *media, *source).await,
         JobKind::MaintainRenditions => rendition_maintenance::run(&context, &job).await,
         JobKind::Sweep => sweep::run(&context, &job).await,
@@ -254,6 +258,9 @@ async fn fail(context: &Context, job: &ClaimedJob, cause: String) {
             fetch_audio_track::fail_exhausted(context, job, *media, *track).await
         }
         JobKind::IngestUpload { media } => ingest_upload::fail_exhausted(context, job, *media).await,
+        JobKind::MeasureLoudness { media, source } => {
+            measure_loudness::fail_exhausted(context, job, *media, *source, &cause).await
+        }
         _ => {
             let claimed = job.clone();
             context

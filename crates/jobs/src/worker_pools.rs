@@ -10,7 +10,7 @@ pub(crate) struct WorkerPool {
 }
 
 /// The worker pools of a process with `downloads_max` concurrent downloads: one for each queue.
-pub(crate) const fn worker_pools(downloads_max: usize) -> [WorkerPool; 9] {
+pub(crate) const fn worker_pools(downloads_max: usize) -> [WorkerPool; 10] {
     [
         WorkerPool { queue: JobQueue::Download, concurrent_max: downloads_max },
         // Each has a subtitle file of at most 10 MiB in memory, and its parsed form; some wait minutes for
@@ -24,6 +24,8 @@ pub(crate) const fn worker_pools(downloads_max: usize) -> [WorkerPool; 9] {
         WorkerPool { queue: JobQueue::Backfill, concurrent_max: 2 },
         // Few for the same reason; they start when a media is ready, independent of backfills.
         WorkerPool { queue: JobQueue::Audio, concurrent_max: 2 },
+        // Few for the same reason. They delay neither the audio of new media nor backfills.
+        WorkerPool { queue: JobQueue::Loudness, concurrent_max: 2 },
         // There is only one such job.
         WorkerPool { queue: JobQueue::Renditions, concurrent_max: 1 },
         // Few: uploads of clients have priority.
@@ -56,6 +58,8 @@ mod tests {
         check(JobKind::Backfill { media, source }, JobQueue::Backfill, 2);
         check(JobKind::EncodeMp4 { media, source }, JobQueue::Backfill, 2);
         check(JobKind::EncodeAudio { media, source }, JobQueue::Audio, 2);
+        check(JobKind::MeasureLoudness { media, source }, JobQueue::Loudness, 2);
+        check(JobKind::RefreshMp4 { media, source }, JobQueue::Loudness, 2);
         check(JobKind::MaintainRenditions, JobQueue::Renditions, 1);
         check(JobKind::DiscardUpload { media }, JobQueue::Maintenance, 4);
         check(JobKind::DeleteObjects { source }, JobQueue::Maintenance, 4);

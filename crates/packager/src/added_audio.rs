@@ -75,7 +75,8 @@ impl Packager {
             Err(error) => return Err(error),
         };
         let broken = self.broken(PresentationId::of(added.source)).await?;
-        let Some(track) = packaged.sequence_audio().filter(|audio| !broken.contains(&audio.rendition)) else {
+        let Some(track) = packaged.sequence_audio(&[]).filter(|audio| !broken.contains(&audio.rendition))
+        else {
             return Ok(None);
         };
         let channels = match track.rendition {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use kinora_engine::{
     CropWindow, EncodeLimits, EngineError, Fit, IMAGE_SIDE_MAX, ImageFormat, ImageSize, Priority,
-    THUMBNAIL_OUTPUT_MAX, ThumbnailSpec,
+    StillOverlay, THUMBNAIL_OUTPUT_MAX, ThumbnailSpec,
 };
 use kinora_formats::encode::{Feed, image_size};
 use kinora_index::{Track, TrackMedia, VideoTrack};
@@ -152,12 +152,15 @@ impl Packager {
         }
         let _memory = self.images.reserve_memory(target.input_len(track)).await?;
         let input = self.thumbnail_input(packaged, track, target).await?;
+        let image = self.overlay_image(packaged).await?;
         let result = async {
-            let request = with_bars_of_part(packaged, target, request);
-            let fit = self.engine_fit(&input, target, request).await?;
-            self.engine
-                .thumbnail(input, target.time_in_gop, ThumbnailSpec { fit, format: request.format })
-                .await
+            let still = image.as_ref().and_then(|image| image.of_still(packaged, target.samples.start));
+            // A frame with an overlay has its bars already.
+            let request =
+                if still.is_some() { request } else { with_bars_of_part(packaged, target, request) };
+            let fit = self.engine_fit(&input, target, request, still.as_ref()).await?;
+            let spec = ThumbnailSpec { fit, format: request.format };
+            self.engine.thumbnail_with_overlay(input, target.time_in_gop, spec, still.as_ref()).await
         };
         result.await.map_err(|error| thumbnail_error(error, target))
     }
@@ -169,6 +172,7 @@ impl Packager {
         input: &Bytes,
         target: &TargetFrame,
         request: ThumbnailRequest,
+        still: Option<&StillOverlay>,
     ) -> Result<Fit, EngineError> {
         let ThumbnailRequest { width, height, fit, .. } = request;
         let size = ImageSize { width: width.unwrap_or(1), height: height.unwrap_or(1) };
@@ -179,10 +183,10 @@ impl Packager {
             FitMode::Pad => Fit::Pad(size),
             FitMode::Smartcrop => {
                 let priority = Priority::Prefetch;
-                let small = self
-                    .engine
-                    .rgb_frame(input.clone(), target.time_in_gop, crop::ANALYZED_SIDE_MAX, priority)
-                    .await?;
+                // Analyzed without the overlay, which has more detail than most videos; but with its bars.
+                let barred = still.filter(|still| still.frame.is_some());
+                let (input, at, side) = (input.clone(), target.time_in_gop, crop::ANALYZED_SIDE_MAX);
+                let small = self.engine.rgb_frame_with_overlay(input, at, side, priority, barred).await?;
                 Fit::Crop(size, crop::find_crop_window(&small, size))
             }
         })

@@ -17,6 +17,7 @@ mod error;
 mod image;
 mod manifest;
 mod mp4_file;
+mod overlay_image;
 mod packaged;
 mod rendition;
 mod rendition_file;
@@ -43,7 +44,7 @@ pub use kinora_engine::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, IMAGE_SIDE_MAX
 pub use manifest::{AddedTracks, RenditionFilter, RenditionOrder};
 pub use mp4_file::{Mp4File, Mp4FileLimits, Mp4FileReader};
 pub use packaged::{Packaged, init_from_name, init_name, object_key};
-pub use rendition::Rendition;
+pub use rendition::{EncodedAudio, Rendition};
 pub use rendition_file::rendition_from_row_name;
 pub use segment::Segment;
 pub use sequence::{Sequence, SequenceItem};
@@ -73,6 +74,8 @@ pub struct Packager {
     heads: Cache<mp4_file::HeadKey, Option<Arc<kinora_isobmff::write::MovieFile>>>,
     rendition_files: Cache<kinora_domain::RenditionId, Arc<rendition_file::RenditionFile>>,
     subtitles: Cache<SourceId, Arc<subtitles::CachedSubtitles>>,
+    /// Images of overlays.
+    overlays: overlay_image::OverlayFiles,
     images: Arc<image::ImageCache>,
     encoders: encode::Encoders,
     /// The folder for input of the engine that must be in files: audio of several parts, for example.
@@ -115,6 +118,7 @@ impl Packager {
             heads,
             rendition_files,
             subtitles,
+            overlays: overlay_image::overlay_files(),
             images,
             encoders,
             scratch: std::env::temp_dir().into(),
@@ -160,10 +164,12 @@ impl Packager {
         let presentation = PresentationId::of(source);
         self.stop_encodes(presentation);
         let (indexes, subtitles) = (self.indexes.clone(), self.subtitles.clone());
+        let overlays = self.overlays.clone();
         // The cache is only memory, so a late invalidation does no harm.
         tokio::spawn(async move {
             indexes.invalidate(&presentation).await;
             subtitles.invalidate(&source).await;
+            overlays.invalidate(&source).await;
         });
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_blob::ObjectReader;
-use kinora_domain::Resolution;
+use kinora_domain::{AudioGain, Resolution};
 use kinora_formats::encode::encoded_audio_times;
 use kinora_index::{ENCODED_AUDIO_RATE, IndexId};
 use kinora_isobmff::write::{ByteRange, FilePiece, FileTrack, MovieFile};
@@ -87,10 +87,16 @@ impl Mp4File {
     /// The renditions that it is made of, video first. `None` if the source has nothing to make it of.
     ///
     /// Video is the copy if players get it and it is not of several parts, else the largest offered rung.
-    /// Audio is the rendition that plays everywhere.
-    pub fn renditions(self, packaged: &Packaged, bounds: Mp4FileLimits) -> Option<Vec<Rendition>> {
+    /// Audio is the rendition that plays everywhere, with its gain in `levels`, which
+    /// [`Packager::playable_levels`] returns.
+    pub fn renditions(
+        self,
+        packaged: &Packaged,
+        bounds: Mp4FileLimits,
+        levels: &[Option<AudioGain>],
+    ) -> Option<Vec<Rendition>> {
         let max = bounds.max_resolution.min(Resolution::P2160);
-        let audio = audio_rendition(packaged);
+        let audio = audio_rendition(packaged, levels);
         if self == Self::AudioOnly {
             return audio.map(|rendition| vec![rendition]);
         }
@@ -105,11 +111,13 @@ impl Mp4File {
     }
 }
 
-/// The default audio: encoded if the copy does not play everywhere.
-fn audio_rendition(packaged: &Packaged) -> Option<Rendition> {
+/// The default audio: encoded if it has a gain, or if the copy does not play everywhere.
+fn audio_rendition(packaged: &Packaged, levels: &[Option<AudioGain>]) -> Option<Rendition> {
     let index = packaged.index();
     let (number, (_, audio)) = index.audio_number().zip(index.audio())?;
-    if packaged.is_audio_encoded(number) {
+    if let Some(gain) = levels.get(usize::from(number)).copied().flatten() {
+        Some(Rendition::Levelled { audio: number, gain })
+    } else if packaged.is_audio_encoded(number) {
         Some(Rendition::Aac(number))
     } else {
         audio.not_copied.is_none().then_some(Rendition::Audio(number))
@@ -117,7 +125,7 @@ fn audio_rendition(packaged: &Packaged) -> Option<Rendition> {
 }
 
 impl Packager {
-    /// A file of a media.
+    /// A file of a media. `levels` has the gain of each audio track.
     ///
     /// Errors: [`Error::NotListed`] if the source has nothing to make it of, [`Error::Pending`] until its
     /// encoded tracks are made, [`Error::NotPossible`] if they could not be made or the head would be too
@@ -127,8 +135,10 @@ impl Packager {
         packaged: &Arc<Packaged>,
         file: Mp4File,
         bounds: Mp4FileLimits,
+        levels: &[Option<AudioGain>],
     ) -> Result<Mp4FileReader, Error> {
-        let renditions = file.renditions(packaged, bounds).ok_or(Error::NotListed)?;
+        let levels = self.playable_levels(packaged, levels).await?;
+        let renditions = file.renditions(packaged, bounds, &levels).ok_or(Error::NotListed)?;
         let parts = Arc::new(self.parts(packaged, &renditions).await?);
         let key = HeadKey {
             index: packaged.id(),
@@ -212,7 +222,7 @@ impl Parts {
     fn start(&self, rendition: Rendition, timescale: u32) -> i64 {
         let index = self.packaged.index();
         let (start, start_timescale) = match rendition {
-            Rendition::Aac(audio) => {
+            Rendition::Aac(audio) | Rendition::Levelled { audio, .. } => {
                 let first = encoded_audio_times(index, audio.into()).first().map(|segment| segment.start);
                 (first.unwrap_or(0), ENCODED_AUDIO_RATE)
             }

@@ -47,7 +47,7 @@ pub struct Packaged {
     rung_playlist: OnceLock<Bytes>,
     /// One for each audio track.
     audio: Vec<RenditionCache>,
-    /// The playlist of the encoded rendition of each audio track.
+    /// The playlist of the encoded renditions of each audio track: a gain changes nothing in it.
     encoded_audio_playlists: Vec<OnceLock<Bytes>>,
 }
 
@@ -101,7 +101,7 @@ impl Packaged {
             Rendition::Video | Rendition::IFrames | Rendition::Rung(_) => {
                 self.index.video().map(|(track, _)| track)
             }
-            Rendition::Audio(number) | Rendition::Aac(number) => {
+            Rendition::Audio(number) | Rendition::Aac(number) | Rendition::Levelled { audio: number, .. } => {
                 self.index.audio_tracks().nth(number.into()).map(|(track, _)| track)
             }
         };
@@ -143,7 +143,9 @@ impl Packaged {
     pub fn is_listed(&self, rendition: Rendition, number: u32) -> bool {
         match rendition {
             Rendition::Rung(_) => number < self.rung_segment_count(),
-            Rendition::Aac(audio) => number < self.aac_segment_count(audio),
+            Rendition::Aac(audio) | Rendition::Levelled { audio, .. } => {
+                number < self.aac_segment_count(audio)
+            }
             Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => false,
         }
     }
@@ -160,7 +162,7 @@ impl Packaged {
             Rendition::Rung(_) => {
                 (self.index.plan.encoded_video.get(number).map(PlannedSegment::duration), track.timescale)
             }
-            Rendition::Aac(audio) => {
+            Rendition::Aac(audio) | Rendition::Levelled { audio, .. } => {
                 (encoded_audio_segment_samples(&self.index, audio.into(), number), ENCODED_AUDIO_RATE)
             }
             Rendition::IFrames => (None, track.timescale),
@@ -251,7 +253,7 @@ impl Packaged {
         let text = match rendition {
             Rendition::Rung(_) => &self.rung_playlist,
             Rendition::IFrames => &self.iframe_playlist,
-            Rendition::Aac(audio) => {
+            Rendition::Aac(audio) | Rendition::Levelled { audio, .. } => {
                 self.encoded_audio_playlists.get(usize::from(audio)).ok_or(Error::NotListed)?
             }
             Rendition::Video | Rendition::Audio(_) => &self.rendition_cache(rendition)?.playlist,
@@ -310,7 +312,7 @@ impl Packaged {
     fn listed_segments(&self, rendition: Rendition) -> Result<(u32, Cow<'_, [PlannedSegment]>), Error> {
         let track = self.track(rendition)?;
         let (timescale, segments) = match rendition {
-            Rendition::Aac(audio) => {
+            Rendition::Aac(audio) | Rendition::Levelled { audio, .. } => {
                 (ENCODED_AUDIO_RATE, Cow::Owned(encoded_audio_times(&self.index, audio.into())))
             }
             Rendition::Rung(_) => (track.timescale, Cow::Borrowed(self.index.plan.encoded_video.as_slice())),
@@ -326,7 +328,7 @@ impl Packaged {
     ///
     /// Errors: [`Error::NotListed`] for an init segment that no playlist names.
     pub fn init(&self, rendition: Rendition, configuration: u8) -> Result<Bytes, Error> {
-        if let Rendition::Aac(audio) = rendition {
+        if let Rendition::Aac(audio) | Rendition::Levelled { audio, .. } = rendition {
             let init = encoded_audio_init(&self.index, audio.into());
             return init
                 .filter(|_| self.aac_segment_count(audio) > 0 && configuration == 0)
@@ -354,7 +356,7 @@ impl Packaged {
             // A single keyframe is decoded like any other.
             Rendition::Video | Rendition::IFrames => Ok(&self.video),
             Rendition::Audio(number) => self.audio.get(usize::from(number)).ok_or(Error::NotListed),
-            Rendition::Rung(_) | Rendition::Aac(_) => Err(Error::NotListed),
+            Rendition::Rung(_) | Rendition::Aac(_) | Rendition::Levelled { .. } => Err(Error::NotListed),
         }
     }
 }

@@ -129,16 +129,13 @@ impl Packager {
                 self.backfill(packaged, std::slice::from_ref(&rung), progress).await?;
                 (line, None)
             }
-            Rendition::Aac(audio) => {
+            _ => {
+                let audio = rendition.encoded_audio().ok_or(Error::NotListed)?;
                 self.backfill_audio(packaged, audio, progress).await?;
                 (self.active_audio(packaged, audio).await?, Some(packaged.init(rendition, 0)?))
             }
-            Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => return Err(Error::NotListed),
         };
-        let count = match rendition {
-            Rendition::Aac(audio) => packaged.aac_segment_count(audio),
-            _ => packaged.rung_segment_count(),
-        };
+        let count = active.target.segment_count(packaged);
         let mut writer = self.blob.writer(ObjectKey::Segment(id, 0)).await?;
         let mut scanner = Scanner::new(None);
         for number in 0..count {

@@ -12,7 +12,7 @@ use kinora_isobmff::write::{ByteRange, SegmentHead, iframe_head, segment_head};
 
 use crate::encode::ActiveRendition;
 use crate::samples::SampleReader;
-use crate::{Error, Packaged, Packager, PlaybackClient, Rendition};
+use crate::{EncodedAudio, Error, Packaged, Packager, PlaybackClient, Rendition};
 
 /// Bytes that are read and buffered at once for one viewer of a large segment.
 ///
@@ -134,17 +134,18 @@ impl Packager {
         }
     }
 
-    /// Segment `number` of the encoded rendition of an audio track, counted from 0, stored or encoded now.
+    /// Segment `number` of an encoded rendition of an audio track, counted from 0, stored or encoded now.
     ///
     /// Errors: as for a rung.
     pub async fn encoded_audio_segment(
         &self,
         packaged: &Arc<Packaged>,
-        audio: u8,
+        audio: impl Into<EncodedAudio>,
         number: u32,
         client: PlaybackClient,
     ) -> Result<Segment, Error> {
-        if number >= packaged.aac_segment_count(audio) {
+        let audio = audio.into();
+        if number >= packaged.aac_segment_count(audio.track) {
             return Err(Error::NotListed);
         }
         let rendition = self.active_audio(packaged, audio).await?;

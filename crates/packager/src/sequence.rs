@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use kinora_domain::Resolution;
+use kinora_domain::{AudioGain, Resolution};
 use kinora_formats::{BLACK_CODEC, Filler, encode::encoded_audio_times};
 use kinora_hls::{
     AudioRendition, Bandwidth, ConcatPlaylist, MultivariantPlaylist, RungBandwidth, Variant, VideoRange,
@@ -14,7 +14,7 @@ use kinora_hls::{
 };
 use kinora_index::{ENCODED_AUDIO_CODEC, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment};
 
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::{EncodedAudio, Error, Packaged, Packager, Rendition};
 
 /// Group id of the audio renditions.
 const AUDIO_GROUP: &str = "audio";
@@ -69,19 +69,22 @@ pub struct Sequence {
 
 impl Packager {
     /// A source for a sequence; `None` if it offers players nothing. `base` is the path of its renditions,
-    /// nothing is larger than `max`, and withdrawn video is left out.
+    /// nothing is larger than `max`, and withdrawn video is left out. `levels` has the gain of each audio
+    /// track.
     pub async fn sequence_item(
         &self,
         packaged: Arc<Packaged>,
         base: String,
         max: Resolution,
         is_video_withdrawn: bool,
+        levels: &[Option<AudioGain>],
     ) -> Result<Option<SequenceItem>, Error> {
         let broken = self.broken(packaged.presentation).await?;
         let is_offered = |rendition: Rendition| !broken.contains(&rendition);
         let mut videos = if is_video_withdrawn { Vec::new() } else { packaged.sequence_video(max) };
         videos.retain(|video| is_offered(video.rendition));
-        let audio = packaged.sequence_audio().filter(|audio| is_offered(audio.rendition));
+        let levels = self.playable_levels(&packaged, levels).await?;
+        let audio = packaged.sequence_audio(&levels).filter(|audio| is_offered(audio.rendition));
         let is_empty = videos.is_empty() && audio.is_none();
         let ends = EndTimes::of(&packaged, videos.first(), audio.as_ref());
         Ok((!is_empty).then_some(SequenceItem { packaged, base, video: videos, audio, ends }))
@@ -118,16 +121,17 @@ impl Packaged {
         videos
     }
 
-    /// The rendition of the default audio track that plays everywhere.
-    pub(crate) fn sequence_audio(&self) -> Option<SequenceAudio> {
+    /// The rendition of the default audio track that plays everywhere, with its gain.
+    pub(crate) fn sequence_audio(&self, levels: &[Option<AudioGain>]) -> Option<SequenceAudio> {
         let (default, _) = self.index.audio()?;
         let mut tracks = self.index.audio_tracks().enumerate();
         let (number, (_, audio)) =
             tracks.find(|(_, (track, _))| track.source_track == default.source_track)?;
         let audio_number = u8::try_from(number).ok()?;
         let audio_rendition = audio_renditions(&self.index, false).get(number).copied()?;
-        if audio_rendition.is_encoded {
-            let rendition = Rendition::Aac(audio_number);
+        let gain = levels.get(number).copied().flatten();
+        if audio_rendition.is_encoded || gain.is_some() {
+            let rendition = EncodedAudio { track: audio_number, gain }.rendition();
             return Some(SequenceAudio {
                 rendition,
                 rate: Bandwidth::ENCODED_AUDIO,
@@ -146,7 +150,7 @@ impl Packaged {
     fn segments_of(&self, rendition: Rendition) -> (u32, Vec<Segment>) {
         let Ok(track) = self.track(rendition) else { return (1, Vec::new()) };
         match rendition {
-            Rendition::Aac(number) => {
+            Rendition::Aac(number) | Rendition::Levelled { audio: number, .. } => {
                 (ENCODED_AUDIO_RATE, encoded_audio_times(&self.index, usize::from(number)))
             }
             Rendition::Rung(_) => (track.timescale, self.index.plan.encoded_video.clone()),

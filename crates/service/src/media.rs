@@ -45,8 +45,9 @@ impl Service {
         commit.commit(&self.store, work).await
     }
 
-    /// Changes title, creator, metadata or thumbnail of a media in any state. A change to the same values
-    /// emits no event.
+    /// Changes title, creator, metadata, thumbnail or levelled audio of a media in any state. A change to the
+    /// same values emits no event. Audio that is to be levelled is measured, unless it was for the present
+    /// target of the workspace.
     ///
     /// Errors: `MediaNotFound`, `ConditionFailed`.
     pub async fn update_media(
@@ -60,8 +61,12 @@ impl Service {
         self.store
             .write(async move |tx| {
                 let media = find(tx, &caller, id, &condition).await?;
+                let was_levelled = media.settings.optimize_audio;
                 let (media, updated) = media.update(change.clone(), now);
                 tx.save_update(&media, updated.as_ref(), now).await?;
+                if let Some(is_levelled) = change.optimize_audio {
+                    tx.follow_optimize_audio(&media, is_levelled != was_levelled, now).await?;
+                }
                 Ok(media)
             })
             .await

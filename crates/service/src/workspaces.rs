@@ -1,6 +1,6 @@
 //! Workspaces.
 
-use kinora_domain::{Workspace, WorkspaceId};
+use kinora_domain::{LoudnessTarget, Workspace, WorkspaceId};
 
 use crate::{Error, Service};
 
@@ -24,5 +24,15 @@ impl Service {
             Err(kinora_store::Error::AlreadyExists { .. }) => Err(Error::WorkspaceNameTaken),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Sets the loudness that audio of a workspace is levelled to. It applies to audio that is measured from
+    /// now on. `false` for an unknown workspace.
+    pub async fn set_loudness_target(
+        &self,
+        workspace: WorkspaceId,
+        target: LoudnessTarget,
+    ) -> Result<bool, Error> {
+        Ok(self.store.write(async move |tx| tx.set_loudness_target(workspace, target).await).await?)
     }
 }

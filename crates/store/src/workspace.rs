@@ -1,6 +1,6 @@
 //! Organisations and workspaces.
 
-use kinora_domain::{Organisation, Workspace, WorkspaceId};
+use kinora_domain::{LoudnessTarget, Organisation, Workspace, WorkspaceId};
 
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx};
@@ -12,6 +12,8 @@ statements! {
         ON CONFLICT (organisation_id, name) DO NOTHING";
     BY_ID = "SELECT id, organisation_id, name, created_at FROM workspace WHERE id = $1";
     BY_NAME = "SELECT id, organisation_id, name, created_at FROM workspace WHERE name = $1 ORDER BY created_at, id";
+    LOUDNESS = "SELECT loudness_target FROM workspace WHERE id = $1";
+    SET_LOUDNESS = "UPDATE workspace SET loudness_target = $2 WHERE id = $1";
     ALL = "SELECT id, organisation_id, name, created_at FROM workspace ORDER BY created_at, name, id";
 }
 
@@ -39,6 +41,11 @@ impl Store {
         by_name(&mut self.reader().await?, name).await
     }
 
+    /// The loudness that audio of a workspace is levelled to; `None` for an unknown workspace.
+    pub async fn loudness_target(&self, id: WorkspaceId) -> Result<Option<LoudnessTarget>, Error> {
+        loudness_target(&mut self.reader().await?, id).await
+    }
+
     /// All workspaces, oldest first, those of one instant by name.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, Error> {
         self.reader().await?.all(ALL, values![]).await?.iter().map(read).collect()
@@ -54,6 +61,23 @@ impl Tx {
     /// The workspace of this name.
     pub async fn workspace_by_name(&mut self, name: &str) -> Result<Option<Workspace>, Error> {
         by_name(&mut self.session, name).await
+    }
+
+    /// The loudness that audio of a workspace is levelled to; `None` for an unknown workspace.
+    pub async fn loudness_target(&mut self, id: WorkspaceId) -> Result<Option<LoudnessTarget>, Error> {
+        loudness_target(&mut self.session, id).await
+    }
+
+    /// Sets the loudness that audio of a workspace is levelled to. Audio that is measured already keeps its
+    /// gain. `false` for an unknown workspace.
+    pub async fn set_loudness_target(
+        &mut self,
+        id: WorkspaceId,
+        target: LoudnessTarget,
+    ) -> Result<bool, Error> {
+        self.signals.rows = true;
+        let values = values![id, i64::from(target.lufs())];
+        Ok(self.session.execute(SET_LOUDNESS, values).await? > 0)
     }
 
     /// Adds a workspace. [`Error::AlreadyExists`] when the organisation has one with this name; the
@@ -86,6 +110,13 @@ async fn by_id(session: &mut Session, id: WorkspaceId) -> Result<Option<Workspac
 
 async fn by_name(session: &mut Session, name: &str) -> Result<Option<Workspace>, Error> {
     session.first(BY_NAME, values![name]).await?.as_ref().map(read).transpose()
+}
+
+async fn loudness_target(session: &mut Session, id: WorkspaceId) -> Result<Option<LoudnessTarget>, Error> {
+    let Some(row) = session.first(LOUDNESS, values![id]).await? else { return Ok(None) };
+    let lufs = row.int("loudness_target")?;
+    let target = i8::try_from(lufs).ok().and_then(LoudnessTarget::new);
+    target.map(Some).ok_or_else(|| Error::internal("a loudness target out of its range"))
 }
 
 fn read(row: &Row) -> Result<Workspace, Error> {

@@ -52,7 +52,8 @@ fn overlay(track: &Fields<'_>) -> Option<AudioOverlay> {
     Some(AudioOverlay { url: url?, start, end, fade_in, fade_out })
 }
 
-fn source_url(fields: &Fields<'_>, name: &str) -> Option<String> {
+/// The valid URL of a file to fetch; `None` if it is absent or wrong.
+pub(super) fn source_url(fields: &Fields<'_>, name: &str) -> Option<String> {
     let url = fields.text(name, URL_MAX)?;
     match kinora_fetch::parse_source_url(url) {
         Ok(_) => Some(url.to_owned()),

@@ -24,14 +24,15 @@ pub(crate) async fn create(
     idempotent_request: IdempotentRequest,
     JsonBody(body): JsonBody,
 ) -> Result<RenderedResponse, ApiError> {
-    let CreateRequest { new, warnings, video_path } = create_request::parse(&body, caller.workspace)?;
+    let CreateRequest { new, warnings, video_path, watermark_path } =
+        create_request::parse(&body, caller.workspace)?;
     let render = move |registered: RegisteredMedia| {
         let reveals = registered.is_more_public_than_origin.then(|| MORE_PUBLIC.to_owned());
         let warnings = warnings.iter().cloned().chain(reveals).collect();
         Data::created(CreatedMedia::from(&registered.media), warnings).into_rendered()
     };
     let commit = IdempotentCommit::new(idempotent_request, &app.idempotency, render)
-        .map_err(move |error| rejection(error, &video_path));
+        .map_err(move |error| rejection(error, &video_path, &watermark_path));
     app.service.create_media(&caller, new, commit).await
 }
 
@@ -40,7 +41,7 @@ const MORE_PUBLIC: &str =
     "everyone can play this clip, but the media it is cut from has no public playback ID";
 
 /// Names the field of an error that depends on another media.
-fn rejection(error: Error, video_path: &str) -> ApiError {
+fn rejection(error: Error, video_path: &str, watermark_path: &str) -> ApiError {
     match error {
         Error::OriginNotFound => {
             ApiError::invalid_field(format!("{video_path}url"), "must name a media of this workspace")
@@ -53,6 +54,10 @@ fn rejection(error: Error, video_path: &str) -> ApiError {
             ClipRejected::AudioOnly => ApiError::invalid_field(
                 format!("{video_path}url"),
                 "must name a media with video; this one has only audio",
+            ),
+            ClipRejected::Watermark => ApiError::invalid_field(
+                watermark_path,
+                "must be left out: the media it is cut from has a watermark, and the clip has it too",
             ),
             ClipRejected::SourceAccess => error::origin_source_closed(),
             ClipRejected::Edit(rejected) => {

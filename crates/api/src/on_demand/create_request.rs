@@ -1,7 +1,9 @@
 //! The body of `POST /on-demand` (C-10, C-123, C-125): its inputs. The settings, which uploads have too, are
 //! in `media_settings_request.rs`, and the edits in `timeline_edit.rs`.
 
-use kinora_domain::{AudioEdit, MediaId, MediaSettings, NewMedia, NewTrack, TimelineEdit, WorkspaceId};
+use kinora_domain::{
+    AudioEdit, MediaId, MediaSettings, NewMedia, NewTrack, TimelineEdit, Watermark, WorkspaceId,
+};
 use kinora_web::error::ApiError;
 use kinora_web::fields::{Fields, Problems};
 use serde_json::Value;
@@ -17,6 +19,8 @@ pub(super) struct CreateRequest {
     pub(super) warnings: Vec<String>,
     /// The path of the video input, for errors that depend on another media.
     pub(super) video_path: String,
+    /// The path of the type of the watermark input.
+    pub(super) watermark_path: String,
 }
 
 /// Parses the body.
@@ -26,12 +30,14 @@ pub(super) fn parse(body: &Value, workspace: WorkspaceId) -> Result<CreateReques
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let NewMediaSettings { policy, restrictions, encryption, settings } =
             media_settings(&fields, &mut warnings);
-        let Sources { video_path, url, clip_of, tracks, audio_edit, timeline_edit } = sources(&fields)?;
-        let settings = MediaSettings { audio_edit, timeline_edit, ..settings };
+        let sources = sources(&fields)?;
+        let Sources { url, clip_of, tracks, audio_edit, timeline_edit, watermark, .. } = sources;
+        let settings = MediaSettings { audio_edit, timeline_edit, watermark, ..settings };
         let new = NewMedia { workspace, settings, url, clip_of, policy, restrictions, encryption, tracks };
-        Some((new, video_path))
+        Some((new, sources.video_path, sources.watermark_path))
     });
-    problems.into_result(new).map(|(new, video_path)| CreateRequest { new, warnings, video_path })
+    let (new, video_path, watermark_path) = problems.into_result(new)?;
+    Ok(CreateRequest { new, warnings, video_path, watermark_path })
 }
 
 /// The inputs of a media from a URL.
@@ -42,6 +48,8 @@ struct Sources {
     tracks: Vec<NewTrack>,
     audio_edit: Option<AudioEdit>,
     timeline_edit: Option<TimelineEdit>,
+    watermark: Option<Watermark>,
+    watermark_path: String,
 }
 
 fn sources(fields: &Fields<'_>) -> Option<Sources> {
@@ -50,7 +58,8 @@ fn sources(fields: &Fields<'_>) -> Option<Sources> {
         return None;
     }
     let is_empty = fields.list("inputs")?.is_empty();
-    let Inputs { video, tracks, audio: audio_edit, timeline_edit } = inputs(fields);
+    let Inputs { video, tracks, audio: audio_edit, timeline_edit, watermark, watermark_path } =
+        inputs(fields);
     let Some(input) = video else {
         let must =
             if is_empty { "must have one input of type video" } else { "must have an input of type video" };
@@ -69,7 +78,7 @@ fn sources(fields: &Fields<'_>) -> Option<Sources> {
         input.reject("url", problem.to_string());
     }
     let (video_path, url) = (input.path(""), url.to_owned());
-    Some(Sources { video_path, url, clip_of, tracks, audio_edit, timeline_edit })
+    Some(Sources { video_path, url, clip_of, tracks, audio_edit, timeline_edit, watermark, watermark_path })
 }
 
 #[cfg(test)]

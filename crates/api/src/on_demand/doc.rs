@@ -59,6 +59,19 @@ fn media_operations(schemas: &mut Schemas) -> Vec<Operation> {
                         }),
                     ),
                     (
+                        "watermark",
+                        json!({"inputs": [
+                            {"type": "video", "url": "https://example.com/talk.mp4"},
+                            {
+                                "type": "watermark",
+                                "url": "https://example.com/logo.png",
+                                "placement": {"xAlign": "right", "xMargin": "2%", "yAlign": "bottom", "yMargin": "24px"},
+                                "width": "12.5%",
+                                "opacity": "80%",
+                            },
+                        ]}),
+                    ),
+                    (
                         "part of a media",
                         json!({"inputs": [{"type": "video", "url": format!("fp_mediaId://{}", example::MEDIA), "startTime": 0.5, "endTime": 42}]}),
                     ),
@@ -90,7 +103,7 @@ fn media_operations(schemas: &mut Schemas) -> Vec<Operation> {
                     ("title", json!({"title": "Another title"})),
                     (
                         "everything",
-                        json!({"title": null, "creatorId": "speaker-8", "metadata": {"season": "3"}, "thumbnail": {"time": 12.5}}),
+                        json!({"title": null, "creatorId": "speaker-8", "metadata": {"season": "3"}, "optimizeAudio": true, "thumbnail": {"time": 12.5}}),
                     ),
                 ],
             )

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, AudioEdit, Encryption, Media, MediaId, MediaQuality, MediaSettings,
-    Mp4Support, NewTrack, Resolution, TimelineEdit,
+    Mp4Support, NewTrack, Resolution, TimelineEdit, Watermark,
 };
 use kinora_web::fields::{Fields, replace_nul};
 
@@ -14,6 +14,7 @@ use super::access_restrictions::restrictions;
 use super::audio_input::audio_input;
 use super::timeline_edit;
 use super::tracks::subtitle_input;
+use super::watermark::watermark_input;
 
 /// Longest address, in characters; longer ones are not fetched.
 pub(super) const URL_MAX: usize = kinora_fetch::URL_BYTES_MAX;
@@ -53,44 +54,53 @@ pub(super) struct Inputs<'a> {
     pub(super) audio: Option<AudioEdit>,
     /// The edit of the timeline of the video.
     pub(super) timeline_edit: Option<TimelineEdit>,
+    /// The image over the video.
+    pub(super) watermark: Option<Watermark>,
+    /// The path of the watermark's `type`, for errors that depend on another media.
+    pub(super) watermark_path: String,
 }
 
-/// The supported inputs; the others are rejected, each with its own path.
+/// All inputs; wrong ones are rejected, each with its own path.
 pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
     const { assert!(INPUTS_MAX <= Media::ADDED_TRACKS_MAX) };
-    let Inputs { mut video, mut tracks, mut audio, mut timeline_edit } = Inputs::default();
-    let mut has_audio = false;
+    let mut all = Inputs::default();
+    let (mut has_audio, mut has_watermark) = (false, false);
     for input in fields.objects("inputs", INPUTS_MAX).unwrap_or_default() {
         let kind =
             input.one_of("type", &["video", "watermark", "audio", "subtitle"], |word| Some(word.to_owned()));
         match kind.as_deref() {
-            Some("video") if video.is_some() => {
+            Some("video") if all.video.is_some() => {
                 input.reject("type", "a second video input is not supported yet; leave it out")
             }
             Some("video") => {
-                timeline_edit = timeline_edit::timeline_edit(&input);
-                video = Some(input);
+                all.timeline_edit = timeline_edit::timeline_edit(&input);
+                all.video = Some(input);
             }
             Some("audio") if has_audio => {
                 input.reject("type", "only one audio input is allowed; add more audio with its imposeTracks")
             }
             Some("audio") => {
                 has_audio = true;
-                audio = audio_input(&input);
+                all.audio = audio_input(&input);
+            }
+            Some("watermark") if has_watermark => input.reject("type", "only one watermark is allowed"),
+            Some("watermark") => {
+                has_watermark = true;
+                all.watermark_path = input.path("type");
+                all.watermark = watermark_input(&input);
             }
             Some("subtitle") => {
                 let Some(track) = subtitle_input(&input) else { continue };
-                if tracks.iter().any(|other: &NewTrack| other.language_name == track.language_name) {
+                if all.tracks.iter().any(|other: &NewTrack| other.language_name == track.language_name) {
                     input.reject("languageName", "must differ from that of the other subtitle inputs");
                 }
-                tracks.push(track);
+                all.tracks.push(track);
             }
-            Some(kind) => input.reject("type", format!("{kind} inputs are not supported yet; leave it out")),
             None if !input.is_present("type") => input.reject("type", "must not be null"),
-            None => {}
+            Some(_) | None => {}
         }
     }
-    Inputs { video, tracks, audio, timeline_edit }
+    all
 }
 
 /// The access policy; `public` by default (C-11).
@@ -131,10 +141,6 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
     if quality != MediaQuality::Standard {
         warnings.push(no_effect_warning(fields, "mediaQuality"));
     }
-    let optimize_audio = fields.bool("optimizeAudio").unwrap_or(false);
-    if optimize_audio {
-        warnings.push(no_effect_warning(fields, "optimizeAudio"));
-    }
     MediaSettings {
         title: fields.stored_text("title", MediaSettings::TEXT_MAX),
         creator_id: fields.stored_text("creatorId", MediaSettings::TEXT_MAX),
@@ -145,7 +151,7 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
         quality,
         source_access: fields.bool("sourceAccess").unwrap_or(false),
         mp4_support: mp4_support(fields).unwrap_or_default(),
-        optimize_audio,
+        optimize_audio: fields.bool("optimizeAudio").unwrap_or(false),
         audio_edit: None,
         timeline_edit: None,
         watermark: None,

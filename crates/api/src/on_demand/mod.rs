@@ -22,6 +22,7 @@ mod tracks;
 mod update;
 mod update_request;
 mod upload;
+mod watermark;
 
 pub(super) use clips::{live_clips, media_clips};
 pub(super) use create::create;

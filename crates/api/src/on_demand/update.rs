@@ -12,8 +12,8 @@ use crate::ApiState;
 use crate::error;
 use crate::view::MediaView;
 
-/// `PATCH /on-demand/{mediaId}`: changes title, creator, metadata and thumbnail of a media in any state.
-/// Responds like `GET`.
+/// `PATCH /on-demand/{mediaId}`: changes title, creator, metadata, thumbnail and levelled audio of a
+/// media in any state. Responds like `GET`.
 ///
 /// 404 unless it is in the caller's workspace, 412 when `If-Match` does not match it, 422 names each wrong
 /// field. The change and its event are one commit; a request without a change emits no event.

@@ -1,4 +1,4 @@
-//! The body of `PATCH /on-demand/{mediaId}` (C-131, D-0064).
+//! The body of `PATCH /on-demand/{mediaId}` (C-131, C-192, D-0064).
 
 use kinora_domain::{Change, MediaChange, MediaSettings};
 use kinora_web::error::ApiError;
@@ -19,6 +19,7 @@ pub(super) fn parse(body: &Value) -> Result<MediaChange, ApiError> {
         creator_id: fields.stored_text("creatorId", MediaSettings::TEXT_MAX),
         metadata: metadata(&fields),
         thumbnail_ms: thumbnail(&fields),
+        optimize_audio: fields.bool("optimizeAudio"),
     });
     problems.into_result(change)
 }
@@ -70,6 +71,10 @@ mod tests {
         check(json!({"title": ""}), MediaChange { title: Change::Set(String::new()), ..nothing() });
         check(json!({"title": "a\0b"}), MediaChange { title: Change::Set("a\u{fffd}b".into()), ..nothing() });
         check(json!({"metadata": {}}), MediaChange { metadata: Some(BTreeMap::new()), ..nothing() });
+        let levelled = |on| MediaChange { optimize_audio: Some(on), ..nothing() };
+        check(json!({"optimizeAudio": true}), levelled(true));
+        check(json!({"optimizeAudio": false}), levelled(false));
+        check(json!({"optimizeAudio": null}), nothing());
         let at = |thumbnail_ms| MediaChange { thumbnail_ms, ..nothing() };
         check(json!({"thumbnail": null}), at(Change::Clear));
         check(json!({"thumbnail": {"time": 12.3456, "unknown": 1}}), at(Change::Set(12_346)));
@@ -102,6 +107,8 @@ mod tests {
             (json!({"metadata": {"a": long}}), "metadata.a"),
             (json!({"metadata": {long.clone(): "a"}}), "metadata"),
             (json!({"metadata": eleven}), "metadata"),
+            (json!({"optimizeAudio": "true"}), "optimizeAudio"),
+            (json!({"optimizeAudio": 1}), "optimizeAudio"),
             (json!({"thumbnail": 3}), "thumbnail"),
             (json!({"thumbnail": {}}), "thumbnail.time"),
             (json!({"thumbnail": {"time": null}}), "thumbnail.time"),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
-    AddedTrackKind, ContentKey, Media, MediaFacts, Mp4Support, PathBinding, PathClaims, PlaybackId,
-    PlaybackPolicy, PresentationId, Resolution, SourceId, TrackId, WorkspaceId,
+    AddedTrackKind, AudioGain, ContentKey, Media, MediaFacts, Mp4Support, PathBinding, PathClaims,
+    PlaybackId, PlaybackPolicy, PresentationId, Resolution, SourceId, TrackId, WorkspaceId,
 };
 use kinora_packager::{AddedAudioSource, AddedSubtitlesSource};
 use kinora_web::error::ApiError;
@@ -37,6 +37,10 @@ pub(crate) struct PlayableMedia {
     pub(crate) is_video_withdrawn: bool,
     /// Added subtitle tracks that are available.
     pub(crate) subtitles: Box<[AvailableSubtitles]>,
+    /// The gain of each audio track of the presentation that is in force; empty without levelled audio.
+    pub(crate) gains: Box<[Option<AudioGain>]>,
+    /// The measured gain of each audio track, also while it is switched off: players that run keep it.
+    pub(crate) measured_gains: Box<[Option<AudioGain>]>,
     /// Added audio tracks that are available.
     pub(crate) audio_tracks: Box<[AddedAudioSource]>,
     /// The file name of the source, where it may be downloaded.
@@ -108,6 +112,8 @@ impl PlayableMedia {
             thumbnail_ms: media.thumbnail_ms,
             is_video_withdrawn: facts.does_not_decode,
             subtitles: subtitles(media),
+            gains: media.gains().into(),
+            measured_gains: media.measured_gains().into(),
             audio_tracks: audio_tracks(media),
             source_name: media.settings.source_access.then(|| source_file_name(media)),
             source_resolution: facts.source_resolution,

@@ -26,6 +26,9 @@ pub enum ClipRejected {
     /// The clip has `sourceAccess`, and the origin does not (C-198).
     #[error("the source of the media it is cut from is not downloadable")]
     SourceAccess,
+    /// Both have a watermark. A media has one at most (C-200).
+    #[error("the media it is cut from has a watermark already")]
+    Watermark,
     /// The edit does not fit the duration of the origin.
     #[error(transparent)]
     Edit(EditRejected),
@@ -44,6 +47,9 @@ impl Media {
         if self.settings.source_access && !origin.offers_source() {
             return Err(ClipRejected::SourceAccess);
         }
+        if self.settings.watermark.is_some() && origin.has_watermark() {
+            return Err(ClipRejected::Watermark);
+        }
         if let Some(edit) = &self.settings.timeline_edit {
             let duration = Duration::from_micros(facts.duration.as_micros());
             edit.parts(Some(duration)).map_err(ClipRejected::Edit)?;
@@ -54,8 +60,8 @@ impl Media {
     }
 
     /// Adds the available subtitles of its origin to this new clip, as tracks of its own that are cut like
-    /// the video (D-0136). Subtitles of the request replace those of the same name or language. Those beyond
-    /// [`Media::ADDED_TRACKS_MAX`] are left out.
+    /// the video (D-0136). Subtitles of the request replace those of the same name or language. Those
+    /// beyond [`Media::ADDED_TRACKS_MAX`] are left out.
     pub fn inherit_subtitles(mut self, origin: &Self, now: Timestamp, random: &dyn Random) -> Self {
         let is_replaced = |inherited: &NewTrack| {
             let of_request =
@@ -104,11 +110,11 @@ impl Media {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{at, created, facts, finished, source};
+    use super::super::tests::{at, created, facts, finished, source, watermark};
     use super::*;
     use crate::{
-        AddedTrackState, Failure, FailureCode, MediaDuration, MediaFacts, MediaSettings, TimelineEdit, Track,
-        TrackId, TrackKind,
+        AddedTrackState, Failure, FailureCode, MediaDuration, MediaFacts, MediaSettings, NotCopied,
+        NotCopiedReason, TimelineEdit, Track, TrackId, TrackKind,
     };
 
     struct Zeros;
@@ -223,6 +229,21 @@ mod tests {
         let mut encrypted = open_film;
         encrypted.playback_ids[0].encryption = Encryption::Aes128;
         assert_eq!(with(open()).cut_from(&encrypted), Err(ClipRejected::SourceAccess));
+    }
+
+    #[test]
+    fn clip_has_one_watermark_at_most() {
+        let settings = || MediaSettings { watermark: Some(watermark()), ..MediaSettings::default() };
+        assert!(with(settings()).cut_from(&film()).is_ok());
+        let drawn = Media { settings: settings(), ..film() };
+        assert!(created().cut_from(&drawn).is_ok());
+        assert_eq!(with(settings()).cut_from(&drawn), Err(ClipRejected::Watermark));
+        // A clip of it, which has no setting of its own.
+        let mut clip = film();
+        let MediaState::Ready { facts, .. } = &mut clip.state else { panic!("it is ready") };
+        let detail = "watermark".to_owned();
+        facts.tracks[0].not_copied = Some(NotCopied { reason: NotCopiedReason::Watermark, detail });
+        assert_eq!(with(settings()).cut_from(&clip), Err(ClipRejected::Watermark));
     }
 
     #[test]

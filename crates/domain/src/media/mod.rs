@@ -7,6 +7,7 @@ mod duration;
 mod facts;
 mod loudness;
 mod mp4_support;
+mod optimize_audio;
 mod playback_ids;
 mod playback_report;
 mod settings;
@@ -25,6 +26,7 @@ pub use duration::MediaDuration;
 pub use facts::{AspectRatio, FrameRate, LeftOutTrack, MediaFacts, Track, TrackKind};
 pub use loudness::{AudioGain, Centibels, Loudness, LoudnessTarget, MediaLoudness, TrackLoudness};
 pub use mp4_support::{Mp4Rejected, Mp4Support};
+pub use optimize_audio::AudioLevels;
 pub use playback_ids::{RestrictionUpdate, TooManyPlaybackIds};
 pub use playback_report::{NotCopied, NotCopiedReason, NotCopiedTrack, OfferedRendition, PlaybackReport};
 pub use settings::{Input, MediaQuality, MediaSettings};
@@ -195,10 +197,12 @@ impl Media {
         }
     }
 
-    /// The events of the edits of its timeline. They accompany the event that the media is ready (C-188).
+    /// The events of its edits. They accompany the event that the media is ready (C-188). Audio alone has no
+    /// watermark.
     pub fn edit_events(&self, now: Timestamp) -> Vec<Event> {
-        let edit = self.settings.timeline_edit.as_ref().filter(|_| self.is_ready());
-        let kinds = EditKind::ALL.into_iter().filter(|kind| edit.is_some_and(|edit| kind.is_in(edit)));
+        let MediaState::Ready { facts, .. } = &self.state else { return Vec::new() };
+        let is_shown = |kind: &EditKind| *kind != EditKind::Watermark || !facts.is_audio_only();
+        let kinds = EditKind::ALL.into_iter().filter(|kind| kind.is_in(&self.settings)).filter(is_shown);
         kinds.map(|kind| self.event(EventKind::EditReady(kind, Box::new(self.clone())), now)).collect()
     }
 
@@ -329,10 +333,19 @@ impl Media {
         let videos = self.inputs.iter().map(|input| ("video", &*input.url));
         videos
             .chain(edit.flat_map(TimelineEdit::files).map(|(url, _)| ("video", url)))
+            .chain(self.settings.watermark.iter().map(|watermark| ("watermark", &*watermark.url)))
             .chain(audio.flat_map(|edit| &edit.swap_url).map(|url| ("audio", url.as_str())))
             .chain(overlays)
             .chain(tracks)
             .collect()
+    }
+
+    /// Whether this ready media shows an image over its video, its own or that of the media it was cut from.
+    pub fn has_watermark(&self) -> bool {
+        let MediaState::Ready { facts, .. } = &self.state else { return false };
+        let reasons = facts.tracks.iter().filter_map(|track| track.not_copied.as_ref());
+        let is_drawn = reasons.into_iter().any(|why| why.reason == NotCopiedReason::Watermark);
+        is_drawn || (self.settings.watermark.is_some() && !facts.is_audio_only())
     }
 
     /// The presentation for players, if there is one yet.

@@ -1,7 +1,7 @@
 //! The playback report for the owner of a media: the offered renditions, and the reasons why a track of the
 //! source is not copied.
 
-use super::{LeftOutTrack, Media, MediaFacts, MediaState, Track, TrackKind};
+use super::{AudioGain, AudioLevels, LeftOutTrack, Media, MediaFacts, MediaState, Track, TrackKind};
 use crate::{Resolution, TrackId};
 
 /// The reason why players do not get a copy of a track.
@@ -34,15 +34,19 @@ pub enum NotCopiedReason {
     FormatChanges,
     /// Its level, size or rate exceeds the limits of players.
     TooLarge,
+    /// A watermark is drawn over the video.
+    Watermark,
     /// The video is larger than the media's `maxResolution`.
     AboveMaxResolution,
     /// A decoder was tried and produced no frame.
     DoesNotDecode,
+    /// The audio plays levelled, so it is encoded.
+    Levelled,
 }
 
 impl NotCopiedReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Codec,
         Self::PixelFormat,
         Self::Interlaced,
@@ -52,8 +56,10 @@ impl NotCopiedReason {
         Self::Timing,
         Self::FormatChanges,
         Self::TooLarge,
+        Self::Watermark,
         Self::AboveMaxResolution,
         Self::DoesNotDecode,
+        Self::Levelled,
     ];
 
     /// The code in responses and rows.
@@ -68,8 +74,10 @@ impl NotCopiedReason {
             Self::Timing => "timing",
             Self::FormatChanges => "format_changes",
             Self::TooLarge => "too_large",
+            Self::Watermark => "watermark",
             Self::AboveMaxResolution => "above_max_resolution",
             Self::DoesNotDecode => "does_not_decode",
+            Self::Levelled => "levelled",
         }
     }
 
@@ -86,6 +94,8 @@ pub struct PlaybackReport {
     pub is_truncated: bool,
     /// The copy of the video failed to decode and was withdrawn.
     pub does_not_decode: bool,
+    /// The state of its audio levels; `None` unless its owner wants them levelled.
+    pub audio_levels: Option<AudioLevels>,
     /// Names of encoded renditions that failed and were withdrawn.
     pub broken_renditions: Vec<String>,
     /// Video first: the copy, then the encoded renditions, largest first. Then audio in the order of the
@@ -128,17 +138,20 @@ impl Media {
         let mut report = PlaybackReport {
             is_truncated: facts.is_truncated,
             does_not_decode: facts.does_not_decode,
+            audio_levels: self.audio_levels(),
             broken_renditions: facts.broken_renditions.clone(),
             renditions: Vec::new(),
             not_copied: Vec::new(),
             left_out: facts.left_out.clone(),
         };
+        let gains = self.gains();
         let mut audio_count = 0;
         for track in &facts.tracks {
             match track.kind {
                 TrackKind::Video { .. } => self.report_video(track, facts, &mut report),
                 TrackKind::Audio { .. } => {
-                    report_audio(track, audio_count, &mut report);
+                    let gain = gains.get(audio_count).copied().flatten();
+                    report_audio(track, audio_count, gain, &mut report);
                     audio_count += 1;
                 }
             }
@@ -190,10 +203,22 @@ impl Media {
     }
 }
 
-fn report_audio(track: &Track, number: usize, report: &mut PlaybackReport) {
-    let mut add_rendition = |name: &str, is_encoded| {
-        let name = if number == 0 { name.to_owned() } else { format!("{name}-{}", number + 1) };
-        report.renditions.push(OfferedRendition { name, track: track.id, resolution: None, is_encoded });
+fn report_audio(track: &Track, number: usize, gain: Option<AudioGain>, report: &mut PlaybackReport) {
+    let name = |name: &str| if number == 0 { name.to_owned() } else { format!("{name}-{}", number + 1) };
+    // One that cannot be encoded gives way to what is offered without a gain.
+    let levelled = gain.map(|gain| name(&levelled_name(gain)));
+    if let Some(name) = levelled.filter(|name| !report.broken_renditions.contains(name)) {
+        let rendition = OfferedRendition { name, track: track.id, resolution: None, is_encoded: true };
+        report.renditions.push(rendition);
+        let levelled =
+            || NotCopied { reason: NotCopiedReason::Levelled, detail: "its loudness is changed".to_owned() };
+        let why = track.not_copied.clone().unwrap_or_else(levelled);
+        report.not_copied.push(NotCopiedTrack { track: track.id, is_video: false, why });
+        return;
+    }
+    let mut add_rendition = |text: &str, is_encoded| {
+        let rendition = OfferedRendition { name: name(text), track: track.id, resolution: None, is_encoded };
+        report.renditions.push(rendition);
     };
     // A copy that is offered only with the copied video is withdrawn with it.
     let withdrawn = || NotCopied {
@@ -211,12 +236,19 @@ fn report_audio(track: &Track, number: usize, report: &mut PlaybackReport) {
     report.not_copied.extend(why.map(|why| NotCopiedTrack { track: track.id, is_video: false, why }));
 }
 
+/// The name of the levelled rendition of the first audio track, as in addresses.
+fn levelled_name(gain: AudioGain) -> String {
+    let direction = if gain.centibels < 0 { "down" } else { "up" };
+    let limited = if gain.is_limited { "-limited" } else { "" };
+    format!("aac-{direction}{}{limited}", gain.centibels.unsigned_abs())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     use crate::media::tests::{facts, finished};
-    use crate::{Random, Timestamp, TrackKind};
+    use crate::{Loudness, LoudnessTarget, MediaLoudness, Random, Timestamp, TrackKind, TrackLoudness};
 
     struct Zeros;
 
@@ -284,6 +316,30 @@ mod tests {
         });
         assert_eq!(withdrawn.0, ["aac*"]);
         assert_eq!(withdrawn.1.len(), 2);
+    }
+
+    #[test]
+    fn levelled_audio_replaces_copy_and_encode() {
+        let check = |gains: [Option<AudioGain>; 2], broken: &[&str], expected: &[&str], why: &[&str]| {
+            let mut facts = facts(None);
+            facts.tracks = vec![audio_track(None, false), audio_track(Some("AC-3"), true)];
+            facts.broken_renditions = broken.iter().map(|name| (*name).to_owned()).collect();
+            let mut media = finished(facts);
+            media.settings.optimize_audio = true;
+            let levels = Loudness { integrated: Some(-2_000), range: 300, true_peak: -400 };
+            let track = |gain| Some(TrackLoudness { before: levels, gain, after: levels });
+            let tracks = gains.into_iter().map(track).collect();
+            media.loudness = Some(MediaLoudness { target: LoudnessTarget::DEFAULT, tracks });
+            let report = media.playback_report().expect("it is ready");
+            assert_eq!(report.renditions.iter().map(|one| &*one.name).collect::<Vec<_>>(), expected);
+            let reasons: Vec<_> = report.not_copied.iter().map(|one| one.why.reason.as_str()).collect();
+            assert_eq!(reasons, why);
+        };
+        let gain = |centibels, is_limited| Some(AudioGain { centibels, is_limited });
+        check([None, None], &[], &["audio", "aac-2"], &["codec"]);
+        check([gain(350, true), None], &[], &["aac-up350-limited", "aac-2"], &["levelled", "codec"]);
+        check([None, gain(-120, false)], &[], &["audio", "aac-down120-2"], &["codec"]);
+        check([gain(1, false), None], &["aac-up1"], &["audio", "aac-2"], &["codec"]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl MediaSettings {
 
     /// Whether the media plays something other than its file as it is.
     pub fn is_edited(&self) -> bool {
-        self.audio_edit.is_some() || self.timeline_edit.is_some()
+        self.audio_edit.is_some() || self.timeline_edit.is_some() || self.watermark.is_some()
     }
 }
 

@@ -51,6 +51,37 @@ pub(super) fn finished(facts: MediaFacts) -> Media {
     created().start_download(source(2), at(2)).unwrap().finish(source(2), facts, at(3)).unwrap().0
 }
 
+pub(super) fn watermark() -> Watermark {
+    Watermark {
+        url: "https://example.com/logo.png".into(),
+        placement: WatermarkPlacement {
+            x_align: WatermarkAlign::End,
+            x_margin: WatermarkLength::ZERO,
+            y_align: WatermarkAlign::Start,
+            y_margin: WatermarkLength::Percent(250),
+        },
+        size: WatermarkSize::default(),
+        opacity_percent: 80,
+    }
+}
+
+#[test]
+fn watermark_of_a_video_has_an_event() {
+    let events = |kind| {
+        let track = Track { id: TrackId::new(at(1), &Zeros), kind, not_copied: None, is_encoded: false };
+        let media = finished(MediaFacts { tracks: vec![track], ..facts(None) });
+        let settings = MediaSettings { watermark: Some(watermark()), ..MediaSettings::default() };
+        let media = Media { settings, ..media };
+        let urls: Vec<_> = media.input_urls().iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(urls, ["video", "watermark"]);
+        media.edit_events(at(4)).iter().map(|event| event.kind.name()).collect::<Vec<_>>()
+    };
+    let video = TrackKind::Video { width: 96, height: 54, frame_rate: None };
+    assert_eq!(events(video), ["video.media.watermark.ready"]);
+    let audio = TrackKind::Audio { language_code: "en".into(), language_name: "English".into() };
+    assert_eq!(events(audio), [""; 0]);
+}
+
 #[test]
 fn media_becomes_ready_with_one_event() {
     let media = created().start_download(source(2), at(2)).unwrap();

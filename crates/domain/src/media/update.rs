@@ -28,13 +28,15 @@ pub struct MediaChange {
     pub metadata: Option<BTreeMap<String, String>>,
     /// The position of the thumbnail, in milliseconds since the start.
     pub thumbnail_ms: Change<u64>,
+    /// Whether its audio is levelled; `None`: unchanged.
+    pub optimize_audio: Option<bool>,
 }
 
 impl Media {
     /// Applies a client's changes, in any state of the media. Without an event nothing changed and there is
     /// nothing to save: a repeated request emits one event only.
     pub fn update(mut self, change: MediaChange, now: Timestamp) -> (Self, Option<Event>) {
-        let MediaChange { title, creator_id, metadata, thumbnail_ms } = change;
+        let MediaChange { title, creator_id, metadata, thumbnail_ms, optimize_audio } = change;
         let before = (self.settings.clone(), self.thumbnail_ms);
         match title {
             Change::Keep => {}
@@ -56,6 +58,9 @@ impl Media {
             Change::Keep => {}
             Change::Clear => self.thumbnail_ms = None,
             Change::Set(time_ms) => self.thumbnail_ms = Some(time_ms),
+        }
+        if let Some(optimize_audio) = optimize_audio {
+            self.settings.optimize_audio = optimize_audio;
         }
         if (&self.settings, self.thumbnail_ms) == (&before.0, before.1) {
             return (self, None);

@@ -1,4 +1,4 @@
-//! An image over the video of a media, in every rendition and picture of it (C-200).
+//! An image over the video of a media, in every rendition and thumbnail of it (C-200).
 
 /// A watermark that a client requests. Each media has one at most.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::{VideoEncode, VideoRung, filters};
 use crate::input::{damaged_stdin_arguments, stdin_arguments_with};
 use crate::job::push;
+use crate::overlay::push_image;
 
 /// Options for equal bytes on each run: no metadata of the source, no date, no version.
 const DETERMINISTIC: [&str; 7] =
@@ -60,6 +61,9 @@ pub(super) fn command_line(spec: &VideoEncode) -> Vec<OsString> {
     } else {
         stdin_arguments_with(spec.container, spec.threads, &options)
     };
+    if let Some(overlay) = &spec.overlay {
+        push_image(&mut arguments, &overlay.file);
+    }
     push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
     push_encoder(&mut arguments, filters::FEED_VIDEO, spec);
     arguments

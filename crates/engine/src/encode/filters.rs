@@ -2,6 +2,7 @@
 
 use super::arguments::{format_seconds, later_key_frames};
 use super::{Colour, ToneMap, VideoEncode, VideoRung};
+use crate::overlay::{self, OverlayColours};
 
 /// Converts fields to frames.
 pub(super) const DEINTERLACING: &str = "bwdif";
@@ -27,6 +28,9 @@ pub(super) fn output_label(index: usize) -> String {
 /// The first video track of the feed.
 pub(super) const FEED_VIDEO: &str = "[0:v:0]";
 
+/// The image of the overlay.
+const OVERLAY_IMAGE: &str = "[1:v:0]";
+
 /// The graph from `source` to all rungs.
 pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     let mut steps = Vec::new();
@@ -49,14 +53,27 @@ pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     let mut graph = format!("{source}{}", steps.join(","));
     // Black of the limited range: ITU-R BT.709, 4.6.
     let black = if spec.is_black { format!(",{BLACKENING}=y=16:u=128:v=128") } else { String::new() };
+    if spec.overlay.is_some() {
+        let images: String = (0..spec.rungs.len()).map(|index| format!("[w{index}]")).collect();
+        graph += &format!(";{OVERLAY_IMAGE}split={}{images}", spec.rungs.len());
+    }
     for (index, rung) in spec.rungs.iter().enumerate() {
         let ((width, height), output) = (rung.image_size(), output_label(index));
+        let rectangle = spec.overlay.as_ref().and_then(|overlay| overlay.rectangles.get(index));
+        let scaled = if rectangle.is_some() { format!("f{index}") } else { output.clone() };
         let (matrix, description) = rung.colour.map(Colour::filters).unwrap_or_default();
         graph += &format!(
             ";[s{index}]scale={width}:{height}:flags=bicubic:out_range=tv{matrix},\
-             setsar=1{description},format=yuv420p{black}{bars}[{output}]",
+             setsar=1{description},format=yuv420p{black}{bars}[{scaled}]",
             bars = bars(rung)
         );
+        if let Some(rectangle) = rectangle {
+            let matrix = rung.colour.map_or(DEFAULT_MATRIX, Colour::matrix_name_or_default);
+            let colours = OverlayColours::Yuv { matrix, range: "tv" };
+            let (frames, image) = (format!("[{scaled}]"), format!("[w{index}]"));
+            let drawn = overlay::graph(&frames, &image, index, *rectangle, colours);
+            graph += &format!(";{drawn}[{output}]");
+        }
     }
     graph
 }
@@ -83,6 +100,9 @@ const MATRICES: [(u8, &str); 7] = [
     (7, "smpte240m"),
     (9, "bt2020"),
 ];
+
+/// The matrix of frames without a description.
+const DEFAULT_MATRIX: &str = "bt601";
 
 /// The code point for unspecified.
 const UNSPECIFIED: u8 = 2;
@@ -117,11 +137,16 @@ impl Colour {
         MATRICES.iter().find(|(matrix, _)| *matrix == self.matrix).map(|(_, name)| *name)
     }
 
+    /// The matrix to which frames are converted.
+    fn matrix_name_or_default(self) -> &'static str {
+        self.matrix_name().unwrap_or(DEFAULT_MATRIX)
+    }
+
     /// The scaler option that converts to its matrix, and the filter that sets the description of the
     /// output.
     fn filters(self) -> (String, String) {
         let Self { primaries, transfer, matrix } = self;
-        let name = self.matrix_name().unwrap_or("bt601");
+        let name = self.matrix_name_or_default();
         let description = format!(
             ",setparams=range=tv:color_primaries={primaries}:color_trc={transfer}:colorspace={matrix}"
         );

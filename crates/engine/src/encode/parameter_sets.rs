@@ -70,6 +70,7 @@ fn spec(rung: &VideoRung, memory_bytes: u64) -> VideoEncode {
         key_frames_us: Vec::new(),
         keep_us: 0..u64::MAX,
         is_black: false,
+        overlay: None,
         tolerates_damage: false,
         threads: 1,
         priority: Priority::Viewer,

@@ -1,6 +1,7 @@
 //! Tests of the command line, and of specs that are rejected before anything starts.
 
 use super::*;
+use crate::overlay::OverlayRectangle;
 
 fn rung() -> VideoRung {
     VideoRung {
@@ -26,6 +27,7 @@ fn spec() -> VideoEncode {
         key_frames_us: Vec::new(),
         keep_us: 1_000_000..u64::MAX,
         is_black: false,
+        overlay: None,
         tolerates_damage: false,
         threads: 2,
         priority: Priority::Viewer,
@@ -109,6 +111,42 @@ fn smaller_image_is_centred_in_black_bars() {
     let expected = "[s0]scale=480:360:flags=bicubic:out_range=tv,setsar=1,format=yuv420p,pad=640:360:80:0:black[v0];\
         [s1]scale=640:354:flags=bicubic:out_range=tv,setsar=1,format=yuv420p,pad=640:360:0:2:black[v1] ";
     assert!(arguments.contains(expected), "{arguments}");
+}
+
+#[test]
+fn overlay_is_drawn_in_the_colours_and_over_the_bars_of_each_rung() {
+    let bt709 = Colour { primaries: 1, transfer: 1, matrix: 1 };
+    let barred = VideoRung { image: Some((480, 360)), colour: Some(bt709), ..rung() };
+    let rectangle = |left, width| OverlayRectangle { left, top: 10, width, height: 20 };
+    let overlay =
+        VideoOverlay { file: "/tmp/a".into(), rectangles: vec![rectangle(4, 60), rectangle(3, 30)] };
+    let spec = VideoEncode { rungs: vec![barred, rung()], overlay: Some(overlay), ..spec() };
+    assert!(spec.check().is_ok());
+    let arguments = command_line(&spec);
+    let flags = "flags=bicubic+accurate_rnd+full_chroma_int+full_chroma_inp";
+    let image = |width| {
+        format!(
+            "setpts=PTS-100/TB,format=gbrap,premultiply=inplace=1,scale=w={width}:h=20:{flags},unpremultiply=inplace=1"
+        )
+    };
+    let expected = format!(
+        "-f mov -i pipe:0 -threads 1 -max_pixels 35389440 -protocol_whitelist file -format_whitelist png_pipe \
+         -codec_whitelist DECODERS -f png_pipe -i file:/tmp/a -copyts -filter_complex_threads 1 \
+         -filter_complex [0:v:0]trim=start=1.000000:end=1000000.000000,split=2[s0][s1];[1:v:0]split=2[w0][w1];\
+         [s0]scale=480:360:flags=bicubic:out_range=tv:out_color_matrix=bt709,setsar=1,\
+         setparams=range=tv:color_primaries=1:color_trc=1:colorspace=1,format=yuv420p,pad=640:360:80:0:black[f0];\
+         [w0]{},scale={flags}:out_color_matrix=bt709:out_range=tv,format=yuva420p[image0];\
+         [f0][image0]overlay=x=4:y=10:format=yuv420[v0];\
+         [s1]scale=640:360:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[f1];\
+         [w1]{},pad=31:20:1:0:black@0,scale={flags}:out_color_matrix=bt601:out_range=tv,format=yuva420p[image1];\
+         [f1][image1]overlay=x=2:y=10:format=yuv420[v1] -map [v0] -map [v1] ",
+        image(60),
+        image(30)
+    );
+    let begin = arguments.find("-f mov").unwrap();
+    assert!(arguments[begin..].starts_with(&expected), "{arguments}");
+    let too_few = VideoEncode { rungs: vec![rung(); 3], ..spec };
+    assert!(too_few.check().is_err());
 }
 
 #[test]

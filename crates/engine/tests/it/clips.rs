@@ -22,6 +22,7 @@ fn spec(format: ClipFormat, start_ms: u64, duration_ms: u64) -> ClipSpec {
         width: 320,
         fps: 15,
         format,
+        overlay: None,
         limits,
     }
 }

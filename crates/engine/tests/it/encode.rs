@@ -63,6 +63,7 @@ fn spec(container: FeedContainer) -> VideoEncode {
         key_frames_us: Vec::new(),
         keep_us: 0..u64::MAX,
         is_black: false,
+        overlay: None,
         tolerates_damage: false,
         threads: 2,
         priority: Priority::Viewer,

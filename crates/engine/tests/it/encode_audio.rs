@@ -56,7 +56,7 @@ fn spec(container: FeedContainer, span: AudioSpan) -> AudioEncode {
         memory_bytes: 512 << 20,
         output_max: 8 << 20,
     };
-    AudioEncode { container, span, downmix: Downmix::Layout, priority: Priority::Viewer, limits }
+    AudioEncode { container, span, downmix: Downmix::Layout, level: None, priority: Priority::Viewer, limits }
 }
 
 async fn all(mut run: OutputStream) -> Result<Vec<u8>, EngineError> {

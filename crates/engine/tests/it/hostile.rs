@@ -141,6 +141,7 @@ async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
         container: FeedContainer::Matroska,
         span: AudioSpan::Whole { start: 0, fragment: Duration::from_secs(1) },
         downmix: Downmix::Layout,
+        level: None,
         priority: Priority::Viewer,
         limits: remux.limits,
     };

@@ -11,6 +11,8 @@ mod find;
 mod fixture;
 mod fragments;
 mod hostile;
+mod images;
+mod loudness;
 mod mix;
 mod remux;
 mod sprite_sheets;

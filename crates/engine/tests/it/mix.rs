@@ -46,7 +46,7 @@ fn mix(parts: Vec<MixPart>, seconds: u64) -> Mix {
         memory_bytes: (192 << 20) + parts.len() as u64 * MEMORY_A_PART,
         output_max: 8 << 20,
     };
-    Mix { parts, len: seconds * RATE, priority: Priority::Prepare, limits }
+    Mix { parts, len: seconds * RATE, level: None, lead: 0, priority: Priority::Prepare, limits }
 }
 
 async fn mixed(spec: &Mix) -> Result<Vec<u8>, EngineError> {

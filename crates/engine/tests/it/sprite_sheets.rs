@@ -23,6 +23,7 @@ fn spec(columns: u32, rows: u32, count: u32) -> SpriteSheetSpec {
         count,
         // Its first frame is shown at that second, because two frames are decoded before it.
         start_s: 2,
+        overlay: None,
         priority: Priority::Prepare,
         limits,
     }

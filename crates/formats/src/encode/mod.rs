@@ -16,6 +16,7 @@ mod ladder;
 mod letterbox;
 mod level;
 mod segmenter;
+mod watermark;
 
 pub use audio::{
     AudioFeed, AudioSegmenter, EncodedAudioSegment, MARGIN_SAMPLES, encoded_audio_init,
@@ -30,3 +31,4 @@ pub use init::{InitError, RungInit, init_of_rung};
 pub use ladder::{frame_step_of, ladder, ladder_without_copy, tone_map};
 pub use letterbox::image_size;
 pub use segmenter::{ENCODED_LEN_MAX, EncodedSegment, SegmentError, Segmenter, SegmenterError};
+pub use watermark::{Rectangle, overlay_rectangle};

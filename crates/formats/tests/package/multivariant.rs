@@ -295,3 +295,22 @@ fn added_audio_follows_source_audio_in_every_group() {
     let alone = offered_beside(&audio_only().index, &added_audio[..1], |_| {});
     assert_golden("offer_added_sound_beside_sound", &alone);
 }
+
+#[test]
+fn levelled_audio_is_listed_encoded_in_every_group() {
+    // The copy of AAC plays everywhere, but not at its loudness.
+    let source = clip();
+    let text = offered(&source.index, |input| input.levelled_audio = &[0]);
+    assert!(text.contains("URI=\"aac-0/index.m3u8\"") && !text.contains("audio-0"), "{text}");
+    assert!(!offered(&source.index, |input| input.levelled_audio = &[1]).contains("aac-0"));
+    // The group of copies would be the same.
+    let newer = changed(with_opus(clip()), |video| video.codec = "hvc1.1.6.L93.B0".to_owned());
+    let text = offered(&newer.index, |input| input.levelled_audio = &[0]);
+    assert!(text.contains("aac-0") && !text.contains("audio-0") && !text.contains("copies"), "{text}");
+    // Only the encode without a gain cannot be made.
+    let text = offered(&newer.index, |input| {
+        input.levelled_audio = &[0];
+        input.unencodable_audio = &[0];
+    });
+    assert!(text.contains("URI=\"aac-0/index.m3u8\""), "{text}");
+}

@@ -38,6 +38,7 @@ impl Source {
             parts: Vec::new(),
             is_truncated: false,
             left_out: Vec::new(),
+            overlay: None,
             tracks,
             plan,
         };

@@ -69,7 +69,7 @@ fn unreleased_index_layout_is_rejected_by_its_header() {
     for layout in 1..=3 {
         let bytes = fixture(&format!("unreleased.index{layout}"));
         let error = Index::from_bytes(&bytes).unwrap_err();
-        let expected = format!("the sample index has layout {layout}; 4 to 7 are read");
+        let expected = format!("the sample index has layout {layout}; 4 to 8 are read");
         assert_eq!(error.to_string(), expected);
         assert!(Index::has_unreleased_layout(&bytes[..12]));
     }

@@ -147,6 +147,6 @@ fn index_of_another_layout_is_rejected() {
     bytes[8] = 9;
     assert_eq!(
         Index::from_bytes(&bytes).unwrap_err().to_string(),
-        "the sample index has layout 9; 4 to 7 are read"
+        "the sample index has layout 9; 4 to 8 are read"
     );
 }

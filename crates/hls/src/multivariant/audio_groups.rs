@@ -7,7 +7,7 @@ use kinora_index::{AudioTrack, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, Inde
 use super::variants::{AddedAudio, MediaPlaylistRef, VariantInput};
 use crate::{
     audio_names::{AudioName, audio_names, numbered, rendition_name},
-    audio_renditions::{audio_renditions, plays_everywhere, plays_with_copied_video},
+    audio_renditions::{AudioRenditions, audio_renditions, plays_everywhere, plays_with_copied_video},
     language_names::language,
     rate::{Bandwidth, is_aac},
 };
@@ -73,8 +73,10 @@ impl AudioGroupBuilder {
         uri: &dyn Fn(MediaPlaylistRef) -> String,
     ) -> Option<Self> {
         let renditions = audio_renditions(index, true);
-        let has_other = input.encodes_audio
-            && renditions.iter().any(|rendition| rendition.is_copied && rendition.is_encoded);
+        let has_both = |(number, rendition): (usize, &AudioRenditions)| {
+            rendition.is_copied && rendition.is_encoded && !input.levelled_audio.contains(&number)
+        };
+        let has_other = input.encodes_audio && renditions.iter().enumerate().any(has_both);
         has_other.then(|| Self::of(index, input, COPIES_GROUP, uri, plays_with_copied_video))
     }
 
@@ -93,11 +95,12 @@ impl AudioGroupBuilder {
             index.audio_tracks().enumerate().zip(names)
         {
             let is_copied = audio.not_copied.is_none();
+            let is_levelled = input.levelled_audio.contains(&number);
             let is_encoded = input.encodes_audio
-                && !(is_copied && plays(index, track, audio))
+                && (is_levelled || !(is_copied && plays(index, track, audio)))
                 // A track that is too long to be encoded has no segments.
                 && index.plan.encoded_audio.get(number).is_some_and(|cuts| 1 < cuts.len());
-            if is_encoded && input.unencodable_audio.contains(&number) {
+            if is_encoded && !is_levelled && input.unencodable_audio.contains(&number) {
                 continue;
             }
             let (media_playlist, codec, channels) = match (is_encoded, is_copied) {

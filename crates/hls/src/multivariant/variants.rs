@@ -32,6 +32,9 @@ pub struct VariantInput<'a> {
     pub encodes_audio: bool,
     /// Audio tracks, counted from 0 in the order of the index, whose encoded rendition cannot be made.
     pub unencodable_audio: &'a [usize],
+    /// Audio tracks whose loudness is changed: they are listed encoded, and never as a copy. Their encoded
+    /// rendition can be made.
+    pub levelled_audio: &'a [usize],
     /// Audio from files of its own, listed after that of the source.
     pub added_audio: &'a [AddedAudio],
     /// Rates of the keyframes of the copy, if they have a playlist.

@@ -12,6 +12,7 @@ mod edit_point;
 mod facts;
 mod not_copied;
 mod objects;
+mod overlay;
 mod samples;
 mod segments;
 mod skipped_track;
@@ -21,6 +22,7 @@ pub use edit_point::{EDIT_POINTS_MAX, EditPoint, EditSpan};
 pub use facts::{AudioFacts, SourceFacts, VideoFacts};
 pub use not_copied::{NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason};
 pub use objects::{OBJECTS_MAX, PARTS_MAX, SampleObject, SampleObjectKind, SourceName};
+pub use overlay::{OVERLAY_SIDE_MAX, Overlay, OverlayAlign, OverlayLength};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
 pub use segments::{
     ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment,
@@ -53,6 +55,8 @@ pub struct Index {
     ///
     /// No two have the same [`Track::source_track`].
     pub tracks: Vec<Track>,
+    /// The image over the video, see [`Index::with_overlay`].
+    pub overlay: Option<Overlay>,
     /// The segments of each track. Stored, so that URLs stay valid when the planning code changes.
     pub plan: SegmentPlan,
 }

@@ -37,11 +37,13 @@ pub enum NotCopiedReason {
     FormatChanges,
     /// Level, size or rate exceed what players decode.
     TooLarge,
+    /// An overlay is drawn over the video.
+    Watermark,
 }
 
 impl NotCopiedReason {
     /// Every reason, with its byte in a stored index.
-    const ALL: [(Self, u8); 9] = [
+    const ALL: [(Self, u8); 10] = [
         (Self::Codec, 1),
         (Self::PixelFormat, 2),
         (Self::Interlaced, 3),
@@ -51,6 +53,7 @@ impl NotCopiedReason {
         (Self::Timing, 7),
         (Self::FormatChanges, 8),
         (Self::TooLarge, 9),
+        (Self::Watermark, 10),
     ];
 
     pub(crate) fn byte(self) -> u8 {

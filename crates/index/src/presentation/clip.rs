@@ -40,6 +40,8 @@ impl Index {
     /// The start of its part is the time of the first frame, rounded down. So the same range of the source
     /// gives an equal clip, and a time of the clip plus that start is the time of the source.
     ///
+    /// The overlay of the source is that of the clip.
+    ///
     /// Video is copied only if the copy shows exactly these frames: if it begins with a closed keyframe, and
     /// no frame needs one that is shown after the end. Same arguments, same index.
     ///
@@ -82,6 +84,7 @@ impl Index {
             parts: clip_parts(&self.parts, source, &shown_us),
             is_truncated: self.is_truncated && duration_us <= range_us.end,
             left_out: self.left_out.clone(),
+            overlay: self.overlay,
             tracks,
             plan,
         })

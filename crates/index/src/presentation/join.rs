@@ -100,7 +100,8 @@ impl Index {
     /// The index of a presentation that shows these parts one after another. A single part gives its
     /// [`clip`](Self::clip), with all audio tracks; several give their video and the default audio of each.
     ///
-    /// `base` is the number of the part that all others follow in size, pixel aspect, colour and language.
+    /// `base` is the number of the part that all others follow in size, pixel aspect, colour, language and
+    /// overlay.
     /// A part lasts as long as the longer of its video and its audio. A part without audio is silent (C-196).
     ///
     /// Video is copied if that of every part is and shows exactly its frames, and all have the size, the
@@ -169,6 +170,7 @@ impl Index {
             parts: flat_parts,
             is_truncated: clips.iter().any(|part| part.clip.is_truncated),
             left_out: left_out.take(SKIPPED_TRACKS_MAX).collect(),
+            overlay: clips[base].clip.overlay,
             tracks,
             plan,
         })
@@ -230,6 +232,10 @@ fn not_copied(clips: &[ClippedPart], base: usize) -> Option<NotCopied> {
     clips.iter().enumerate().find_map(|(number, part)| {
         let (_, video) = part.clip.video()?;
         let (_, base_video) = clips.get(base)?.clip.video()?;
+        let is_overlaid = |why: &NotCopied| why.reason == NotCopiedReason::Watermark && number == base;
+        if let Some(why) = video.not_copied.as_ref().filter(|why| is_overlaid(why)) {
+            return Some(why.clone());
+        }
         if let Some(why) = &video.not_copied {
             return Some(NotCopied::new(why.reason, format!("part {}: {}", number + 1, why.detail)));
         }

@@ -5,7 +5,7 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{ClipOf, Failure, FailureCode, Media, MediaId, SourceId};
 use kinora_fetch::Sink as _;
 use kinora_index::Index;
-use kinora_intake::{ReadyMedia, RequiredEncodes, facts_of_index};
+use kinora_intake::{ReadyMedia, RequiredEncodes, SpilledIndex, facts_of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
@@ -14,7 +14,8 @@ use crate::error::{JobError, internal_failure};
 use crate::ingest::audio_edit;
 use crate::ingest::first_segments;
 use crate::ingest::sink::{FetchedSource, Owner, SourceSink};
-use crate::ingest::timeline_edit::{EditBase, EditedMedia, edit_timeline};
+use crate::ingest::timeline_edit::{EditBase, EditedMedia, edit_timeline, use_source};
+use crate::ingest::watermark::{add_watermark, remove_image};
 use crate::lost_lease;
 use crate::outage_retry::{OUTAGE_TIMEOUT, RetrySubject, retry_during_outage};
 
@@ -125,32 +126,70 @@ async fn make_ready(
     media: Media,
     fetched: FetchedSource,
 ) -> Result<(), JobError> {
-    let (source, max, now) = (fetched.source(), media.settings.max_resolution, context.clock.now());
+    let source = fetched.source();
     let ended = async {
         if media.settings.timeline_edit.is_some() {
             fetched.store(context, job, |_| ()).await?;
             let base = EditBase { source, original: source, is_playing: false };
             return edit_and_commit(context, job, &media, base).await;
         }
-        let inspect = |index: &Index| {
-            (facts_of_index(index, max, now, &*context.random), RequiredEncodes::of(index, max))
-        };
-        let (mut facts, missing) = match &media.settings.audio_edit {
-            None => fetched.store(context, job, inspect).await?,
-            Some(edit) => {
-                let edit_index = async |source_index| {
-                    Box::pin(audio_edit::edit_audio(context, job, source, source_index, edit)).await
-                };
-                fetched.store_with(context, job, edit_index, inspect).await?
+        let mut image = None;
+        let ready = match store_edited(context, job, &media, fetched, &mut image).await {
+            Ok(ready) => ready,
+            Err(error) => {
+                // The index that names it belongs to this run alone.
+                if let Some(image) = image {
+                    remove_image(context, image).await;
+                }
+                return Err(error);
             }
         };
-        facts.does_not_decode =
-            first_segments::encode_with_retry(context, job, source, max, missing).await?.video;
-        let commit =
-            || commit_ready(context, job, media.id, ReadyMedia::of_source(source, facts.clone(), missing));
-        retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await
+        let used: Vec<_> = image.into_iter().collect();
+        let commit = || commit_ready(context, job, media.id, ready.clone(), used.clone());
+        let ended = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await;
+        match image {
+            Some(image) => lost_lease::clean_up(context, job, image, ended).await,
+            None => ended,
+        }
     };
     lost_lease::clean_up(context, job, source, ended.await).await
+}
+
+/// Stores a source with its index, with its watermark and edited audio, and encodes the first segments
+/// without a copy. `image` becomes the source of the stored image of the watermark.
+async fn store_edited(
+    context: &Context,
+    job: &Claim,
+    media: &Media,
+    fetched: FetchedSource,
+    image: &mut Option<SourceId>,
+) -> Result<ReadyMedia, JobError> {
+    let (source, max, now) = (fetched.source(), media.settings.max_resolution, context.clock.now());
+    let inspect =
+        |index: &Index| (facts_of_index(index, max, now, &*context.random), RequiredEncodes::of(index, max));
+    let (watermark, audio_edit) = (&media.settings.watermark, &media.settings.audio_edit);
+    let (mut facts, missing) = if watermark.is_none() && audio_edit.is_none() {
+        fetched.store(context, job, inspect).await?
+    } else {
+        let edit_index = async |mut index: SpilledIndex| {
+            if let Some(watermark) = watermark {
+                (index, *image) = Box::pin(add_watermark(context, job, watermark, index)).await?;
+                if let Some(image) = *image {
+                    // The first encode may take minutes. If the process is killed meanwhile, the next run
+                    // releases the image.
+                    Box::pin(use_source(context, job, media.id, image)).await?;
+                }
+            }
+            match audio_edit {
+                Some(edit) => Box::pin(audio_edit::edit_audio(context, job, source, index, edit)).await,
+                None => Ok(index.load_limited(&context.scan_limits, job.workspace).await?),
+            }
+        };
+        fetched.store_with(context, job, edit_index, inspect).await?
+    };
+    facts.does_not_decode =
+        first_segments::encode_with_retry(context, job, source, max, missing).await?.video;
+    Ok(ReadyMedia::of_source(source, facts, missing))
 }
 
 /// Makes a clip ready. Fetches only the other files that its edit names, and copies no byte (C-197).
@@ -164,7 +203,7 @@ async fn make_clip_ready(
     let base = EditBase {
         source: clip_of.source,
         original: media.original.unwrap_or(clip_of.source),
-        is_playing: !has_files && media.settings.audio_edit.is_none(),
+        is_playing: !has_files && media.settings.audio_edit.is_none() && media.settings.watermark.is_none(),
     };
     edit_and_commit(context, job, &media, base).await
 }
@@ -178,23 +217,14 @@ async fn edit_and_commit(
 ) -> Result<(), JobError> {
     let EditedMedia { used_sources, ready } = edit_timeline(context, job, media, base).await?;
     let source = ready.source;
-    let commit = || commit_edited(context, job, media.id, ready.clone(), used_sources.clone());
+    let commit = || commit_ready(context, job, media.id, ready.clone(), used_sources.clone());
     let ended = retry_during_outage(RetrySubject::Job(job.id), OUTAGE_TIMEOUT, commit).await;
     lost_lease::clean_up(context, job, source, ended).await
 }
 
-/// Makes the media ready, with its event: it refers to its source from now on.
+/// Makes the media ready, with its events: it refers to its source from now on. Its index refers to bytes of
+/// `used_sources` too.
 async fn commit_ready(
-    context: &Context,
-    job: &ClaimedJob,
-    media: MediaId,
-    ready: ReadyMedia,
-) -> Result<(), JobError> {
-    commit_edited(context, job, media, ready, Vec::new()).await
-}
-
-/// As [`commit_ready`], for an edited media: its index refers to bytes of `used_sources`.
-async fn commit_edited(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
@@ -211,7 +241,7 @@ async fn commit_edited(
             let id = media.id;
             let media = Media { base_ranges: base_ranges.clone(), ..media };
             let (media, event) = media.finish(source, facts.clone(), now)?;
-            if media.original.is_some() {
+            if media.original.is_some() || !used_sources.is_empty() {
                 let all: Vec<_> = used_sources.iter().copied().chain(media.subtitles_to_cut()).collect();
                 tx.set_used_sources(id, &all, job.workspace, now).await?;
             }

@@ -1,12 +1,14 @@
 //! From a complete source to a playable media, for downloads and uploads. Unsupported containers are
 //! remuxed, and media without a copy rendition get their first encoded segments. The audio may be edited
-//! before.
+//! before, and the video may get a watermark.
 
 pub(crate) mod audio_edit;
 pub(crate) mod first_segments;
+mod image_file;
 pub(crate) mod remux;
 pub(crate) mod sink;
 pub(crate) mod timeline_edit;
+pub(crate) mod watermark;
 
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
@@ -42,7 +44,7 @@ pub(crate) async fn rescan(
     Ok(scan.finish().await?)
 }
 
-/// Whether the store contains all objects that an index refers to.
+/// Whether the store contains all objects that an index refers to, and the image of its watermark.
 pub(crate) async fn has_sample_bytes(
     context: &Context,
     source: SourceId,
@@ -58,6 +60,10 @@ pub(crate) async fn has_sample_bytes(
         if reader.is_none_or(|reader| reader.len() != object.len) {
             return Ok(false);
         }
+    }
+    if let Some(overlay) = &index.overlay {
+        let image = ObjectKey::Source(watermark::image_source(overlay));
+        return Ok(context.blob.reader(image).await?.is_some());
     }
     Ok(true)
 }

@@ -23,8 +23,8 @@ pub(crate) enum Owner {
     Media(MediaId),
     /// A track that was added to a media.
     Track(MediaId, TrackId),
-    /// No row that waits for it: only one attempt uses the source. Its job names it, or the sweep deletes it
-    /// after a crash.
+    /// No row that waits for it: only one attempt uses the source, and its job names it, or the sweep
+    /// deletes it after a crash.
     Unreferenced,
 }
 

@@ -1,5 +1,5 @@
 //! Edits the timeline of a media before it is ready: plays a range of its file, removes ranges, inserts
-//! other files (C-194 to C-197).
+//! other files (C-194 to C-197), and draws a watermark over it.
 //!
 //! The result is an index that refers to the bytes of these files; none of them is written again. The index,
 //! and what is derived from it, are stored under a source ID of their own. The files stay as they are: the
@@ -14,7 +14,7 @@ use kinora_domain::{
     BaseRange, EditRejected, Failure, FailureCode, FileRole, Media, MediaId, PresentationId, SourceId,
     TimelineEdit, TimelinePart, error_chain,
 };
-use kinora_index::{Index, JoinError, SourcePart};
+use kinora_index::{Index, JoinError, Overlay, SourcePart};
 use kinora_intake::{ReadyMedia, RequiredEncodes, facts_of_index};
 use kinora_packager::Packaged;
 use kinora_store::{JobKind, NewJob};
@@ -22,6 +22,7 @@ use kinora_store::{JobKind, NewJob};
 use super::audio_edit::{edit_audio, reject_overlapping_samples, with_field_name};
 use super::first_segments;
 use super::sink::{Owner, SourceSink};
+use super::watermark::{draw, image_source, store_image};
 use crate::Context;
 use crate::claim::Claim;
 use crate::error::JobError;
@@ -51,11 +52,9 @@ pub(crate) struct EditedMedia {
 /// Downloads the other files, stores the edited index, and encodes the first segments that have no copy.
 ///
 /// May run twice: each run writes under an ID of its own, which its first commit gives to the media. That
-/// commit, or the last one of a clip, releases the files of an earlier run; the failure of the media releases
-/// those of this one.
-///
-/// Errors: `Fatal` with the field of the request; `LeaseLost` when the media or the job is gone, after the
-/// objects of this run were queued for removal.
+/// commit, or the last one of a clip, releases the files of an earlier run; the failure of the media
+/// releases those of this one. Errors: `Fatal` with the field of the request; `LeaseLost` when the media or
+/// the job is gone, after the objects of this run were queued for removal.
 pub(crate) async fn edit_timeline(
     context: &Context,
     job: &Claim,
@@ -114,11 +113,14 @@ async fn begin(
 struct EditFiles {
     /// A file that is used twice is downloaded once.
     source_by_url: Vec<(String, SourceId)>,
+    /// The watermark, whose image is a source too.
+    overlay: Option<Overlay>,
 }
 
 impl EditFiles {
     fn sources(&self) -> Vec<SourceId> {
-        self.source_by_url.iter().map(|(_, source)| *source).collect()
+        let files = self.source_by_url.iter().map(|(_, source)| *source);
+        files.chain(self.overlay.iter().map(image_source)).collect()
     }
 
     fn source(&self, url: &str) -> Option<SourceId> {
@@ -132,11 +134,16 @@ impl EditFiles {
                 downloaded.map_err(|error| with_field_name(error, &role.field()))?;
             }
         }
+        if let Some(watermark) = &media.settings.watermark {
+            let overlay = Box::pin(store_image(context, job, watermark)).await?;
+            self.overlay = Some(overlay);
+            use_source(context, job, media.id, image_source(&overlay)).await?;
+        }
         Ok(())
     }
 
     /// Downloads a file. The media uses it before its objects can be read, so they are deleted with the
-    /// media, or by a later commit of the job.
+    /// media, or by the next run.
     async fn download(
         &mut self,
         context: &Context,
@@ -149,19 +156,31 @@ impl EditFiles {
         sink.download(url).await?;
         let downloaded = sink.finish().await?;
         let source = downloaded.source();
-        let claimed = job.cloned_job();
-        context
-            .store
-            .write(async move |tx| {
-                tx.lock_job(&claimed).await?;
-                tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
-                tx.add_used_source(media, source).await?;
-                Ok::<_, JobError>(())
-            })
-            .await?;
+        use_source(context, job, media, source).await?;
         self.source_by_url.push((url.to_owned(), source));
         downloaded.store(context, job, |_| ()).await
     }
+}
+
+/// From this commit on the media uses a file, until it is deleted, fails, or another run begins.
+///
+/// Errors: `LeaseLost` when the job or the media is gone.
+pub(crate) async fn use_source(
+    context: &Context,
+    job: &Claim,
+    media: MediaId,
+    source: SourceId,
+) -> Result<(), JobError> {
+    let job = job.cloned_job();
+    context
+        .store
+        .write(async move |tx| {
+            tx.lock_job(&job).await?;
+            tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
+            tx.add_used_source(media, source).await?;
+            Ok::<_, JobError>(())
+        })
+        .await
 }
 
 /// The index of the edited timeline, with its audio edited too.
@@ -200,9 +219,14 @@ async fn edited_index(
             reject_overlapping_samples(part.packaged.index(), &field_of(part.role))?;
         }
     }
+    let overlay = files.overlay;
     let timeline = tokio::task::spawn_blocking(move || {
         let (parts, base_ranges) = shown_parts(parts)?;
-        index_of_parts(&parts).map(|index| EditedTimeline { index, base_ranges })
+        let index = match (index_of_parts(&parts)?, overlay) {
+            (index, Some(overlay)) => draw(index, overlay)?,
+            (index, None) => index,
+        };
+        Ok::<_, JobError>(EditedTimeline { index, base_ranges })
     });
     let timeline = timeline.await.map_err(|panic| JobError::Retry(Box::new(panic)))??;
     match &media.settings.audio_edit {
@@ -301,6 +325,7 @@ async fn store(
     };
     let names = index.objects.iter().filter_map(|object| object.source);
     let mut used_sources: Vec<_> = names.map(SourceId::from_bytes).collect();
+    used_sources.extend(index.overlay.iter().map(image_source));
     used_sources.push(base.original);
     used_sources.sort_unstable();
     used_sources.dedup();

@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 
 use super::encode_spec;
 use super::run::{FeedInput, feed_stream, from_engine_error};
-use crate::{BackfillProgress, Error, Packaged, Packager};
+use crate::{BackfillProgress, EncodedAudio, Error, Packaged, Packager};
 
 /// Duration of an output fragment of a whole encode: about a segment.
 const FRAGMENT: Duration = Duration::from_secs(4);
@@ -37,13 +37,15 @@ impl AudioEncodeRun {
     pub(super) async fn begin(
         packager: &Packager,
         packaged: &Arc<Packaged>,
-        audio: u8,
+        audio: EncodedAudio,
         numbers: Range<u32>,
         priority: Priority,
         on_start: Box<dyn FnOnce() + Send>,
     ) -> Result<Self, Error> {
         let index = packaged.index();
-        let feeds = AudioFeed::of_segments(index, audio.into(), numbers.clone()).map_err(encode_failed)?;
+        let lead = encode_spec::lead(audio.gain);
+        let feeds = AudioFeed::of_segments_with_lead(index, audio.track.into(), numbers.clone(), lead)
+            .map_err(encode_failed)?;
         match <[AudioFeed; 1]>::try_from(feeds) {
             Ok([feed]) if feed.is_alone() => {
                 let span = AudioSpan::Piece(feed.positions());
@@ -56,7 +58,7 @@ impl AudioEncodeRun {
             Err(_) => {
                 on_start();
                 let silent = |number| {
-                    let bytes = silent_segment(index, audio.into(), number)?;
+                    let bytes = silent_segment(index, audio.track.into(), number)?;
                     Some(EncodedAudioSegment { number, bytes })
                 };
                 let ready = numbers.map(silent).collect::<Option<_>>().ok_or(Error::NotListed)?;
@@ -69,16 +71,18 @@ impl AudioEncodeRun {
     async fn join(
         packager: &Packager,
         packaged: &Arc<Packaged>,
-        audio: u8,
+        audio: EncodedAudio,
         numbers: Range<u32>,
         parts: Vec<AudioFeed>,
         priority: Priority,
         on_start: Box<dyn FnOnce() + Send>,
     ) -> Result<Self, Error> {
-        let segmenter = AudioSegmenter::new(packaged.index(), audio.into(), numbers)
+        let segmenter = AudioSegmenter::new(packaged.index(), audio.track.into(), numbers)
             .ok_or(Error::NotListed)?
             .with_output_from_margin();
-        let (files, encoding) = packager.join_audio(packaged, parts, priority).await?;
+        let level = audio.gain.map(encode_spec::audio_level);
+        let (files, mix) = packager.join_audio(packaged, parts, level, priority).await?;
+        let encoding = packager.engine.mix(&mix);
         on_start();
         let encoder = Some((encoding, segmenter));
         Ok(Self { encoder, _files: files, audible_end: 0, ready: VecDeque::new() })
@@ -88,11 +92,12 @@ impl AudioEncodeRun {
     async fn begin_to_end(
         packager: &Packager,
         packaged: &Arc<Packaged>,
-        audio: u8,
+        audio: EncodedAudio,
         first: u32,
     ) -> Result<Self, Error> {
         let first_only = first..first + 1;
-        let first_feeds = AudioFeed::of_segments(packaged.index(), audio.into(), first_only.clone())
+        let (index, number, lead) = (packaged.index(), audio.track.into(), encode_spec::lead(audio.gain));
+        let first_feeds = AudioFeed::of_segments_with_lead(index, number, first_only.clone(), lead)
             .map_err(encode_failed)?;
         if !matches!(&first_feeds[..], [feed] if feed.is_alone()) {
             let no_callback = Box::new(|| {});
@@ -100,7 +105,7 @@ impl AudioEncodeRun {
                 .await;
         }
         let feed =
-            AudioFeed::of_segments_from(packaged.index(), audio.into(), first).map_err(encode_failed)?;
+            AudioFeed::of_segments_from_with_lead(index, number, first, lead).map_err(encode_failed)?;
         let numbers = feed.numbers();
         // Two frames of priming, as a piece has. To the ear, the result is the same as an encode from 0.
         let start = feed.positions().start - if first == 0 { 0 } else { PRIMING_SAMPLES };
@@ -112,7 +117,7 @@ impl AudioEncodeRun {
     fn encode(
         packager: &Packager,
         packaged: &Arc<Packaged>,
-        audio: u8,
+        audio: EncodedAudio,
         numbers: Range<u32>,
         feed: AudioFeed,
         span: AudioSpan,
@@ -120,7 +125,7 @@ impl AudioEncodeRun {
         on_start: Box<dyn FnOnce() + Send>,
     ) -> Result<Self, Error> {
         let segmenter =
-            AudioSegmenter::new(packaged.index(), audio.into(), numbers).ok_or(Error::NotListed)?;
+            AudioSegmenter::new(packaged.index(), audio.track.into(), numbers).ok_or(Error::NotListed)?;
         // The encoder of a piece pads its silent end.
         let audible_end = if matches!(span, AudioSpan::Whole { .. }) { feed.audible_end() } else { 0 };
         let positions = feed.positions();
@@ -128,7 +133,8 @@ impl AudioEncodeRun {
         let limits = encode_spec::audio_limits(seconds);
         let container = encode_spec::container(feed.format());
         let downmix = encode_spec::downmix(feed.channels());
-        let spec = AudioEncode { container, span, downmix, priority, limits };
+        let level = audio.gain.map(encode_spec::audio_level);
+        let spec = AudioEncode { container, span, downmix, level, priority, limits };
         let feed_input = FeedInput { header: Bytes::from(feed.header()), chunks: feed.chunks(), on_start };
         let input = feed_stream(packager, packaged, feed_input, move |chunk, bytes| feed.wrap(chunk, bytes));
         let encoder = Some((packager.engine.encode_audio(spec, input), segmenter));
@@ -178,10 +184,11 @@ impl Packager {
     pub async fn backfill_audio(
         &self,
         packaged: &Arc<Packaged>,
-        audio: u8,
+        audio: impl Into<EncodedAudio>,
         mut progress: impl FnMut(BackfillProgress),
     ) -> Result<(), Error> {
-        let count = packaged.aac_segment_count(audio);
+        let audio = audio.into();
+        let count = packaged.aac_segment_count(audio.track);
         let active = self.active_audio(packaged, audio).await?;
         active.ensure_row(&self.store, self.clock.now()).await?;
         let mut stored = self.stored_segments(active.id).await?;

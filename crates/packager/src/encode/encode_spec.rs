@@ -3,12 +3,17 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use kinora_domain::AudioGain;
 use kinora_engine::{
-    self as engine, AUDIO_BITRATE_BPS, Downmix, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX,
-    FeedContainer, Priority, VideoEncode, VideoRung,
+    self as engine, AUDIO_BITRATE_BPS, AudioLevel, Downmix, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX,
+    FeedContainer, LIMITER_LEAD_SAMPLES, LOUDNESS_WINDOW_BYTES, Priority, VideoEncode, VideoRung,
 };
 use kinora_formats::encode::{Feed, FeedFormat, FreezeFrameFeed, frame_step_of, image_size, tone_map};
-use kinora_index::{LAYOUT_CHANNELS_MAX, Rung, ToneMap, VideoTrack, codec::colour::Colour};
+use kinora_index::{
+    ENCODED_AUDIO_FRAME, LAYOUT_CHANNELS_MAX, Rung, ToneMap, VideoTrack, codec::colour::Colour,
+};
+
+use crate::overlay_image::OverlayImage;
 
 /// Threads of a run that a request waits for. M-31.
 const THREADS: u8 = 2;
@@ -71,6 +76,8 @@ pub(super) struct RunVideo<'a> {
     pub(super) part: &'a VideoTrack,
     /// The video of the base, which the sizes of the rungs follow.
     pub(super) base: &'a VideoTrack,
+    /// The image that is drawn over it.
+    pub(super) overlay: Option<&'a OverlayImage>,
 }
 
 /// Arguments of the engine for a video run. `keep_us` is a part of the feed's window; `seconds` is the
@@ -86,7 +93,7 @@ pub(super) fn video_encode(
 ) -> VideoEncode {
     let EncodeSpec { rungs, priority, tolerates_damage, .. } = spec;
     let (priority, tolerates_damage) = (*priority, *tolerates_damage);
-    let RunVideo { part, base } = video;
+    let RunVideo { part, base, overlay } = video;
     let positive = |time: i64| u64::try_from(time).unwrap_or(0);
     let rung_of = |(rung, colour): (&Rung, &Option<Colour>)| VideoRung {
         image: image_size((rung.width, rung.height), base, part),
@@ -104,23 +111,29 @@ pub(super) fn video_encode(
         key_frames_us: feed.keyframes_us().into_iter().map(positive).collect(),
         keep_us: positive(keep_us.start)..positive(keep_us.end),
         is_black: false,
+        overlay: overlay.map(|image| image.of_rungs(rungs)),
         tolerates_damage,
         threads: if priority == Priority::Background { THREADS_BACKGROUND } else { THREADS },
         priority,
-        limits: limits(feed.samples().len() as u64, (part.width, part.height), rungs, seconds),
+        limits: with_overlay(
+            limits(feed.samples().len() as u64, (part.width, part.height), rungs, seconds),
+            overlay,
+        ),
     }
 }
 
 /// Arguments of the engine for a still frame of a rung. `is_black` replaces the frame by black in its size
-/// and colours.
+/// and colours. The frame of a rung has its overlay already, so only a black one gets it.
 pub(super) fn placeholder_encode(
     rung: &Rung,
     colour: Colour,
     feed: &FreezeFrameFeed,
     is_black: bool,
+    overlay: Option<&OverlayImage>,
     priority: Priority,
 ) -> VideoEncode {
     let rungs = std::slice::from_ref(rung);
+    let overlay = overlay.filter(|_| is_black);
     VideoEncode {
         container: FeedContainer::Mp4,
         rungs: vec![engine_rung(rung, Some(colour))],
@@ -130,10 +143,11 @@ pub(super) fn placeholder_encode(
         key_frames_us: Vec::new(),
         keep_us: feed.keep_us.clone(),
         is_black,
+        overlay: overlay.map(|image| image.of_rungs(rungs)),
         tolerates_damage: false,
         threads: THREADS_BACKGROUND,
         priority,
-        limits: limits(feed.frames, (rung.width, rung.height), rungs, 1),
+        limits: with_overlay(limits(feed.frames, (rung.width, rung.height), rungs, 1), overlay),
     }
 }
 
@@ -200,6 +214,22 @@ pub(super) fn audio_limits(seconds: u64) -> EncodeLimits {
     }
 }
 
+/// A gain as the engine takes it.
+pub(super) fn audio_level(gain: AudioGain) -> AudioLevel {
+    AudioLevel { gain_centibels: gain.centibels, is_limited: gain.is_limited }
+}
+
+/// Frames in front of the segments that a run with this gain reads.
+pub(super) fn lead(gain: Option<AudioGain>) -> u64 {
+    let is_limited = gain.is_some_and(|gain| gain.is_limited);
+    if is_limited { LIMITER_LEAD_SAMPLES.div_ceil(ENCODED_AUDIO_FRAME.into()) } else { 0 }
+}
+
+/// Limits of a measurement of `seconds`.
+pub(super) fn measure_limits(limits: EncodeLimits, seconds: u64) -> EncodeLimits {
+    EncodeLimits { output_max: OUTPUT_BASE + seconds.saturating_mul(10 * LOUDNESS_WINDOW_BYTES), ..limits }
+}
+
 /// Limits of a mix of `seconds`, with inputs of the given lengths in seconds.
 pub(super) fn mix_limits(seconds: u64, parts: impl Iterator<Item = u64>) -> EncodeLimits {
     let base = audio_limits(seconds);
@@ -210,6 +240,12 @@ pub(super) fn mix_limits(seconds: u64, parts: impl Iterator<Item = u64>) -> Enco
         ..limits
     };
     parts.fold(base, add)
+}
+
+/// Limits of a run that also scales this image.
+fn with_overlay(limits: EncodeLimits, overlay: Option<&OverlayImage>) -> EncodeLimits {
+    let memory_bytes = limits.memory_bytes.saturating_add(overlay.map_or(0, OverlayImage::memory_bytes));
+    EncodeLimits { memory_bytes, ..limits }
 }
 
 /// Limits of a run of this many frames of this size, over this many seconds.

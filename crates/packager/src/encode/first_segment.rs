@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::rendition_state::PendingSegment;
 use super::segment_request::RequestGuard;
-use crate::{Error, Packaged, Packager};
+use crate::{EncodedAudio, Error, Packaged, Packager};
 
 /// Timeout of the job that prepares a segment, because jobs of its worker pool must be short. A first
 /// segment of 1080p takes about a second on an idle core.
@@ -49,21 +49,30 @@ impl Packager {
         Ok(())
     }
 
-    /// Removes the encoded rendition of an audio track (counted from 0) from new manifests because it does
-    /// not decode. May run twice.
+    /// Removes an encoded rendition of an audio track from new manifests because it does not decode. May run
+    /// twice.
     ///
     /// Errors: those of the store; [`Error::Gone`] when its media was deleted.
-    pub async fn withdraw_audio(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
-        let rendition = self.active_audio(packaged, audio).await?;
+    pub async fn withdraw_audio(
+        &self,
+        packaged: &Arc<Packaged>,
+        audio: impl Into<EncodedAudio>,
+    ) -> Result<(), Error> {
+        let rendition = self.active_audio(packaged, audio.into()).await?;
         self.try_mark_broken(&rendition).await
     }
 
-    /// Encodes the first segment of the encoded rendition of an audio track, counted from 0, unless it is
-    /// stored. May run twice.
+    /// Encodes the first segment of an encoded rendition of an audio track, unless it is stored. May run
+    /// twice.
     ///
     /// Errors: as for a segment requested by a viewer; [`Error::NotListed`] for audio that is not encoded.
-    pub async fn first_audio_segment(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
-        if packaged.aac_segment_count(audio) == 0 {
+    pub async fn first_audio_segment(
+        &self,
+        packaged: &Arc<Packaged>,
+        audio: impl Into<EncodedAudio>,
+    ) -> Result<(), Error> {
+        let audio = audio.into();
+        if packaged.aac_segment_count(audio.track) == 0 {
             return Err(Error::NotListed);
         }
         let rendition = self.active_audio(packaged, audio).await?;

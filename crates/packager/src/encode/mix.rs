@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_domain::{AudioOverlay, PresentationId};
 use kinora_engine::{
-    EngineError, MIX_PARTS_MAX, MIX_START_OFFSET_SAMPLES, Mix, MixPart, OutputStream, Priority,
+    AudioLevel, EngineError, MIX_PARTS_MAX, MIX_START_OFFSET_SAMPLES, Mix, MixPart, OutputStream, Priority,
 };
 use kinora_formats::encode::{AudioFeed, FeedChunks, MARGIN_SAMPLES, encoded_audio_times};
 use kinora_index::{ENCODED_AUDIO_RATE, Index, Track};
@@ -114,22 +114,25 @@ impl Packager {
         let seconds = |samples: u64| samples.div_ceil(ENCODED_AUDIO_RATE.into());
         let limits = encode_spec::mix_limits(seconds(len), parts.iter().map(|part| seconds(part.len)));
         // A long media takes minutes, so requests of viewers have priority.
-        let mix = Mix { parts, len, priority: Priority::Background, limits };
+        let mix = Mix { parts, len, level: None, lead: 0, priority: Priority::Background, limits };
         Ok(Some(AudioMix { encoding: self.engine.mix(&mix), _files: files }))
     }
 
-    /// Starts an encode of these parts of an audio track, which are heard one after another in some segments.
-    /// The output begins with [`MARGIN_SAMPLES`] before the segments.
+    /// A mix of these parts of an audio track, which are heard one after another in some segments. Its output
+    /// begins with [`MARGIN_SAMPLES`] before the segments; the lead of the feeds precedes it.
     ///
     /// Its input is in the returned files. Drop them after the run.
     pub(super) async fn join_audio(
         &self,
         packaged: &Packaged,
         feeds: Vec<AudioFeed>,
+        level: Option<AudioLevel>,
         priority: Priority,
-    ) -> Result<(Vec<NamedTempFile>, OutputStream), Error> {
-        let positions = feeds.first().map(AudioFeed::positions).ok_or(Error::NotListed)?;
-        let start = positions.start.saturating_sub(MARGIN_SAMPLES);
+    ) -> Result<(Vec<NamedTempFile>, Mix), Error> {
+        let first = feeds.first().ok_or(Error::NotListed)?;
+        let (positions, with_lead) = (first.positions(), first.positions_with_lead());
+        let lead = positions.start - with_lead.start;
+        let start = with_lead.start.saturating_sub(MARGIN_SAMPLES);
         let len = (positions.end + MARGIN_SAMPLES).saturating_sub(start);
         let (mut files, mut parts) = (Vec::new(), Vec::new());
         for feed in feeds {
@@ -147,7 +150,7 @@ impl Packager {
         }
         let seconds = |samples: u64| samples.div_ceil(ENCODED_AUDIO_RATE.into());
         let limits = encode_spec::mix_limits(seconds(len), parts.iter().map(|part| seconds(part.len)));
-        Ok((files, self.engine.mix(&Mix { parts, len, priority, limits })))
+        Ok((files, Mix { parts, len, level, lead, priority, limits }))
     }
 
     /// Writes the input of a run to a file, which is removed when the result is dropped.

@@ -8,6 +8,7 @@
 //! | `run.rs` | one call of the engine: feed in, segments out |
 //! | `audio.rs` | the same for audio, and for whole audio tracks |
 //! | `mix.rs` | audio that is mixed before a media is ready |
+//! | `loudness.rs` | the loudness of audio, and the gain that levels it |
 //! | `placeholder.rs` | replacements for parts of the source that do not decode |
 //! | `encode_spec.rs` | arguments and limits of the engine |
 //! | `init.rs` | init segments of rungs |
@@ -23,6 +24,7 @@ mod client_encode_limit;
 mod encode_spec;
 mod first_segment;
 mod init;
+mod loudness;
 mod mix;
 mod placeholder;
 mod rendition_state;
@@ -46,7 +48,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::{EncodedAudio, Error, Packaged, Packager, Rendition};
 use rendition_state::RenditionState;
 
 pub use backfill::BackfillProgress;
@@ -91,7 +93,7 @@ pub(crate) struct Encoders {
 pub(crate) struct ActiveRendition {
     id: RenditionId,
     presentation: PresentationId,
-    target: EncodeTarget,
+    pub(crate) target: EncodeTarget,
     state: Mutex<RenditionState>,
     /// Its workspace, once its row was read or written; `None` inside if its media was deleted meanwhile.
     workspace: OnceCell<Option<WorkspaceId>>,
@@ -106,15 +108,15 @@ pub(crate) struct ActiveRendition {
 pub(crate) enum EncodeTarget {
     /// Video of a rung.
     Rung(Rung),
-    /// An audio track, counted from 0 in the order of the source.
-    Aac(u8),
+    /// An audio track.
+    Audio(EncodedAudio),
 }
 
 impl EncodeTarget {
     fn rendition(&self) -> Rendition {
         match self {
             Self::Rung(rung) => Rendition::Rung(rung.name),
-            Self::Aac(audio) => Rendition::Aac(*audio),
+            Self::Audio(audio) => audio.rendition(),
         }
     }
 
@@ -133,10 +135,10 @@ impl EncodeTarget {
     }
 
     /// How many segments there are.
-    fn segment_count(&self, packaged: &Packaged) -> u32 {
+    pub(crate) fn segment_count(&self, packaged: &Packaged) -> u32 {
         match self {
             Self::Rung(_) => packaged.rung_segment_count(),
-            Self::Aac(audio) => packaged.aac_segment_count(*audio),
+            Self::Audio(audio) => packaged.aac_segment_count(audio.track),
         }
     }
 }
@@ -198,13 +200,13 @@ impl Packager {
         self.active_rendition_of(packaged, EncodeTarget::Rung(rung.clone())).await
     }
 
-    /// The state of the encoded rendition of an audio track.
+    /// The state of an encoded rendition of an audio track.
     pub(crate) async fn active_audio(
         &self,
         packaged: &Packaged,
-        audio: u8,
+        audio: EncodedAudio,
     ) -> Result<Arc<ActiveRendition>, Error> {
-        self.active_rendition_of(packaged, EncodeTarget::Aac(audio)).await
+        self.active_rendition_of(packaged, EncodeTarget::Audio(audio)).await
     }
 
     async fn active_rendition_of(
@@ -247,6 +249,12 @@ impl Packager {
         });
         let broken = self.encoders.broken.try_get_with(presentation, look_up).await;
         broken.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// Whether the encode of a rendition has begun, and it was not evicted since.
+    pub async fn is_encode_begun(&self, packaged: &Packaged, rendition: Rendition) -> Result<bool, Error> {
+        let Some(id) = rendition.id(packaged.presentation) else { return Ok(false) };
+        Ok(self.store.rendition(id).await?.is_some())
     }
 
     /// The numbers of the stored segments of a rendition.

@@ -17,7 +17,7 @@ use super::ActiveRendition;
 use super::audio::AudioEncodeRun;
 use super::encode_spec::{EncodeSpec, placeholder_encode};
 use super::run::{EncodeRun, EncodedSegment, from_engine_error};
-use crate::{Error, Packaged, Packager};
+use crate::{EncodedAudio, Error, Packaged, Packager};
 
 /// A source counts as broken if none of this many first segments decodes: about a minute.
 pub(super) const UNDECODED_SEGMENTS_MAX: u32 = 16;
@@ -156,7 +156,8 @@ impl Packager {
         priority: Priority,
     ) -> Result<FreezeFrame, Error> {
         let init = self.init(packaged, rendition).await?;
-        let spec = placeholder_encode(rung, init.parsed.colour, &feed, is_black, priority);
+        let overlay = self.overlay_image(packaged).await?;
+        let spec = placeholder_encode(rung, init.parsed.colour, &feed, is_black, overlay.as_ref(), priority);
         let mut encoding = self.engine.encode_video(spec, stream::iter([Ok(Bytes::from(feed.bytes))]));
         let mut output = Vec::new();
         while let Some(chunk) = encoding.chunk().await {
@@ -173,13 +174,13 @@ impl Packager {
         &self,
         packaged: &Arc<Packaged>,
         active: &ActiveRendition,
-        audio: u8,
+        audio: EncodedAudio,
         n: u32,
         priority: Priority,
     ) -> Result<Bytes, Error> {
-        let silent = || silent_segment(packaged.index(), audio.into(), n).ok_or(Error::NotListed);
-        for other in
-            (0..packaged.aac_segment_count(audio).min(UNDECODED_SEGMENTS_MAX)).filter(|other| *other != n)
+        let silent = || silent_segment(packaged.index(), audio.track.into(), n).ok_or(Error::NotListed);
+        for other in (0..packaged.aac_segment_count(audio.track).min(UNDECODED_SEGMENTS_MAX))
+            .filter(|other| *other != n)
         {
             if self.audio_segment_decodes(packaged, active, audio, other, priority).await? {
                 tracing::warn!(rendition.id = %active.id, segment = n, "silence replaces a segment that does not decode");
@@ -195,7 +196,7 @@ impl Packager {
         &self,
         packaged: &Arc<Packaged>,
         rendition: &ActiveRendition,
-        audio: u8,
+        audio: EncodedAudio,
         n: u32,
         priority: Priority,
     ) -> Result<bool, Error> {

@@ -13,6 +13,7 @@ use kinora_formats::encode::{Feed, FeedChunk, FeedChunks, FeedError, RungInit, S
 use kinora_index::{Rung, RungName, TrackMedia, codec::colour::Colour};
 
 use super::encode_spec::{self, EncodeSpec, RunVideo};
+use crate::overlay_image::OverlayImage;
 use crate::{Error, Packaged, Packager};
 
 /// A segment that a run delivered.
@@ -28,6 +29,8 @@ pub(super) struct EncodeRun {
     presentation: PresentationId,
     rungs: Vec<Rung>,
     encoding: OutputStream,
+    /// The file that its process reads.
+    _overlay: Option<OverlayImage>,
     segmenter: Segmenter,
     ready: VecDeque<EncodedSegment>,
     are_inits_checked: bool,
@@ -48,17 +51,19 @@ impl EncodeRun {
             let rendition = packager.active_rendition(packaged, rung).await?;
             inits.push((rung.name, packager.init(packaged, &rendition).await?.parsed));
         }
-        Self::begin_with_inits(packager, packaged, spec, &inits, |feed| feed.window_us())
+        let overlay = packager.overlay_image(packaged).await?;
+        Self::begin_with_inits(packager, packaged, spec, &inits, overlay, |feed| feed.window_us())
     }
 
-    /// A run of a part of the feed's window that leaves the colours of the source unchanged.
+    /// A run of a part of the feed's window that leaves the colours of the source unchanged, without an
+    /// overlay. No viewer sees its frames.
     pub(super) fn begin_colour_probe(
         packager: &Packager,
         packaged: &Arc<Packaged>,
         spec: EncodeSpec,
         keep_us: impl FnOnce(&Feed) -> Range<i64>,
     ) -> Result<Self, Error> {
-        Self::begin_with_inits(packager, packaged, spec, &[], keep_us)
+        Self::begin_with_inits(packager, packaged, spec, &[], None, keep_us)
     }
 
     fn begin_with_inits(
@@ -66,6 +71,7 @@ impl EncodeRun {
         packaged: &Arc<Packaged>,
         run_spec: EncodeSpec,
         inits: &[(RungName, RungInit)],
+        overlay: Option<OverlayImage>,
         keep_us: impl FnOnce(&Feed) -> Range<i64>,
     ) -> Result<Self, Error> {
         let index = packaged.index();
@@ -83,8 +89,8 @@ impl EncodeRun {
         let TrackMedia::Video(part) = track.media_at(feed.samples().start) else {
             return Err(Error::NotListed);
         };
-        let spec =
-            encode_spec::video_encode(&feed, RunVideo { part, base }, &run_spec, &colours, keep_us, seconds);
+        let video = RunVideo { part, base, overlay: overlay.as_ref() };
+        let spec = encode_spec::video_encode(&feed, video, &run_spec, &colours, keep_us, seconds);
         let segmenter = Segmenter::new(&feed, &run_spec.rungs);
         let collector = inits
             .iter()
@@ -99,6 +105,7 @@ impl EncodeRun {
             presentation: packaged.presentation,
             rungs: run_spec.rungs,
             encoding: packager.engine.encode_video(spec, input),
+            _overlay: overlay,
             segmenter: collector,
             ready: VecDeque::new(),
             are_inits_checked: false,

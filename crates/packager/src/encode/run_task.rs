@@ -18,7 +18,7 @@ use super::rendition_state::{Cause, RunId, RunStart};
 use super::run::{EncodeRun, EncodedSegment};
 use super::{ActiveRendition, EncodeTarget};
 use crate::derived_object::DerivedPut;
-use crate::{Error, Packaged, Packager};
+use crate::{EncodedAudio, Error, Packaged, Packager};
 
 impl Packager {
     /// Starts a run, which owns `permit` until it ends.
@@ -78,7 +78,7 @@ impl Packager {
                     }
                 }
             }
-            EncodeTarget::Aac(audio) => {
+            EncodeTarget::Audio(audio) => {
                 self.run_audio(packaged, rendition, start.id, *audio, numbers, priority, started_callback())
                     .await?
             }
@@ -94,7 +94,7 @@ impl Packager {
         packaged: &Arc<Packaged>,
         rendition: &Arc<ActiveRendition>,
         id: RunId,
-        audio: u8,
+        audio: EncodedAudio,
         mut numbers: Range<u32>,
         priority: Priority,
         mut on_start: Box<dyn FnOnce() + Send>,
@@ -102,7 +102,7 @@ impl Packager {
         let mut is_single_segment = false;
         while !numbers.is_empty() {
             let first = numbers.start;
-            let run_end = AudioFeed::run_end(packaged.index(), audio.into(), numbers.clone());
+            let run_end = AudioFeed::run_end(packaged.index(), audio.track.into(), numbers.clone());
             let run_numbers = first..if is_single_segment { first + 1 } else { run_end };
             is_single_segment = run_numbers.len() == 1;
             let mut run =

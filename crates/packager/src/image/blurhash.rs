@@ -43,7 +43,10 @@ impl Packager {
         }
         let _memory = self.images.reserve_memory(target.input_len(track)).await?;
         let input = self.thumbnail_input(packaged, track, target).await?;
-        Ok(self.engine.rgb_frame(input, target.time_in_gop, ANALYZED_SIDE_MAX, PRIORITY).await?)
+        let image = self.overlay_image(packaged).await?;
+        let still = image.as_ref().and_then(|image| image.of_still(packaged, target.samples.start));
+        let (at, side) = (target.time_in_gop, ANALYZED_SIDE_MAX);
+        Ok(self.engine.rgb_frame_with_overlay(input, at, side, PRIORITY, still.as_ref()).await?)
     }
 }
 

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_engine::{ClipFormat, ClipSpec};
+use kinora_engine::{ClipFormat, ClipSpec, ImageSize, clip_size};
 use kinora_formats::encode::Feed;
-use kinora_index::{Index, Sample, Track, VideoTrack};
+use kinora_index::{Index, Sample, Track, TrackMedia, VideoTrack};
 
 use super::gop::{REORDERED_MAX, gop_at};
 use super::target_frame::hash_of;
@@ -65,6 +65,12 @@ impl Packager {
                     clip_samples(track, video, start_ms..end_ms).ok_or(Error::NoImage)?;
                 check_limits(track, video, &samples)?;
                 let frames = samples.len() as u64;
+                let shown = match track.media_at(samples.start) {
+                    TrackMedia::Video(of_part) => of_part.display_size(),
+                    TrackMedia::Audio(_) => video.display_size(),
+                };
+                let image = packager.overlay_image(&packaged).await?;
+                let size = clip_size(ImageSize { width: shown.0, height: shown.1 }, width);
                 let feed = feed(packaged.index(), track, samples, start_ms, fps)?;
                 let spec = ClipSpec {
                     container: container(feed.format()),
@@ -73,6 +79,7 @@ impl Packager {
                     width,
                     fps,
                     format,
+                    overlay: image.as_ref().map(|image| image.of_frame(size)),
                     limits: super::limits(frames, video),
                 };
                 let result = packager.engine.clip(spec, packager.sample_stream(&packaged, feed)).await;

@@ -192,13 +192,16 @@ impl Packager {
         let (track, video) = packaged.index().video().ok_or(Error::NoImage)?;
         let feeds = tile_frames.feeds(packaged.index(), track)?;
         let first = feeds.first().ok_or(Error::NoImage)?;
+        let image = self.overlay_image(packaged).await?;
+        let tile = ImageSize { width: *tile_width, height: *tile_height };
         let spec = SpriteSheetSpec {
             container: container(first.feed.format()),
-            tile: ImageSize { width: *tile_width, height: *tile_height },
+            tile,
             columns: *columns,
             rows: *rows,
             count: *count,
             start_s: u32::try_from(Feed::SINGLE_FRAMES_LEAD_US / STEP_US).unwrap_or(0),
+            overlay: image.as_ref().map(|image| image.of_frame(tile)),
             priority: super::SHEET_PRIORITY,
             limits: super::limits(tile_frames.frames, super::largest_video(track, video)),
         };

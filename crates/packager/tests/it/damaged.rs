@@ -38,7 +38,7 @@ async fn damaged_as(
 }
 
 /// The file with zeros in these samples of a track.
-fn overwritten(file: Bytes, track: &Track, samples: Range<u32>) -> Bytes {
+pub(crate) fn overwritten(file: Bytes, track: &Track, samples: Range<u32>) -> Bytes {
     let mut file = file.to_vec();
     for sample in track.samples.range(samples) {
         let start = usize::try_from(sample.offset).unwrap();
@@ -123,7 +123,14 @@ async fn segment(world: &TestServer, packaged: &Arc<Packaged>, number: u32) -> R
 async fn manifest(world: &TestServer, packaged: &Packaged) -> String {
     let manifest = world
         .packager
-        .multivariant(packaged, "", Resolution::P1080, RenditionFilter::default(), AddedTracks::default())
+        .multivariant(
+            packaged,
+            "",
+            Resolution::P1080,
+            RenditionFilter::default(),
+            AddedTracks::default(),
+            &[],
+        )
         .await;
     manifest.unwrap().expect("something is offered")
 }
@@ -238,7 +245,14 @@ async fn undecodable_rendition_leaves_manifest() {
     assert!(left.contains("video/playlist.m3u8") && !left.contains("240p/playlist.m3u8"), "{left}");
     let other = world.another_packager().await;
     let left = other
-        .multivariant(&packaged, "", Resolution::P1080, RenditionFilter::default(), AddedTracks::default())
+        .multivariant(
+            &packaged,
+            "",
+            Resolution::P1080,
+            RenditionFilter::default(),
+            AddedTracks::default(),
+            &[],
+        )
         .await
         .unwrap();
     assert!(left.is_some_and(|left| !left.contains("240p/playlist.m3u8")), "another process knows it, too");

@@ -57,7 +57,14 @@ async fn engine_outage_marks_nothing_as_failed() {
         packager.encoded_segment(&packaged, &rungs[0], number, on_demand_client()).await.unwrap();
     }
     let manifest = packager
-        .multivariant(&packaged, "", Resolution::P1080, RenditionFilter::default(), AddedTracks::default())
+        .multivariant(
+            &packaged,
+            "",
+            Resolution::P1080,
+            RenditionFilter::default(),
+            AddedTracks::default(),
+            &[],
+        )
         .await
         .unwrap();
     assert!(manifest.is_some_and(|manifest| manifest.contains("240p/playlist.m3u8")));

@@ -1,7 +1,7 @@
 //! `kinora workspace`
 
 use clap::Subcommand;
-use kinora_domain::Workspace;
+use kinora_domain::{LoudnessTarget, Workspace};
 use kinora_service::Error;
 use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
@@ -19,6 +19,14 @@ pub(super) enum Command {
     },
     /// List the workspaces
     List,
+    /// Show or set the loudness that audio of a workspace is levelled to
+    Loudness {
+        /// Its name
+        name: String,
+        /// Integrated loudness in LUFS: -24 to -14. Applies to media that are measured from now on
+        #[arg(long, allow_negative_numbers = true)]
+        target: Option<String>,
+    },
 }
 
 pub(super) async fn run(context: &CommandContext, command: Command) -> Result<(), CommandError> {
@@ -37,8 +45,30 @@ pub(super) async fn run(context: &CommandContext, command: Command) -> Result<()
                 .collect();
             context.print(&workspaces.iter().map(view).collect(), &table(&["ID", "NAME"], &rows));
         }
+        Command::Loudness { name, target } => {
+            let target = target.as_deref().map(parse_target).transpose()?;
+            let workspace = find(&store, &name).await?;
+            if let Some(target) = target {
+                backends::service(&store).set_loudness_target(workspace.id, target).await?;
+            }
+            let target = store.loudness_target(workspace.id).await?.unwrap_or_default();
+            let mut output = view(&workspace);
+            output["loudnessTarget"] = target.lufs().into();
+            context.print(&output, &format!("workspace {} levels audio to {} LUFS", name, target.lufs()));
+        }
     }
     Ok(())
+}
+
+/// Parses a loudness target in whole LUFS.
+fn parse_target(text: &str) -> Result<LoudnessTarget, CommandError> {
+    let target = text.parse().ok().and_then(LoudnessTarget::new);
+    target.ok_or_else(|| {
+        let (quietest, loudest) = (LoudnessTarget::QUIETEST, LoudnessTarget::LOUDEST);
+        CommandError::new(format!(
+            "the loudness target is {quietest} to {loudest}, in whole LUFS, not {text}"
+        ))
+    })
 }
 
 /// Makes a workspace; an existing name is an error.

@@ -43,6 +43,7 @@ pub(crate) fn encode(kind: &EventKind) -> String {
         | EventKind::SourceDeleted(media)
         | EventKind::Mp4Ready(media)
         | EventKind::EditReady(_, media)
+        | EventKind::OptimizeAudioReady(media)
         | EventKind::UploadCompleted(media) => AboutJson::Media(Box::new(MediaJson::from(media.as_ref()))),
         EventKind::MediaUpdated(id) => AboutJson::Changed { media: id.to_string() },
         EventKind::MediaDeleted(id) => AboutJson::Gone { media: id.to_string() },
@@ -78,6 +79,7 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
         "video.media.source.ready" => media(EventKind::SourceReady, facts.about),
         "video.media.source.deleted" => media(EventKind::SourceDeleted, facts.about),
         "video.media.mp4Support.ready" => media(EventKind::Mp4Ready, facts.about),
+        "video.media.optimizeAudio.ready" => media(EventKind::OptimizeAudioReady, facts.about),
         "video.media.updated" => match facts.about {
             AboutJson::Changed { media } => Ok(EventKind::MediaUpdated(id(&media)?)),
             _ => Err(unsupported_fact("media")),

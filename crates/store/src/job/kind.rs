@@ -93,6 +93,20 @@ pub enum JobKind {
         /// The source.
         source: SourceId,
     },
+    /// Encodes the segments that the files of a media need after a change of its audio. Emits no event.
+    RefreshMp4 {
+        /// The media.
+        media: MediaId,
+        /// The source.
+        source: SourceId,
+    },
+    /// Measures the loudness of the audio of a media.
+    MeasureLoudness {
+        /// The media.
+        media: MediaId,
+        /// The source.
+        source: SourceId,
+    },
     /// Checks which renditions were watched: queues their backfill, and evicts renditions that were not
     /// watched.
     MaintainRenditions,
@@ -125,6 +139,9 @@ pub enum JobQueue {
     Audio,
     /// Maintenance of watched and unwatched renditions.
     Renditions,
+    /// Loudness measurements and what follows from them, which take longer the longer a media is. Workers of
+    /// schema 27 do not know this queue.
+    Loudness,
     /// Index rebuilds after a migration. Workers of schema 25 do not know this queue.
     Reindex,
     /// All other jobs.
@@ -159,6 +176,8 @@ impl JobKind {
             Self::Backfill { .. } => "fill",
             Self::PrepareMp4 { .. } => "prepare_files",
             Self::EncodeMp4 { .. } => "encode_files",
+            Self::RefreshMp4 { .. } => "refresh_files",
+            Self::MeasureLoudness { .. } => "measure_loudness",
             Self::MaintainRenditions => "tend_renditions",
             Self::Sweep => "sweep",
             Self::Reindex { .. } => "reindex",
@@ -171,6 +190,8 @@ impl JobKind {
             Self::Download { .. } | Self::FetchAudio { .. } => JobQueue::Download,
             Self::FetchSubtitles { .. } => JobQueue::Subtitles,
             Self::IngestUpload { .. } => JobQueue::Ingest,
+            // Earlier versions know neither job, so both have a queue that only this version claims from.
+            Self::MeasureLoudness { .. } | Self::RefreshMp4 { .. } => JobQueue::Loudness,
             Self::Reindex { .. } => JobQueue::Reindex,
             Self::CheckUpload { .. } => JobQueue::UploadChecks,
             Self::Backfill { .. } | Self::EncodeMp4 { .. } => JobQueue::Backfill,
@@ -212,6 +233,8 @@ impl JobKind {
             | Self::Backfill { media, source }
             | Self::PrepareMp4 { media, source }
             | Self::EncodeMp4 { media, source }
+            | Self::RefreshMp4 { media, source }
+            | Self::MeasureLoudness { media, source }
             | Self::Reindex { media, source } => {
                 let (media, source) = (Some(media.to_string()), Some(source.to_string()));
                 Payload { media, source, ..Payload::default() }
@@ -248,6 +271,12 @@ impl JobKind {
                 Ok(Self::PrepareMp4 { media: id(payload.media)?, source: id(payload.source)? })
             }
             "encode_files" => Ok(Self::EncodeMp4 { media: id(payload.media)?, source: id(payload.source)? }),
+            "refresh_files" => {
+                Ok(Self::RefreshMp4 { media: id(payload.media)?, source: id(payload.source)? })
+            }
+            "measure_loudness" => {
+                Ok(Self::MeasureLoudness { media: id(payload.media)?, source: id(payload.source)? })
+            }
             "tend_renditions" => Ok(Self::MaintainRenditions),
             "sweep" => Ok(Self::Sweep),
             "reindex" => Ok(Self::Reindex { media: id(payload.media)?, source: id(payload.source)? }),
@@ -267,6 +296,7 @@ impl JobQueue {
             Self::Backfill => "fill",
             Self::Audio => "sound",
             Self::Renditions => "tend",
+            Self::Loudness => "loudness",
             Self::Reindex => "reindex",
             Self::Maintenance => "upkeep",
         }
@@ -359,6 +389,8 @@ mod tests {
             (JobKind::BlurHash { media: media_id, source: source_id }, "hash_picture"),
             (JobKind::PrepareMp4 { media: media_id, source: source_id }, "prepare_files"),
             (JobKind::EncodeMp4 { media: media_id, source: source_id }, "encode_files"),
+            (JobKind::RefreshMp4 { media: media_id, source: source_id }, "refresh_files"),
+            (JobKind::MeasureLoudness { media: media_id, source: source_id }, "measure_loudness"),
             (JobKind::Reindex { media: media_id, source: source_id }, "reindex"),
         ] {
             check(
@@ -383,11 +415,13 @@ mod tests {
             JobKind::CheckUpload { media },
             JobKind::Backfill { media, source },
             JobKind::EncodeAudio { media, source },
+            JobKind::MeasureLoudness { media, source },
             JobKind::MaintainRenditions,
             JobKind::Sweep,
         ]
         .map(|kind| kind.queue().as_str());
-        assert_eq!(queues, ["download", "ingest", "uploads", "fill", "sound", "tend", "upkeep"]);
+        let expected = ["download", "ingest", "uploads", "fill", "sound", "loudness", "tend", "upkeep"];
+        assert_eq!(queues, expected);
     }
 
     #[test]

@@ -33,6 +33,9 @@ impl Tx {
             self.push_event(&source_ready).await?;
         }
         self.enqueue_blur_hash(media, now).await?;
+        if media.settings.optimize_audio {
+            self.enqueue_loudness(media, now).await?;
+        }
         if media.settings.mp4_support.is_none() { Ok(()) } else { self.enqueue_prepare_mp4(media, now).await }
     }
 
@@ -50,6 +53,64 @@ impl Tx {
         } else {
             Ok(())
         }
+    }
+
+    /// Saves a media whose loudness was measured, with its events, and queues the encode of its audio and of
+    /// the files that contain it. If the target of the workspace changed meanwhile, it is measured again.
+    pub async fn save_loudness(
+        &mut self,
+        media: &Media,
+        events: &[Event],
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.save_with_events(media, events).await?;
+        let target = self.loudness_target(media.workspace).await?.unwrap_or_default();
+        if media.loudness.as_ref().is_some_and(|found| found.target != target) {
+            self.enqueue_loudness(media, now).await?;
+        }
+        self.enqueue_audio_encodes(media, now).await
+    }
+
+    /// Queues what follows from a switch of `optimizeAudio`: the measurement where it is missing, and the
+    /// encodes of audio that changes. The media has the new value.
+    ///
+    /// A worker on a measurement for an earlier setting loses its lease.
+    pub async fn follow_optimize_audio(
+        &mut self,
+        media: &Media,
+        has_changed: bool,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let (Some(source), true) = (media.source(), media.is_ready()) else { return Ok(()) };
+        if has_changed {
+            self.cancel_job(JobKind::MeasureLoudness { media: media.id, source }).await?;
+            self.enqueue_audio_encodes(media, now).await?;
+        }
+        self.enqueue_loudness(media, now).await
+    }
+
+    /// Queues the measurement of a media, if it needs one and none is queued.
+    async fn enqueue_loudness(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
+        let target = self.loudness_target(media.workspace).await?.unwrap_or_default();
+        let Some(source) = media.needs_loudness(target) else { return Ok(()) };
+        let kind = JobKind::MeasureLoudness { media: media.id, source };
+        let job = NewJob { kind, workspace: Some(media.workspace), run_at: now, priority: Priority::Low };
+        self.enqueue_unique(job).await
+    }
+
+    /// Queues the encodes of audio that plays with other gains from now on. A running job of the same kind
+    /// may have read the gains of before.
+    async fn enqueue_audio_encodes(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
+        let Some(source) = media.source() else { return Ok(()) };
+        let encode = JobKind::EncodeAudio { media: media.id, source };
+        self.cancel_job(encode).await?;
+        self.enqueue(NewJob::due_now(encode, media.workspace, now)).await?;
+        if media.settings.mp4_support.is_none() {
+            return Ok(());
+        }
+        let refresh = JobKind::RefreshMp4 { media: media.id, source };
+        self.cancel_job(refresh).await?;
+        self.enqueue(NewJob::due_now(refresh, media.workspace, now)).await.map(drop)
     }
 
     /// Queues the BlurHash job of a ready media with a video track.
@@ -137,6 +198,11 @@ impl Tx {
         self.delete_media(id).await?;
         if let Some(source) = source {
             self.cancel_mp4_jobs(id, source).await?;
+            for kind in
+                [JobKind::MeasureLoudness { media: id, source }, JobKind::RefreshMp4 { media: id, source }]
+            {
+                self.cancel_job(kind).await?;
+            }
             self.enqueue(NewJob::due_now(JobKind::DeleteObjects { source }, workspace, now)).await?;
         }
         Ok(())

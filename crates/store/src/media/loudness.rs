@@ -9,7 +9,8 @@ use crate::Error;
 pub(crate) struct LoudnessJson {
     /// In whole LUFS.
     target: i8,
-    tracks: Vec<TrackJson>,
+    /// `null`: it could not be decoded.
+    tracks: Vec<Option<TrackJson>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,7 +45,7 @@ impl LoudnessJson {
         let json: Self = serde_json::from_str(&text).map_err(Error::internal)?;
         let target = LoudnessTarget::new(json.target);
         let target = target.ok_or_else(|| Error::internal("a loudness target out of its range"))?;
-        let tracks = json.tracks.into_iter().map(TrackLoudness::from).collect();
+        let tracks = json.tracks.into_iter().map(|track| track.map(TrackLoudness::from)).collect();
         Ok(Some(MediaLoudness { target, tracks }))
     }
 }
@@ -56,7 +57,10 @@ impl From<&MediaLoudness> for LoudnessJson {
             gain: track.gain.map(|gain| GainJson { gain: gain.centibels, limited: gain.is_limited }),
             after: track.after.into(),
         };
-        Self { target: loudness.target.lufs(), tracks: loudness.tracks.iter().map(track).collect() }
+        Self {
+            target: loudness.target.lufs(),
+            tracks: loudness.tracks.iter().map(|found| found.as_ref().map(track)).collect(),
+        }
     }
 }
 

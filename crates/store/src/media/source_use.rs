@@ -14,6 +14,11 @@ statements! {
 }
 
 impl Store {
+    /// The sources with bytes of a media besides its own, by ID.
+    pub async fn used_sources(&self, media: MediaId) -> Result<Vec<SourceId>, Error> {
+        self.reader().await?.all(OF_MEDIA, values![media]).await?.iter().map(source_of).collect()
+    }
+
     /// Whether an edited media has bytes of this source.
     pub async fn is_used_source(&self, source: SourceId) -> Result<bool, Error> {
         Ok(self.reader().await?.first(OF_SOURCE, values![source]).await?.is_some())

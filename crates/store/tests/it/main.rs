@@ -54,6 +54,7 @@ mod jobs;
 mod key_rotation;
 mod late_commit;
 mod lists;
+mod loudness;
 mod media;
 mod outage;
 mod playlists;

@@ -73,8 +73,9 @@ fn loudness() -> MediaLoudness {
     let after = Loudness { integrated: Some(-1_600), range: 610, true_peak: -150 };
     let silence = Loudness { integrated: None, range: 0, true_peak: Loudness::SILENT_PEAK };
     let tracks = vec![
-        TrackLoudness { before, gain: Some(gain), after },
-        TrackLoudness { before: silence, gain: None, after: silence },
+        Some(TrackLoudness { before, gain: Some(gain), after }),
+        Some(TrackLoudness { before: silence, gain: None, after: silence }),
+        None,
     ];
     MediaLoudness { target: LoudnessTarget::DEFAULT, tracks }
 }

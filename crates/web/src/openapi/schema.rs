@@ -89,6 +89,8 @@ schemas! {
     Code = string_enum(FailureCode::ALL.map(FailureCode::as_str));
     /// Reason why a track is not copied.
     Reason = string_enum(NotCopiedReason::ALL.map(NotCopiedReason::as_str));
+    /// State of the levelled audio of a media.
+    AudioLevels = string_enum(kinora_domain::AudioLevels::ALL.map(kinora_domain::AudioLevels::as_str));
     /// `2025-11-03`, in UTC.
     CalendarDay = day();
     /// `manual`: a list of media. `smart`: selected by rules.
@@ -100,7 +102,7 @@ schemas! {
     /// Type of an added track.
     AddedKind = string_enum(AddedTrackKind::ALL.map(AddedTrackKind::as_str));
     /// Type of an input.
-    InputKind = string_enum(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    InputKind = string_enum(["video", "watermark"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
     /// Status of a track. Tracks of the source are always available.
     TrackStatus = string_enum(AddedTrackState::NAMES);
 }

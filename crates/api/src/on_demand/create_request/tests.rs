@@ -62,10 +62,7 @@ fn stored_settings_without_effect_are_warned() {
     let (new, warnings) = read(&with(json!({"optimizeAudio": true, "mediaQuality": "pro"}))).unwrap();
     assert!(new.settings.optimize_audio);
     assert_eq!(new.settings.quality, MediaQuality::Pro);
-    assert_eq!(
-        warnings,
-        ["mediaQuality is stored and has no effect yet", "optimizeAudio is stored and has no effect yet"]
-    );
+    assert_eq!(warnings, ["mediaQuality is stored and has no effect yet"]);
 }
 
 fn subtitle(name: &str) -> Value {
@@ -211,7 +208,16 @@ fn invalid_and_unsupported_fields_are_named_by_path() {
             "inputs[0].url",
         ),
         (json!({"inputs": [video, video]}), "inputs[1].type"),
-        (json!({"inputs": [video, {"type": "watermark", "url": url}]}), "inputs[1].type"),
+        (json!({"inputs": [video, {"type": "watermark"}]}), "inputs[1].url"),
+        (
+            json!({"inputs": [video, {"type": "watermark", "url": url, "placement": {"xMargin": "10"}}]}),
+            "inputs[1].placement.xMargin",
+        ),
+        (
+            json!({"inputs": [video, {"type": "watermark", "url": url}, {"type": "watermark", "url": url}]}),
+            "inputs[2].type",
+        ),
+        (json!({"inputs": [{"type": "watermark", "url": url}]}), "inputs"),
         (json!({"inputs": [video, {"type": "audio"}]}), "inputs[1].swapTrackUrl"),
         (json!({"inputs": [{"type": "audio", "swapTrackUrl": "x"}, video]}), "inputs[0].swapTrackUrl"),
         (
@@ -298,4 +304,14 @@ fn texts_of_maximum_length_are_stored_unchanged() {
         read(&with(json!({"title": text, "creatorId": text, "metadata": {text.clone(): text}}))).unwrap();
     assert_eq!(new.settings.title.as_deref(), Some(text.as_str()));
     assert_eq!(new.settings.metadata.unwrap().get(&text), Some(&text));
+}
+
+#[test]
+fn watermark_is_a_setting_of_the_media() {
+    let url = "https://example.com/logo.png";
+    let video = json!({"type": "video", "url": "https://example.com/a.mp4"});
+    let body = json!({"inputs": [{"type": "watermark", "url": url, "opacity": "7%"}, video]});
+    let (new, _) = read(&body).unwrap();
+    let watermark = new.settings.watermark.unwrap();
+    assert_eq!((&*watermark.url, watermark.opacity_percent), (url, 7));
 }

@@ -12,6 +12,7 @@ use crate::on_demand::media_settings_request::{INPUTS_MAX, SUMMARY_LENGTHS, URL_
 use crate::on_demand::timeline_edit;
 use crate::on_demand::tracks::described_input;
 use crate::on_demand::update_request::TIME_S_MAX;
+use crate::on_demand::watermark;
 
 pub(in crate::on_demand) const DOMAINS_DESCRIPTION: &str =
     "A host such as `example.com`, which includes its subdomains, or `*.example.com` for subdomains only.";
@@ -49,6 +50,15 @@ pub(super) fn update(schemas: &mut Schemas) -> Value {
             ("title", with_description(text(MediaSettings::TEXT_MAX), "`null` clears it.")),
             ("creatorId", text(MediaSettings::TEXT_MAX)),
             ("metadata", with_description(metadata(), "Replaces all entries.")),
+            (
+                "optimizeAudio",
+                with_description(
+                    json!({"type": "boolean"}),
+                    "Whether the audio is levelled. Applies at once where it was measured, else after the \
+                        measurement. `true` also repeats a measurement that failed, or that had another \
+                        target.",
+                ),
+            ),
             (
                 "thumbnail",
                 with_description(thumbnail, "`null` restores the default, a frame near the middle."),
@@ -89,13 +99,14 @@ pub(in crate::on_demand) fn push_media_settings() -> Value {
     )
 }
 
-/// The `inputs` field: one video, edits of its audio, and subtitles.
+/// The `inputs` field: one video, a watermark over it, edits of its audio, and subtitles.
 fn inputs(video: Value) -> Value {
-    let kinds = [video, audio_input::audio_input_schema(), described_input()];
+    let watermark = watermark::watermark_input_schema();
+    let kinds = [video, watermark, audio_input::audio_input_schema(), described_input()];
     let inputs = json!({"type": "array", "maxItems": INPUTS_MAX, "items": {"anyOf": kinds}});
     with_description(
         inputs,
-        "The inputs: one video or audio file; optionally audio that replaces or overlays its audio, and subtitles.",
+        "The inputs: one video or audio file; optionally a watermark, audio that replaces or overlays its audio, and subtitles.",
     )
 }
 
@@ -155,7 +166,14 @@ fn media_settings() -> Vec<(&'static str, Value)> {
             ),
         ),
         ("sourceAccess", flag("Whether viewers may download the source.")),
-        ("optimizeAudio", flag("Stored, but loudness is not normalised yet.")),
+        (
+            "optimizeAudio",
+            flag(
+                "Whether the audio is levelled to -16 LUFS, or to the target of the workspace. Measured once \
+                    the media is ready; until then the audio plays as it is. \
+                    `video.media.optimizeAudio.ready` reports the end of the measurement.",
+            ),
+        ),
         ("mp4Support", with_default(mp4_support(), Mp4Support::default().as_str())),
         ("summary", with_description(summary, "Not supported yet.")),
     ];

@@ -77,7 +77,7 @@ fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (NewMediaSettings, 
         };
         return (new_settings, Vec::new());
     };
-    let Inputs { video, tracks, audio, timeline_edit } = inputs(&fields);
+    let Inputs { video, tracks, audio, timeline_edit, watermark, .. } = inputs(&fields);
     let range = trim_edit(&fields);
     if let (Some(edit), Some(_)) = (&timeline_edit, &range)
         && (edit.start, edit.end) != (Duration::ZERO, None)
@@ -103,7 +103,7 @@ fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (NewMediaSettings, 
         input.reject("url", "must be left out: the source is the file sent to the upload URL");
     }
     let new_settings = media_settings(&fields, warnings);
-    let settings = MediaSettings { audio_edit: audio, timeline_edit, ..new_settings.settings };
+    let settings = MediaSettings { audio_edit: audio, timeline_edit, watermark, ..new_settings.settings };
     (NewMediaSettings { settings, ..new_settings }, tracks)
 }
 

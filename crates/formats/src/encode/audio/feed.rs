@@ -41,6 +41,8 @@ pub struct AudioFeed {
     format: FeedFormat,
     numbers: Range<u32>,
     frames: Range<u64>,
+    /// `frames`, and those of the lead before them.
+    read: Range<u64>,
     heard: Range<u64>,
     channels: u32,
 }
@@ -56,14 +58,32 @@ impl AudioFeed {
         audio_number: usize,
         numbers: Range<u32>,
     ) -> Result<Vec<Self>, FeedError> {
+        Self::of_segments_with_lead(index, audio_number, numbers, 0)
+    }
+
+    /// As [`AudioFeed::of_segments`], with `lead` more frames before the segments, for a filter that
+    /// needs earlier samples.
+    ///
+    /// Errors: all but [`FeedError::Bytes`].
+    pub fn of_segments_with_lead(
+        index: &Index,
+        audio_number: usize,
+        numbers: Range<u32>,
+        lead: u64,
+    ) -> Result<Vec<Self>, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: numbers.clone() };
         let frames = frames(index, audio_number, &numbers).ok_or_else(none)?;
         let track = track(index, audio_number).ok_or_else(none)?;
-        let feeds = track.edit_spans().filter_map(|span| {
-            let window = FeedWindow { track, span };
-            let packets = window.packets(&frames);
-            let is_heard = window.is_audible(packets.clone(), &frames);
-            is_heard.then(|| window.feed(numbers.clone(), frames.clone(), packets))
+        let read = with_lead(&frames, lead);
+        let windows = || track.edit_spans().map(|span| FeedWindow { track, span });
+        // Audio of the lead alone is not heard.
+        if !windows().any(|window| window.is_audible(window.packets(&frames), &frames)) {
+            return Ok(Vec::new());
+        }
+        let feeds = windows().filter_map(|window| {
+            let packets = window.packets(&read);
+            let is_heard = window.is_audible(packets.clone(), &read);
+            is_heard.then(|| window.feed(numbers.clone(), frames.clone(), read.clone(), packets))
         });
         feeds.collect()
     }
@@ -74,23 +94,36 @@ impl AudioFeed {
     /// Errors: as [`AudioFeed::of_segments`]; [`FeedError::AcrossEditPoint`] if several parts are heard in
     /// the first segment.
     pub fn of_segments_from(index: &Index, audio_number: usize, first: u32) -> Result<Self, FeedError> {
+        Self::of_segments_from_with_lead(index, audio_number, first, 0)
+    }
+
+    /// As [`AudioFeed::of_segments_from`], with `lead` more frames before the first segment.
+    ///
+    /// Errors: as for it; [`FeedError::AcrossEditPoint`] also if another part is heard in the lead.
+    pub fn of_segments_from_with_lead(
+        index: &Index,
+        audio_number: usize,
+        first: u32,
+        lead: u64,
+    ) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: first..first.saturating_add(1) };
         let count = encoded_audio_segment_count(index, audio_number);
         let track = track(index, audio_number).ok_or_else(none)?;
         let first_frames = frames(index, audio_number, &(first..first.saturating_add(1))).ok_or_else(none)?;
         let mut windows = track.edit_spans().map(|span| FeedWindow { track, span });
         let window = windows
-            .find(|window| window.is_alone(&first_frames))
+            .find(|window| window.is_alone(&with_lead(&first_frames, lead)))
             .ok_or(FeedError::AcrossEditPoint { numbers: first..first.saturating_add(1) })?;
         let numbers = first..Self::run_end(index, audio_number, first..count);
         let rest = frames(index, audio_number, &numbers).ok_or_else(none)?;
-        let packets = window.packets(&rest).start..window.span.samples.end;
+        let packets = window.packets(&with_lead(&rest, lead)).start..window.span.samples.end;
         let cuts = cuts(index, audio_number).unwrap_or_default();
         let cuts = cuts.get(..=numbers.end as usize).unwrap_or(cuts);
         let (packets, end) = window.until_pause(packets, first, cuts);
         let numbers = first..end;
         let frames = frames(index, audio_number, &numbers).ok_or_else(none)?;
-        window.feed(numbers, frames, packets)
+        let read = with_lead(&frames, lead);
+        window.feed(numbers, frames, read, packets)
     }
 
     /// The end of the first run of these segments. A run is of one part, or a single segment next to a
@@ -125,15 +158,15 @@ impl AudioFeed {
         frame.min(self.frames.end)
     }
 
-    /// The samples of the feed that are heard, as positions in it. They lie in the segments and in the
-    /// [`MARGIN_SAMPLES`] on both sides of them.
+    /// The samples of the feed that are heard, as positions in it. They lie in the segments, in the lead and
+    /// in the [`MARGIN_SAMPLES`] on both sides of them.
     pub fn heard(&self) -> Range<u64> {
         self.heard.clone()
     }
 
     /// Whether no other part is heard in its segments and on both sides of them.
     pub fn is_alone(&self) -> bool {
-        self.heard == with_margins(&self.frames)
+        self.heard == with_margins(&self.read)
     }
 
     /// Number of channels of its packets.
@@ -149,6 +182,11 @@ impl AudioFeed {
     /// The positions of the frames in the feed, in samples at 48 kHz.
     pub fn positions(&self) -> Range<u64> {
         position(self.frames.start)..position(self.frames.end)
+    }
+
+    /// As [`positions`](Self::positions), with the frames of the lead.
+    pub fn positions_with_lead(&self) -> Range<u64> {
+        position(self.read.start)..position(self.read.end)
     }
 
     /// The bytes before all chunks.
@@ -229,6 +267,11 @@ fn frames(index: &Index, audio_number: usize, numbers: &Range<u32>) -> Option<Ra
     let cuts = cuts(index, audio_number)?;
     let (from, to) = (cuts.get(numbers.start as usize)?, cuts.get(numbers.end as usize)?);
     (from < to).then_some(*from..*to)
+}
+
+/// Frames with those of a lead, as far as the track has them.
+fn with_lead(frames: &Range<u64>, lead: u64) -> Range<u64> {
+    frames.start.saturating_sub(lead)..frames.end
 }
 
 /// The position of a frame in a feed.
@@ -357,6 +400,7 @@ impl FeedWindow<'_> {
         &self,
         numbers: Range<u32>,
         frames: Range<u64>,
+        read: Range<u64>,
         packets: Range<u32>,
     ) -> Result<AudioFeed, FeedError> {
         let media = self.track.media_at(packets.start);
@@ -365,7 +409,7 @@ impl FeedWindow<'_> {
             TrackMedia::Video(_) => 0,
         };
         let (format, header) = header(self.track, media)?;
-        let heard = self.heard(&frames);
+        let heard = self.heard(&read);
         Ok(AudioFeed {
             table: self.track.samples.clone(),
             packets,
@@ -375,6 +419,7 @@ impl FeedWindow<'_> {
             format,
             numbers,
             frames,
+            read,
             heard,
             channels,
         })

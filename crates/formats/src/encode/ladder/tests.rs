@@ -45,6 +45,7 @@ pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut Video
         parts: Vec::new(),
         is_truncated: false,
         left_out: Vec::new(),
+        overlay: None,
         tracks: vec![track],
         plan: SegmentPlan::default(),
     }

@@ -313,6 +313,7 @@ proptest! {
             parts: Vec::new(),
             is_truncated: false,
             left_out: Vec::new(),
+            overlay: None,
             tracks,
             plan,
         };

@@ -17,6 +17,7 @@ fn index(mut tracks: Vec<Track>) -> Index {
         parts: Vec::new(),
         is_truncated: false,
         left_out: Vec::new(),
+        overlay: None,
         tracks,
         plan,
     }

@@ -1,6 +1,7 @@
 //! Joined indexes and rejected joins. The tests of the packager play them with real files.
 
 mod clip;
+mod overlay;
 mod parts;
 
 use super::*;
@@ -97,6 +98,7 @@ fn index(mut tracks: Vec<Track>) -> Index {
         parts: Vec::new(),
         is_truncated: false,
         left_out: Vec::new(),
+        overlay: None,
         tracks,
         plan,
     }

@@ -40,7 +40,8 @@ pub(super) fn body(
         EventKind::SourceReady(media)
         | EventKind::SourceDeleted(media)
         | EventKind::Mp4Ready(media)
-        | EventKind::EditReady(_, media) => {
+        | EventKind::EditReady(_, media)
+        | EventKind::OptimizeAudioReady(media) => {
             (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
         }
         EventKind::MediaFailed(media) => (Some("failed"), Data::Failed(Box::new(FailedData::from(&**media)))),

@@ -51,7 +51,7 @@ impl Scene {
     /// The bytes of a file of a clip, after its renditions were made.
     async fn mp4(&self, clip: &Clip, file: Mp4File) -> Vec<u8> {
         let packager = &self.world.packager;
-        for rendition in file.renditions(&clip.packaged, LIMITS).unwrap() {
+        for rendition in file.renditions(&clip.packaged, LIMITS, &[]).unwrap() {
             if matches!(rendition, Rendition::Rung(_) | Rendition::Aac(_)) {
                 let job = self.job(clip).await;
                 let made = packager.make_rendition_file(
@@ -64,7 +64,7 @@ impl Scene {
                 made.await.unwrap();
             }
         }
-        let file = packager.file(&clip.packaged, file, LIMITS).await.unwrap();
+        let file = packager.file(&clip.packaged, file, LIMITS, &[]).await.unwrap();
         let len = file.len();
         file.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat()
     }

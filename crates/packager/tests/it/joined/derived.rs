@@ -50,7 +50,7 @@ async fn clips_and_mp4_files_use_one_configuration() {
     make_clip(clip(begins.saturating_sub(300), begins + 1000)).await.unwrap();
     let bounds = Mp4FileLimits { max_resolution: Resolution::P2160, is_video_withdrawn: false };
     // The copy and the audio have two sample entries.
-    let renditions = |file: Mp4File| file.renditions(&scene.packaged, bounds);
+    let renditions = |file: Mp4File| file.renditions(&scene.packaged, bounds, &[]);
     let video = Rendition::Rung(RungName::P240);
     assert_eq!(renditions(Mp4File::Capped4k), Some(vec![video, Rendition::Aac(0)]));
     assert_eq!(renditions(Mp4File::AudioOnly), Some(vec![Rendition::Aac(0)]));
@@ -119,11 +119,11 @@ async fn files_in_one_piece_hold_all_parts() {
     let (packager, packaged) = (&scene.world.packager, &scene.packaged);
     let limits = Mp4FileLimits { max_resolution: Resolution::P2160, is_video_withdrawn: false };
     let job = claimed_job(&scene.world).await;
-    for rendition in Mp4File::Capped4k.renditions(packaged, limits).unwrap() {
+    for rendition in Mp4File::Capped4k.renditions(packaged, limits, &[]).unwrap() {
         packager.make_rendition_file(&job, packaged, rendition, Resolution::P2160, |_| {}).await.unwrap();
     }
     for file in Mp4File::ALL {
-        let reader = packager.file(packaged, file, limits).await.unwrap();
+        let reader = packager.file(packaged, file, limits, &[]).await.unwrap();
         let len = reader.len();
         let bytes = reader.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat();
         if file == Mp4File::Capped4k {

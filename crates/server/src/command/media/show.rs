@@ -1,7 +1,9 @@
 //! Prints a media: for people, and for scripts.
 
 use kinora_api::PlaybackReportView;
-use kinora_domain::{AddedTrack, AddedTrackState, Media, MediaFacts, MediaState, PlaybackReport, TrackKind};
+use kinora_domain::{
+    AddedTrack, AddedTrackState, AudioLevels, Media, MediaFacts, MediaState, PlaybackReport, TrackKind,
+};
 use serde_json::{Value, json};
 
 use super::player_url;
@@ -32,6 +34,7 @@ pub(in crate::command) fn show(context: &CommandContext, media: &Media) {
         lines.push(format!("manifest  {}/{}.m3u8", context.settings.stream_url, playback.id));
     }
     if let Some(report) = media.playback_report() {
+        lines.extend(report.audio_levels.map(|levels| format!("loudness  {}", levels_for_people(levels))));
         lines.push(String::new());
         lines.push(report_for_people(&report));
     }
@@ -69,6 +72,16 @@ fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {
     }
     if facts.is_truncated {
         lines.push("note      the source is truncated; its playable part plays".to_owned());
+    }
+}
+
+fn levels_for_people(levels: AudioLevels) -> &'static str {
+    match levels {
+        AudioLevels::NoAudio => "no audio to level",
+        AudioLevels::Pending => "not measured yet",
+        AudioLevels::Levelled => "levelled",
+        AudioLevels::Unchanged => "at the target already",
+        AudioLevels::NotMeasured => "could not be measured",
     }
 }
 
@@ -166,6 +179,7 @@ mod tests {
             is_truncated: false,
             left_out: Vec::new(),
             does_not_decode: false,
+            audio_levels: None,
             broken_renditions: vec!["480p".into()],
             renditions: vec![
                 offered("360p", Some(Resolution::P360), true),

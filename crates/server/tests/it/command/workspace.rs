@@ -19,3 +19,21 @@ async fn new_data_folder_has_default_workspaces_and_accepts_more() {
     assert!(lines[0].starts_with("ID ") && lines[3].ends_with("Staging"), "{text:?}");
     assert_eq!(text.stderr, "", "a result is all there is to say");
 }
+
+#[tokio::test]
+async fn loudness_target_is_shown_and_set_within_its_range() {
+    let machine = Machine::new().await;
+    let shown = machine.json(&["workspace", "loudness", "Development"]).await;
+    assert_eq!((&shown["name"], &shown["loudnessTarget"]), (&json!("Development"), &json!(-16)));
+    let set = machine.json(&["workspace", "loudness", "Development", "--target", "-23"]).await;
+    assert_eq!(set["loudnessTarget"], -23);
+    for wrong in ["-25", "-13", "16", "-16.5", "quiet", ""] {
+        let refused = machine.run(&["workspace", "loudness", "Development", "--target", wrong]).await;
+        assert_ne!(refused.code, Some(0), "{wrong}");
+        assert!(refused.stderr.contains("-24 to -14"), "{refused:?}");
+    }
+    let text = machine.run(&["workspace", "loudness", "Development"]).await.ok();
+    assert_eq!(text.stdout.trim_end(), "workspace Development levels audio to -23 LUFS");
+    let other = machine.json(&["workspace", "loudness", "Production"]).await;
+    assert_eq!(other["loudnessTarget"], -16, "each workspace has its own");
+}

@@ -25,14 +25,14 @@ async fn bodies_of_created_ready_and_deleted_events() {
     let fields = json!({"title": "A title", "creatorId": "creator-1", "metadata": {"season": "2"}, "sourceAccess": true,
         "optimizeAudio": true, "maxResolution": "720p"});
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), fields).await;
-    // The request enabled access to its original, so there is an event for that too.
-    bodies(&app, 3).await;
+    // The request enabled access to its original and levelled audio, so there are events for these too.
+    bodies(&app, 5).await;
     assert_eq!(app.delete(text(&media["id"])).await.status, 200);
-    let bodies = bodies(&app, 4).await;
+    let bodies = bodies(&app, 6).await;
     insta::assert_snapshot!(golden(&app, &bodies));
 
     // The event has the same values as the `GET` response.
-    let [created, ready, _, _] = &bodies[..] else { panic!("four events") };
+    let [created, ready, ..] = &bodies[..] else { panic!("six events") };
     for name in ["id", "thumbnail", "sourceResolution", "playbackIds", "duration", "aspectRatio", "metadata"]
     {
         assert_eq!(ready["data"][name], media[name], "{name}");

@@ -1,7 +1,7 @@
 //! A film with an intro and subtitles, and a clip of it, with a crash at the n-th write, for every n.
 //!
-//! All become ready, each with subtitles, and exactly their objects are stored. The film is deleted first;
-//! its bytes are deleted with the clip.
+//! All become ready, the clip with the subtitles of the film, and exactly their objects are stored. The
+//! film is deleted first; its bytes are deleted with the clip.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};

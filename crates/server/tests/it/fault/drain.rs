@@ -77,13 +77,14 @@ impl<'a> Mover<'a> {
 }
 
 /// All queues.
-const QUEUES: [JobQueue; 8] = [
+const QUEUES: [JobQueue; 9] = [
     JobQueue::Download,
     JobQueue::Subtitles,
     JobQueue::Ingest,
     JobQueue::UploadChecks,
     JobQueue::Backfill,
     JobQueue::Audio,
+    JobQueue::Loudness,
     JobQueue::Renditions,
     JobQueue::Maintenance,
 ];
@@ -131,7 +132,7 @@ pub(super) async fn wait_settled(app: &TestApp, clock: &TestClock, media: &str) 
 async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
     let due_limit = clock.now().plus_seconds(JOB_DELAY_MAX_S);
     let jobs = async |queue| app.store.next_job_due(queue).await;
-    for queue in [JobQueue::Download, JobQueue::Subtitles, JobQueue::Ingest] {
+    for queue in [JobQueue::Download, JobQueue::Subtitles, JobQueue::Ingest, JobQueue::Loudness] {
         if !matches!(jobs(queue).await, Ok(None)) {
             return false;
         }

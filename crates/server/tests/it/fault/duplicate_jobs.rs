@@ -98,6 +98,11 @@ async fn finished_jobs_are_idempotent() {
         JobKind::BlurHash { media: ready, source: source_of_ready },
         JobKind::BlurHash { media: gone, source: source_of_gone },
         JobKind::BlurHash { media: ready, source: source_of_gone },
+        JobKind::MeasureLoudness { media: ready, source: source_of_ready },
+        JobKind::MeasureLoudness { media: gone, source: source_of_gone },
+        JobKind::MeasureLoudness { media: ready, source: source_of_gone },
+        JobKind::RefreshMp4 { media: ready, source: source_of_ready },
+        JobKind::RefreshMp4 { media: gone, source: source_of_gone },
         JobKind::DeleteObjects { source: source_of_gone },
         JobKind::Sweep,
     ] {

@@ -28,6 +28,7 @@ mod hostile;
 mod idempotency_crash;
 mod images;
 mod kill;
+mod loudness_crash;
 mod not_media;
 mod playlist_crash;
 pub(crate) mod stop;
@@ -35,6 +36,7 @@ mod tracks_crash;
 mod update_crash;
 mod upload_crash;
 mod watched;
+mod watermark_crash;
 mod write_failure;
 
 pub(crate) use clock::TestClock;

@@ -319,7 +319,7 @@ async fn equivalent_token_claims_are_accepted() {
 async fn only_signed_manifest_paths_play() {
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
-    let watched = Watched::new(&app).await;
+    let watched = Watched::levelled(&app).await;
     let [private, encrypted] = watched.private(&app).await;
     let public = text(&watched.media["playbackIds"][0]["id"]);
     let public_encrypted = watched.playback(&app, json!({"encryption": "aes-128"})).await;
@@ -343,6 +343,7 @@ async fn nothing_but_what_is_signed_plays(
     let other = &watched.playback(app, json!({"accessPolicy": "private"})).await;
     let token = signer.token(private);
     let children = signed_children(app, signer, private).await;
+    assert!(children.iter().any(|child| child.contains("/aac-up")), "levelled audio: {children:?}");
     assert_eq!(children, signed_children(app, signer, private).await, "viewers of one hour share addresses");
     let is_encrypted = children.iter().any(|child| child.ends_with("/aes-128/key"));
     let signed = children[0].split('/').nth(2).expect("the signed part").to_owned();

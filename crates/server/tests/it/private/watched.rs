@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::signer::Signer;
 use crate::api::{Ids, Tracks, listed};
+use crate::media::loudness::measured;
 use crate::support::{Answer, TestApp, text};
 
 /// A media with several playback IDs.
@@ -19,7 +20,19 @@ pub(crate) struct Watched {
 impl Watched {
     /// With subtitles, all files, and access to the original.
     pub(crate) async fn new(app: &TestApp) -> Self {
-        let settings = json!({"title": "Hush", "sourceAccess": true, "mp4Support": "audioOnly,capped_4k"});
+        Self::with(app, json!({})).await
+    }
+
+    /// The same, with levelled audio.
+    pub(crate) async fn levelled(app: &TestApp) -> Self {
+        let Self { media, track } = Self::with(app, json!({"optimizeAudio": true})).await;
+        Self { media: measured(app, &media).await, track }
+    }
+
+    async fn with(app: &TestApp, fields: Value) -> Self {
+        let mut settings =
+            json!({"title": "Hush", "sourceAccess": true, "mp4Support": "audioOnly,capped_4k"});
+        settings.as_object_mut().expect("it is one").extend(fields.as_object().expect("it is one").clone());
         let media = app.ready_with("/a.mp4", fixture::two_seconds(), settings).await;
         let url = app.serve("/a.srt", Source::of("1\n00:00:00,000 --> 00:00:01,500\nHello\n"));
         let track = Tracks::of(app, &media).added(&url, "en", "English").await;

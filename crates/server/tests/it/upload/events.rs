@@ -40,6 +40,8 @@ async fn completed_upload() {
         "video.upload.media_created",
         "video.media.ready",
         "video.media.source.ready",
+        "video.media.updated",
+        "video.media.optimizeAudio.ready",
     ];
     let bodies = bodies(&app, &types).await;
     insta::assert_snapshot!(golden(&app, &upload, &bodies));

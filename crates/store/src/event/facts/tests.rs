@@ -128,6 +128,14 @@ fn edited_media_json_round_trips() {
 }
 
 #[test]
+fn every_edit_event_is_read_back() {
+    for kind in EditKind::ALL {
+        let event = EventKind::EditReady(kind, Box::new(media(MediaSettings::default())));
+        assert_eq!(decode(kind.event_name(), &encode(&event)).unwrap(), event);
+    }
+}
+
+#[test]
 fn failed_media_json_round_trips() {
     let mut media = media(MediaSettings::default());
     (media.inputs, media.playback_ids) = (Vec::new(), Vec::new());
