@@ -149,7 +149,7 @@ pub(super) fn watermark_input_schema() -> Value {
     let url = json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://"});
     let url = with_description(
         url,
-        "URL of the image: PNG, JPEG, WebP or GIF, of which the first frame is shown. At most 10 MiB and 50 megapixels.",
+        "URL of the image: PNG, JPEG, WebP, or the first frame of a GIF. At most 10 MiB and 50 megapixels.",
     );
     let text = |pattern: &str| json!({"type": "string", "maxLength": LENGTH_CHARS_MAX, "pattern": pattern});
     let length = |description: &str| with_description(text(LENGTH_PATTERN), description);
