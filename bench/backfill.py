@@ -14,6 +14,7 @@ from bench import Bench
 from deployments import OneMachine
 from hls import Viewer
 from kinora import Kinora
+from on_demand import Case
 from report import Row, cost_against_baseline
 from test_servers import TestServers
 
@@ -28,18 +29,24 @@ POLL_INTERVAL_S = 0.5
 
 
 def measure(bench: Bench) -> list[Row]:
-    """Both alternately, the machine idle before each."""
+    """A media with no edit."""
+    return measure_case(bench, Case("no edit", lambda kinora, _, url: [kinora.create_media(url)]))
+
+
+def measure_case(bench: Bench, case: Case) -> list[Row]:
+    """Both alternately, the machine idle before each. Nothing on several machines."""
     if not isinstance(bench.deployment, OneMachine):
         return []
     clip = bench.clips.hd_24_seconds()
     ours, theirs = [], []
     test_servers = TestServers()
-    with Kinora(bench, "backfill") as kinora, Viewer(kinora.base) as viewer:
+    folder = "backfill-" + case.label.replace(" ", "-")
+    with Kinora(bench, folder) as kinora, Viewer(kinora.base) as viewer:
         kinora.add_webhook(f"{test_servers.base}/webhook")
         for number in range(2 * ROUNDS):
             if len(ours) == ROUNDS:
                 break
-            media = kinora.create_media(test_servers.share(f"{number}.mp4", clip))
+            media = case.create(kinora, test_servers, test_servers.share(f"{number}.mp4", clip))[0]
             test_servers.wait_event("video.media.ready", media["id"])
             manifest = viewer.manifest(f"{kinora.base}/{media['playbackIds'][0]['id']}.m3u8")
             ladder = [variant for variant in manifest.variants if variant.name in single_ffmpeg.MAXRATES]
@@ -55,9 +62,10 @@ def measure(bench: Bench) -> list[Row]:
             ours.append(cpu_time.of_tree(kinora.process.pid) - cpu_before)
             rungs = [single_ffmpeg.Rung.of(*pair) for pair in zip(ladder, playlists, strict=True)]
             targets = [bench.folder / f"{rung.name}.mp4" for rung in rungs]
-            theirs.append(cpu_time.of_command(single_ffmpeg.command(clip, rungs, targets, THREADS)).cpu_s)
+            call = single_ffmpeg.command(clip, rungs, targets, THREADS, watermark=case.watermark)
+            theirs.append(cpu_time.of_command(call).cpu_s)
     test_servers.close()
-    what = f"backfill of {len(ladder)} rungs, 24 s of 1080p30, CPU time"
+    what = f"backfill of {len(ladder)} rungs, 24 s of 1080p30, {case.label}, CPU time"
     return [cost_against_baseline(what, ours, theirs, "s", RATIO_MAX)]
 
 

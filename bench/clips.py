@@ -76,11 +76,11 @@ class Clips:
         recipe = [*lavfi("anoisesrc=d=600:c=pink:a=0.3:r=48000"), "-c:a", "alac", "-ac", "2", "-movflags", "+faststart"]
         return self.made("alac-10min.m4a", lambda part: ffmpeg(*recipe, part))
 
-    def one_hour_speech(self) -> pathlib.Path:
-        """AAC, 1 h, quiet, with the syllables and pauses of speech."""
-        source = "anoisesrc=d=3600:c=pink:a=0.1:r=48000,tremolo=f=4:d=0.9,volume='if(lt(mod(t,5),4),1,0.02)':eval=frame"
+    def ten_minutes_of_speech(self) -> pathlib.Path:
+        """AAC, 10 min, quiet, with the syllables and pauses of speech."""
+        source = "anoisesrc=d=600:c=pink:a=0.1:r=48000,tremolo=f=4:d=0.9,volume='if(lt(mod(t,5),4),1,0.02)':eval=frame"
         recipe = [*lavfi(source), *audio("128k"), "-movflags", "+faststart"]
-        return self.made("speech-1h.m4a", lambda part: ffmpeg(*recipe, part))
+        return self.made("speech-10min.m4a", lambda part: ffmpeg(*recipe, part))
 
     def _hd(self, seconds: int) -> list[str]:
         return [

@@ -99,8 +99,10 @@ def main() -> int:
             )
             for one in names:
                 print(f"measuring {one} on {deployment.name} ...", flush=True)
-                rows += BENCHES[one](bench)
-            # Printed now, in case the next deployment fails.
+                measured = BENCHES[one](bench)
+                # Printed now, in case the next one fails.
+                print(report.table(measured), flush=True)
+                rows += measured
             print(f"{deployment.name}\n\n{report.table(rows)}\n", flush=True)
             shutil.rmtree(folder)
     print(f"load at the end {machine.load()}")

@@ -1,7 +1,8 @@
-"""A segment with a watermark, encoded on demand, against one call of ffmpeg with the same filter."""
+"""Video with a watermark, on demand and in the background, against one ffmpeg call with the same filter."""
 
 import pathlib
 
+import backfill
 import on_demand
 from bench import Bench
 from clips import ffmpeg, lavfi
@@ -12,7 +13,7 @@ from test_servers import TestServers
 
 
 def measure(bench: Bench) -> list[Row]:
-    """As `on_demand.measure`, with a logo in the lower right corner."""
+    """As `on_demand.measure` and `backfill.measure`, with a logo in the lower right corner."""
     logo = bench.clips.made("logo.png", make_logo)
 
     def create(kinora: Kinora, test_servers: TestServers, url: str) -> list[dict]:
@@ -21,7 +22,8 @@ def measure(bench: Bench) -> list[Row]:
         watermark = {"type": "watermark", "url": test_servers.share("logo.png", logo), "placement": placement}
         return [kinora.create_media("", inputs=[{"type": "video", "url": url}, watermark])]
 
-    return on_demand.measure_case(bench, on_demand.Case("with a watermark", create, watermark=logo))
+    case = on_demand.Case("with a watermark", create, watermark=logo)
+    return [*on_demand.measure_case(bench, case), *backfill.measure_case(bench, case)]
 
 
 def make_logo(part: pathlib.Path) -> None:

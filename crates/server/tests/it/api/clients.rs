@@ -4,6 +4,7 @@
 //! C-128, C-131, C-141, C-156, C-161 and C-171 define these bodies, and C-102 the headers. C-194 defines the
 //! fields of clips.
 
+use kinora_testkit::fixture::images;
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
@@ -92,6 +93,20 @@ impl Client {
         in_input["pushMediaSettings"]["inputs"] = json!([{"type": "video", "url": ""}]);
         extend(&mut in_input["pushMediaSettings"]["inputs"][0], self.range());
         vec![in_settings, in_input]
+    }
+
+    /// `POST /on-demand` with an image on the video: with all settings, and with none. Both clients send
+    /// the same, as texts.
+    fn watermarked(self, url: &str, image: &str) -> [Value; 2] {
+        let placement = json!({"xAlign": "right", "xMargin": "5%", "yAlign": "bottom", "yMargin": "24px"});
+        let without = json!({"type": "watermark", "url": image});
+        let mut with = without.clone();
+        extend(&mut with, json!({"placement": placement, "width": "20%", "opacity": "80%"}));
+        [with, without].map(|watermark| {
+            let mut body = self.media(url);
+            body["inputs"].as_array_mut().expect("a list").push(watermark);
+            body
+        })
     }
 
     /// `PATCH /on-demand/{mediaId}` with only metadata: Node adds the values of the examples in its document
@@ -307,6 +322,26 @@ async fn sdk_requests_cut_a_file_and_a_media_and_list_clips() {
         check_fields(&clips[0]["playbackIds"][0], &["id", "accessPolicy"]);
         check_fields(&listed.json()["pagination"], &["totalRecords", "currentOffset", "offsetCount"]);
     }
+}
+
+#[tokio::test]
+async fn sdk_requests_draw_a_watermark() {
+    let app = TestApp::options().without_webhook().start().await;
+    let film = app.serve("/film.mp4", Source::of(fixture::large_two_tracks()));
+    let image = app.serve("/logo.png", Source::of(images::plain_png("red", 64, 36, "")));
+    let mut drawn = 0;
+    for client in Client::ALL {
+        for body in client.watermarked(&film, &image) {
+            let request = client.client_headers(app.call("POST", "/v1/on-demand"));
+            let created = accepted(&request.json(&body).send().await, 201);
+            let media = app.wait_settled(text(&created["id"])).await;
+            assert_eq!(media["status"], "Ready", "{client:?} {body}: {media}");
+            let why = &media["playbackReport"]["notCopied"][0]["reason"];
+            assert_eq!(why, "watermark", "{client:?} {body}: {media}");
+            drawn += 1;
+        }
+    }
+    assert_eq!(app.sources.requests("/logo.png").len(), drawn, "each media fetches its image");
 }
 
 #[tokio::test]
