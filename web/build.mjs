@@ -2,11 +2,12 @@
 // hash in its name.
 //
 // The name changes with the content, so assets can be cached forever; templates cannot. The output depends
-// only on the sources and package-lock.json: it has no time and no path of this machine.
+// only on the sources and package-lock.json: it has no time and no path of this machine. Beside each text is
+// the same text compressed, `.br` and `.gz`. The server replaces values in `embed.html`, so it has none.
 
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -20,59 +21,143 @@ const pages = [
   { template: "src/docs/docs.html", entries: ["src/docs/docs.ts", "src/docs/docs.css"] },
 ];
 
+/** The dashboard, whose pages are chunks that load when they are opened. */
+const dashboard = {
+  template: "src/dashboard/dashboard.html",
+  entries: ["src/dashboard/main.tsx", "src/dashboard/style/dashboard.css"],
+  /** The page that most people see first. */
+  firstPage: "src/dashboard/pages/home/home.tsx",
+};
+
+/** Bounds in bytes of gzip, which is all that browsers accept over plain HTTP; brotli is smaller. */
+const FIRST_LOAD_MAX = 150_000;
+const FIRST_LOAD_WITH_FONT_MAX = 200_000;
+const CHUNK_MAX = 30_000;
+
+/** Endings of files that compress. Fonts are compressed already. */
+const TEXTS = [".css", ".html", ".js", ".json", ".svg", ".txt"];
+
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
 
-const { metafile } = await build({
-  absWorkingDir: web,
-  entryPoints: pages.flatMap((page) => page.entries),
-  outdir: join(dist, "assets"),
-  entryNames: "[name]-[hash]",
-  bundle: true,
-  minify: true,
-  format: "esm",
-  // Safari 16.4, Chrome 111 and Firefox 114 are of spring 2023. Older iPhones cannot play fMP4 by hls.js.
-  target: ["es2022"],
-  legalComments: "none", // the full licences are written below
-  metafile: true,
-  logLevel: "warning",
-});
+/** Builds entries into `dist/assets/`, and returns what esbuild says about inputs and outputs. */
+async function bundle(entryPoints, options = {}) {
+  const { metafile } = await build({
+    absWorkingDir: web,
+    entryPoints,
+    outdir: join(dist, "assets"),
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    bundle: true,
+    minify: true,
+    format: "esm",
+    loader: { ".woff2": "file" },
+    // Safari 16.4, Chrome 111 and Firefox 114 are of spring 2023. Older iPhones cannot play fMP4 by hls.js.
+    target: ["es2022"],
+    legalComments: "none", // the full licences are written below
+    metafile: true,
+    logLevel: "warning",
+    ...options,
+  });
+  return metafile;
+}
 
-/** Maps the path of an entry to its output name. */
-const assetOf = new Map(
-  Object.entries(metafile.outputs)
+const builds = [
+  await bundle(pages.flatMap((page) => page.entries)),
+  await bundle(dashboard.entries, { splitting: true, jsx: "automatic" }),
+];
+const outputs = Object.assign({}, ...builds.map((metafile) => metafile.outputs));
+const inputs = builds.flatMap((metafile) => Object.keys(metafile.inputs));
+
+/** Maps the path of an entry to the path of its output. */
+const outputOf = new Map(
+  Object.entries(outputs)
     .filter(([, output]) => output.entryPoint)
-    .map(([path, output]) => [output.entryPoint, basename(path)]),
+    .map(([path, output]) => [output.entryPoint, path]),
 );
 
-for (const { template, entries } of pages) {
+/** This output and all that it imports at once. */
+function closure(path, found = new Set()) {
+  if (found.has(path)) return found;
+  found.add(path);
+  for (const { path: imported, kind } of outputs[path].imports) {
+    if (["import-statement", "url-token"].includes(kind)) closure(imported, found);
+  }
+  return found;
+}
+
+for (const { template, entries } of [...pages, dashboard]) {
   let html = await readFile(join(web, template), "utf8");
   for (const entry of entries) {
     const name = basename(entry);
     if (!html.includes(`"${name}"`)) throw new Error(`${template} does not load ${name}`);
-    html = html.replaceAll(`"${name}"`, `"/assets/${assetOf.get(entry)}"`);
+    const output = outputOf.get(entry);
+    html = html.replaceAll(`"${name}"`, `"/assets/${basename(output)}"`);
+    // What the script imports loads together with it, not after it.
+    const imported = [...closure(output)].filter((path) => path !== output && path.endsWith(".js"));
+    const links = imported.map((path) => `<link rel="modulepreload" href="/assets/${basename(path)}">\n    `);
+    html = html.replace('<script type="module"', () => `${links.join("")}<script type="module"`);
   }
   await writeFile(join(dist, basename(template)), html);
 }
 
-// MIT and Apache-2.0 require the licence text with each copy.
+// MIT, Apache-2.0 and the SIL Open Font License require the licence text with each copy.
 const packages = new Set(
-  Object.keys(metafile.inputs)
-    .map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
-    .filter(Boolean),
+  inputs.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean),
 );
 const licences = [];
 for (const name of [...packages].sort()) {
   const folder = join(web, "node_modules", name);
-  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  const { version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   const file = (await readdir(folder)).find((name) => /^licen[cs]e(\.\w+)?$/i.test(name));
-  if (file === undefined) throw new Error(`${name} brings no licence`);
-  licences.push(`${name} ${version}\n\n${(await readFile(join(folder, file), "utf8")).trim()}\n`);
+  // The Unlicense is a dedication to the public domain: it has no conditions.
+  if (file === undefined && license !== "Unlicense") throw new Error(`${name} brings no licence`);
+  const text = file === undefined ? license : (await readFile(join(folder, file), "utf8")).trim();
+  licences.push(`${name} ${version}\n\n${text}\n`);
 }
 await writeFile(join(dist, "assets", "licences.txt"), licences.join("\n---\n\n"));
 
-for (const path of Object.keys(metafile.outputs).sort()) {
-  const bytes = await readFile(join(web, path));
-  const kilobytes = (count) => `${(count / 1000).toFixed(0)} kB`;
-  console.log(`${path}  ${kilobytes(bytes.length)}, ${kilobytes(gzipSync(bytes).length)} compressed`);
+/** Compressed bytes of a file below `dist/`, by gzip; the file itself if it does not compress. */
+const sizes = new Map();
+const assets = (await readdir(join(dist, "assets"))).map((name) => `assets/${name}`);
+for (const name of [...assets, "dashboard.html"].sort()) {
+  const path = join(dist, name);
+  const bytes = await readFile(path);
+  if (!TEXTS.includes(extname(name))) {
+    sizes.set(name, bytes.length);
+    continue;
+  }
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  };
+  const brotli = brotliCompressSync(bytes, { params });
+  const gzip = gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION });
+  await writeFile(`${path}.br`, brotli);
+  await writeFile(`${path}.gz`, gzip);
+  sizes.set(name, gzip.length);
+  console.log(`${name}  ${kilobytes(bytes.length)}, gzip ${kilobytes(gzip.length)}, brotli ${kilobytes(brotli.length)}`);
+}
+
+const sizeOf = (paths) => [...paths].reduce((sum, path) => sum + sizes.get(`assets/${basename(path)}`), 0);
+const isFont = (path) => path.endsWith(".woff2");
+const first = new Set([...dashboard.entries, dashboard.firstPage].flatMap((entry) => [...closure(outputOf.get(entry))]));
+const withFont = sizes.get("dashboard.html") + sizeOf(first);
+check("first load of the dashboard", withFont - sizeOf([...first].filter(isFont)), FIRST_LOAD_MAX);
+check("first load of the dashboard with the font", withFont, FIRST_LOAD_WITH_FONT_MAX);
+for (const [entry, output] of outputOf) {
+  if (!entry.startsWith("src/dashboard/pages/")) continue;
+  check(`chunk of ${entry}`, sizeOf([...closure(output)].filter((path) => !first.has(path) || path === output)), CHUNK_MAX);
+}
+
+/** Prints a size, and fails the build if it is above its bound. */
+function check(what, bytes, bytesMax) {
+  const line = `${what}: ${kilobytes(bytes)} of at most ${kilobytes(bytesMax)}, gzip`;
+  if (bytes > bytesMax) throw new Error(line);
+  console.log(line);
+}
+
+function kilobytes(bytes) {
+  return `${(bytes / 1000).toFixed(1)} kB`;
 }

@@ -42,7 +42,18 @@ pub(crate) fn from_operation(error: OperationError) -> ApiError {
         | OperationError::AccessTokenNotFound
         | OperationError::InvalidWorkspaceName(_)
         | OperationError::WorkspaceNameTaken
-        | OperationError::NoOrganisation) => ApiError::internal(&error),
+        | OperationError::NoOrganisation
+        | OperationError::PersonNotFound
+        | OperationError::PersonDisabled
+        | OperationError::EmailTaken
+        | OperationError::InvalidName(_)
+        | OperationError::NameRequired
+        | OperationError::LastAdministrator
+        | OperationError::LinkNotFound
+        | OperationError::LinkUsed(_)
+        | OperationError::LinkEnded(_)
+        | OperationError::SessionNotFound
+        | OperationError::SignInOutdated) => ApiError::internal(&error),
     }
 }
 

@@ -4,8 +4,10 @@ use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use kinora_domain::{MediaState, PlaybackDenied, PlaybackId};
+use kinora_web::assets::{CodedFile, coded_file, is_compressed_copy};
 use kinora_web::error::ApiError;
 use kinora_web::extract::UnescapedPathParts;
+use kinora_web::gzip;
 use serde::Serialize;
 
 use super::playback_request::{PlaybackRequest, forwarded_query};
@@ -96,19 +98,30 @@ pub(super) async fn embed(
     Ok((status, headers, vary, render(&page, &values, discovery.as_deref())).into_response())
 }
 
-/// `GET /assets/{file}`: scripts and styles of the page. Their names contain a hash of their content.
+/// `GET /assets/{file}`: scripts, styles and fonts of pages. Their names contain a hash of their content.
+///
+/// The build has compressed texts; the client chooses the coding.
 pub(super) async fn asset(
     State(app): State<DeliveryState>,
     UnescapedPathParts([file]): UnescapedPathParts<1>,
+    request: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let bytes = app.assets.get(&format!("assets/{file}")).ok_or_else(ApiError::no_such_path)?;
+    if is_compressed_copy(&file) {
+        return Err(ApiError::no_such_path());
+    }
+    let coded = coded_file(&*app.assets, &format!("assets/{file}"), &request);
+    let CodedFile { bytes, coding, has_codings } = coded.ok_or_else(ApiError::no_such_path)?;
     let content_type = match file.rsplit_once('.').map(|(_, ending)| ending) {
         Some("js") => "text/javascript; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
+        Some("txt") => "text/plain; charset=utf-8",
         Some("svg") => "image/svg+xml",
+        Some("woff2") => "font/woff2",
         Some("map" | "json") => "application/json",
         _ => "application/octet-stream",
     };
+    let coding = coding.map(|coding| [(header::CONTENT_ENCODING, coding.to_header())]);
+    let vary = has_codings.then_some([(header::VARY, gzip::VARY)]);
     let headers = [
         (header::CONTENT_TYPE, content_type),
         (header::CACHE_CONTROL, super::response::IMMUTABLE),
@@ -116,7 +129,7 @@ pub(super) async fn asset(
         // scripts cross-origin.
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
     ];
-    Ok((headers, bytes.into_owned()).into_response())
+    Ok((headers, coding, vary, bytes.into_owned()).into_response())
 }
 
 /// The `Content-Security-Policy` of the page.

@@ -113,6 +113,14 @@ time_ordered_id!(/// Names a job.
     JobId);
 time_ordered_id!(/// Names a key that signs playback tokens; the `kid` of a token.
     SigningKeyId);
+time_ordered_id!(/// Names a person.
+    PersonId);
+time_ordered_id!(/// Names a session of a person. It stays when the secret of the session is replaced.
+    SessionId);
+time_ordered_id!(/// Names a one-time link.
+    OneTimeLinkId);
+time_ordered_id!(/// Names a row of the audit log.
+    AuditId);
 id!(/// Names an encoded rendition of one presentation. All machines compute the same ID.
     RenditionId);
 id!(/// Names the DRM configuration of a media: the data that a licence service needs.

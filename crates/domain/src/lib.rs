@@ -1,4 +1,4 @@
-//! The domain model and its rules: media, playback, access tokens, webhooks, events.
+//! The domain model and its rules: media, playback, access tokens, people, webhooks, events.
 //!
 //! Pure: no I/O, no clock, no randomness, no box of a file format, no SQL, no wire spelling. Time and random
 //! bytes are arguments ([`Clock`], [`Random`]). A state owns its data. A transition consumes the old value
@@ -6,7 +6,9 @@
 //!
 //! Begin with [`Media`] and its transitions.
 
+mod access;
 mod access_token;
+mod audit;
 mod clock;
 mod day;
 mod error_chain;
@@ -15,25 +17,31 @@ mod failure;
 mod id;
 mod language_code;
 mod media;
+mod one_time_link;
+mod password;
+mod person;
 mod playback;
 mod playlist;
 mod resolution;
+mod session;
 mod signing_key;
 mod timestamp;
 mod upload;
 mod webhook;
 mod workspace;
 
+pub use access::Action;
 pub use access_token::{AccessToken, Permission, Secret, SecretHash};
+pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, FailedSignIns, RequestOrigin, Who};
 pub use clock::{Clock, Random};
 pub use day::Day;
 pub use error_chain::{error_chain, sentence_with_causes};
 pub use event::{EditKind, Event, EventKind, EventSubject, TrackEvent, TrackEventKind};
 pub use failure::{Failure, FailureCode};
 pub use id::{
-    AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
-    OrganisationId, ParseIdError, PlaybackId, PlaylistId, PresentationId, RenditionId, SigningKeyId,
-    SourceId, TrackId, WebhookId, WorkspaceId,
+    AccessTokenId, AttemptId, AuditId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
+    OneTimeLinkId, OrganisationId, ParseIdError, PersonId, PlaybackId, PlaylistId, PresentationId,
+    RenditionId, SessionId, SigningKeyId, SourceId, TrackId, WebhookId, WorkspaceId,
 };
 pub use language_code::{LANGUAGE_CODE_MAX, is_language_code};
 pub use media::{
@@ -46,6 +54,11 @@ pub use media::{
     TrackLoudness, TrackRejected, TrackUpdate, Watermark, WatermarkAlign, WatermarkLength,
     WatermarkPlacement, WatermarkSize, WrongState,
 };
+pub use one_time_link::{LinkClosed, LinkKind, OneTimeLink};
+pub use password::{Password, PasswordHash, PasswordRejected};
+pub use person::{
+    BadEmail, Email, LibraryView, Member, Person, PersonSettings, Role, SettingsChange, Theme, TimeZoneChoice,
+};
 pub use playback::{
     AccessPolicy, AccessRestrictions, ContentKey, DefaultPolicy, EmbeddingPage, Encryption, HostPattern,
     NewPlaybackId, Page, PageHost, PathBinding, PathClaims, PathError, PlaybackDenied, PlaybackGrant,
@@ -56,6 +69,7 @@ pub use playlist::{
     DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistRejected, SmartRules,
 };
 pub use resolution::Resolution;
+pub use session::{PreviousSecret, Session};
 pub use signing_key::{
     BadPublicKey, KeyMaker, KeyPair, KeyRef, PrivateKey, PublicKey, SigningKey, TokenAlgorithm,
 };

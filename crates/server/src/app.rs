@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kinora_api::{ApiParts, ApiState, KeyPairs, OpenApiState, ResponseCache};
+use kinora_dashboard::{DashboardParts, DashboardState};
 use kinora_delivery::{AuthorizationCache, DeliveryParts, DeliveryState, PlaylistCache};
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
@@ -52,6 +53,8 @@ pub(crate) struct AppOptions {
     pub(crate) roles: Roles,
     /// Requests that an access token may send; `None`: no limit.
     pub(crate) rate_limit: Option<RateLimit>,
+    /// Further origins at which people open the dashboard.
+    pub(crate) dashboard_origins: Vec<String>,
     /// Seconds for which shared caches may store responses below a signed path; `None`: not at all.
     pub(crate) shared_max_age_s: Option<u32>,
 }
@@ -69,6 +72,7 @@ struct Parts {
     delivery: DeliveryState,
     upload: UploadRouterState,
     openapi: Arc<OpenApiState>,
+    dashboard: DashboardState,
     health: HealthState,
 }
 
@@ -88,15 +92,26 @@ impl App {
             render_metrics,
             roles,
             rate_limit,
+            dashboard_origins,
             shared_max_age_s,
         } = options;
         let addresses = Arc::new(base_urls);
         let authenticator = Authenticator::new(store.clone(), Arc::clone(&clock));
         let gzip = Arc::new(GzipCache::default());
         let observer = Arc::new(Observer::new(&*random));
+        let service = Service::new(store.clone(), Arc::clone(&clock), Arc::clone(&random));
+        let dashboard = DashboardState::new(DashboardParts {
+            store: store.clone(),
+            service: service.clone(),
+            clock: Arc::clone(&clock),
+            random: Arc::clone(&random),
+            base_urls: Arc::clone(&addresses),
+            assets: Arc::clone(&assets),
+            origins: dashboard_origins,
+        });
         let api = ApiState::new(ApiParts {
             store: store.clone(),
-            service: Service::new(store.clone(), Arc::clone(&clock), Arc::clone(&random)),
+            service,
             intake: intake.clone(),
             clock: Arc::clone(&clock),
             random,
@@ -138,6 +153,7 @@ impl App {
             delivery,
             upload,
             openapi: Arc::new(openapi),
+            dashboard,
             health: HealthState { health, render_metrics, roles },
         }))
     }
@@ -170,12 +186,16 @@ impl App {
         Arc::clone(&self.0.openapi)
     }
 
+    pub(crate) fn dashboard(&self) -> &DashboardState {
+        &self.0.dashboard
+    }
+
     pub(crate) fn health(&self) -> HealthState {
         self.0.health.clone()
     }
 
-    /// Stores the usage of workspaces, the use of access tokens, and the renditions that were made and
-    /// watched, since the last call. May run at any time. After a crash dates may be older and
+    /// Stores the usage of workspaces, the use of access tokens and sessions, and the renditions that were
+    /// made and watched, since the last call. May run at any time. After a crash dates may be older and
     /// counters smaller.
     pub(crate) async fn write_usage_all(&self) -> Result<(), kinora_store::Error> {
         // A failure of one write does not prevent the others.
@@ -183,7 +203,14 @@ impl App {
             self.write_usage().await,
             self.0.packager.write_rendition_uses().await,
             self.0.authenticator.write_uses().await,
+            self.0.dashboard.write_uses().await,
         ];
+        written.into_iter().collect()
+    }
+
+    /// The same, with what would otherwise be stored later: the process stops.
+    pub(crate) async fn write_everything(&self) -> Result<(), kinora_store::Error> {
+        let written = [self.write_usage_all().await, self.0.dashboard.write_all().await];
         written.into_iter().collect()
     }
 

@@ -17,8 +17,11 @@ pub(crate) fn router(app: &App) -> Router {
     let api = if roles.api {
         kinora_api::router(app.api(), app.gzip(), app.openapi())
             .merge(kinora_upload::routes().with_state(app.upload()))
+            .merge(dashboard(app))
     } else {
-        kinora_api::role_disabled_routes(roles).merge(kinora_upload::elsewhere(roles))
+        kinora_api::role_disabled_routes(roles)
+            .merge(kinora_upload::elsewhere(roles))
+            .merge(kinora_dashboard::role_disabled_routes(roles))
     };
     let delivery = match (roles.delivery, roles.api) {
         (true, _) => kinora_delivery::routes().merge(kinora_delivery::assets()).with_state(app.delivery()),
@@ -37,4 +40,11 @@ pub(crate) fn router(app: &App) -> Router {
         .fallback(async || ApiError::no_such_path())
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         .layer(observe)
+}
+
+/// The dashboard, and the operations of the API that it calls with a session.
+fn dashboard(app: &App) -> Router {
+    let operations = kinora_api::mount(kinora_dashboard::MOUNT_PREFIX, app.api(), app.gzip());
+    kinora_dashboard::routes(app.dashboard())
+        .merge(kinora_dashboard::protect_mount(operations, app.dashboard()))
 }

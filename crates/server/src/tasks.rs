@@ -54,7 +54,7 @@ impl ServerTasks {
         );
         // No request waits for an encode any more.
         packager.stop().await;
-        if let Err(error) = app.write_usage_all().await {
+        if let Err(error) = app.write_everything().await {
             tracing::warn!(error = %error, "the usage could not be stored");
         }
         store.close().await;

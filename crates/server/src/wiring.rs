@@ -261,6 +261,7 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
         render_metrics: Arc::new(move || metrics.render()),
         roles: settings.roles,
         rate_limit: settings.rate_limit,
+        dashboard_origins: settings.dashboard_origins.clone(),
         shared_max_age_s: settings.shared_max_age_s,
     }
 }

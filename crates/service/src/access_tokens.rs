@@ -1,7 +1,8 @@
 //! Access tokens.
 
-use kinora_domain::{AccessToken, AccessTokenId, Permission, Secret};
+use kinora_domain::{AccessToken, AccessTokenId, AuditAction, Permission, Secret};
 
+use crate::audit::push_in_workspace;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -23,8 +24,14 @@ impl Service {
             last_used_at: None,
             revoked_at: None,
         };
-        let new = token.clone();
-        self.store.write(async move |tx| tx.insert_access_token(&new).await).await?;
+        let (caller, new) = (*caller, token.clone());
+        self.store
+            .write(async move |tx| {
+                tx.insert_access_token(&new).await?;
+                let object = ("access_token", new.id.to_string(), String::new());
+                push_in_workspace(tx, &caller, AuditAction::AccessTokenCreated, object, now).await
+            })
+            .await?;
         Ok((token, secret))
     }
 
@@ -32,13 +39,16 @@ impl Service {
     ///
     /// Errors: `AccessTokenNotFound`.
     pub async fn revoke_access_token(&self, caller: &Caller, id: AccessTokenId) -> Result<(), Error> {
-        let (workspace, now) = (caller.workspace, self.clock.now());
+        let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
-                let token = tx.access_token(id).await?.filter(|token| token.workspace == workspace);
-                token.ok_or(Error::AccessTokenNotFound)?;
+                let token = tx.access_token(id).await?.filter(|token| token.workspace == caller.workspace);
+                if token.ok_or(Error::AccessTokenNotFound)?.revoked_at.is_some() {
+                    return Ok(());
+                }
                 tx.revoke_access_token(id, now).await?;
-                Ok(())
+                let object = ("access_token", id.to_string(), String::new());
+                push_in_workspace(tx, &caller, AuditAction::AccessTokenRevoked, object, now).await
             })
             .await
     }

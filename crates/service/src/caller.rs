@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kinora_domain::{AccessTokenId, WorkspaceId};
+use kinora_domain::{AccessTokenId, PersonId, WorkspaceId};
 
 /// The principal and the workspace of an operation. Other workspaces do not exist for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,8 @@ impl Caller {
 pub enum Principal {
     /// The holder of an access token.
     AccessToken(AccessTokenId),
+    /// A person who is signed in to the dashboard.
+    Person(PersonId),
     /// An operator on the machine of the database.
     CommandLine,
 }
@@ -34,6 +36,7 @@ impl fmt::Display for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AccessToken(id) => id.fmt(f),
+            Self::Person(id) => write!(f, "person-{id}"),
             Self::CommandLine => f.write_str("command-line"),
         }
     }
@@ -47,6 +50,8 @@ mod tests {
     fn principal_names_are_stable() {
         let id = "019a492c-41f3-7001-8203-040506070809";
         assert_eq!(Principal::AccessToken(id.parse().expect("an id")).to_string(), id);
+        let person = Principal::Person(id.parse().expect("an id"));
+        assert_eq!(person.to_string(), format!("person-{id}"));
         assert_eq!(Principal::CommandLine.to_string(), "command-line");
     }
 }

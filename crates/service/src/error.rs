@@ -1,8 +1,8 @@
 //! The reasons why operations are rejected.
 
 use kinora_domain::{
-    ClipRejected, MediaSettings, Mp4Rejected, Playlist, PlaylistRejected, SigningKey, TooManyPlaybackIds,
-    TrackRejected,
+    ClipRejected, LinkKind, MediaSettings, Mp4Rejected, Playlist, PlaylistRejected, SigningKey,
+    TooManyPlaybackIds, TrackRejected,
 };
 use kinora_fetch::UrlProblem;
 
@@ -88,7 +88,51 @@ pub enum Error {
     /// The database has no organisation that a workspace could belong to.
     #[error("the database has no organisation")]
     NoOrganisation,
+    /// There is no such person.
+    #[error("there is no such person")]
+    PersonNotFound,
+    /// The person is disabled.
+    #[error("the person is disabled")]
+    PersonDisabled,
+    /// Another person has this email address.
+    #[error("another person has this email address")]
+    EmailTaken,
+    /// The name of a person is invalid.
+    #[error("the name of a person {0}")]
+    InvalidName(&'static str),
+    /// The person has no name, and none was given.
+    #[error("a name is needed")]
+    NameRequired,
+    /// The change would leave no administrator who can sign in or set a password.
+    #[error("this is the last administrator who can sign in; make another person administrator first")]
+    LastAdministrator,
+    /// No one-time link has this secret.
+    #[error("there is no such link; check that the whole address was copied")]
+    LinkNotFound,
+    /// The one-time link was used.
+    #[error("this {} link was used already; {}", .0.as_str(), remedy(*.0, true))]
+    LinkUsed(LinkKind),
+    /// The one-time link has ended.
+    #[error("this {} link has ended; {}", .0.as_str(), remedy(*.0, false))]
+    LinkEnded(LinkKind),
+    /// The person has no such session.
+    #[error("there is no such session")]
+    SessionNotFound,
+    /// The session ended, the person was disabled, or the password changed since it was verified.
+    #[error("the sign-in is outdated; sign in again")]
+    SignInOutdated,
     /// The database failed.
     #[error("the database cannot be used")]
     Store(#[from] kinora_store::Error),
+}
+
+/// How to get in without a link that is closed.
+fn remedy(kind: LinkKind, is_used: bool) -> &'static str {
+    match (kind, is_used) {
+        (LinkKind::Setup | LinkKind::Invitation, true) => "sign in with the password that was chosen then",
+        (LinkKind::Invitation, false) => "an administrator can make another invitation",
+        (LinkKind::Setup | LinkKind::Reset, _) => {
+            "an administrator, or `kinora user reset` on the server, makes another"
+        }
+    }
 }

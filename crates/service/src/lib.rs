@@ -8,14 +8,19 @@
 //! in the store.
 
 mod access_tokens;
+mod audit;
 mod caller;
 mod commit;
 mod error;
+mod links;
 mod media;
+mod members;
+mod people;
 mod playback_ids;
 mod playlists;
 mod revoked_tokens;
 mod service;
+mod sessions;
 mod signing_keys;
 mod tracks;
 mod uploads;
@@ -25,6 +30,9 @@ mod workspaces;
 pub use caller::{Caller, Principal};
 pub use commit::{Commit, CommitOnly};
 pub use error::Error;
+pub use links::{MadeLink, OpenLink, UseLink};
 pub use media::RegisteredMedia;
+pub use people::{CreatedPerson, MeChange, NewPerson};
 pub use revoked_tokens::NewRevokedToken;
 pub use service::Service;
+pub use sessions::{ChangePassword, OpenedSession, SignIn};

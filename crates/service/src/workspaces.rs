@@ -1,14 +1,15 @@
 //! Workspaces.
 
-use kinora_domain::{LoudnessTarget, Workspace, WorkspaceId};
+use kinora_domain::{Actor, AuditAction, LoudnessTarget, Workspace, WorkspaceId};
 
+use crate::audit::NewAudit;
 use crate::{Error, Service};
 
 impl Service {
     /// Creates a workspace in the organisation of this installation.
     ///
     /// Errors: `InvalidWorkspaceName`, `WorkspaceNameTaken`, `NoOrganisation`.
-    pub async fn create_workspace(&self, name: &str) -> Result<Workspace, Error> {
+    pub async fn create_workspace(&self, actor: &Actor, name: &str) -> Result<Workspace, Error> {
         Workspace::check_name(name).map_err(Error::InvalidWorkspaceName)?;
         let now = self.clock.now();
         let organisation = self.store.organisation().await?.ok_or(Error::NoOrganisation)?;
@@ -18,11 +19,18 @@ impl Service {
             name: name.to_owned(),
             created_at: now,
         };
-        let new = workspace.clone();
-        match self.store.write(async move |tx| tx.insert_workspace(&new).await).await {
+        let (actor, new) = (actor.clone(), workspace.clone());
+        let inserted = self.store.write(async move |tx| {
+            tx.insert_workspace(&new).await?;
+            let mut audit =
+                NewAudit::object(new.organisation, AuditAction::WorkspaceCreated, "workspace", new.id);
+            audit.workspace = Some(new.id);
+            audit.named(&new.name).push(tx, &actor, now).await
+        });
+        match inserted.await {
             Ok(()) => Ok(workspace),
-            Err(kinora_store::Error::AlreadyExists { .. }) => Err(Error::WorkspaceNameTaken),
-            Err(error) => Err(error.into()),
+            Err(Error::Store(kinora_store::Error::AlreadyExists { .. })) => Err(Error::WorkspaceNameTaken),
+            Err(error) => Err(error),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, Encryption, Media, MediaSettings, NewMedia, NewPlaylist, Permission,
-    Playlist, Workspace, WorkspaceId,
+    AccessPolicy, AccessRestrictions, Actor, Encryption, Media, MediaSettings, NewMedia, NewPlaylist,
+    Permission, Playlist, Workspace, WorkspaceId,
 };
 use kinora_service::{Caller, CommitOnly, Error, NewRevokedToken, Service};
 use kinora_store::{DatabaseLocation, Opener, Store, StoreOptions};
@@ -33,7 +33,9 @@ async fn world() -> Fixture {
     };
     let store = Store::open(options).await.expect("the database opens");
     let service = Service::new(store.clone(), clock, random);
-    let create = async |name| -> Workspace { service.create_workspace(name).await.expect("created") };
+    let create = async |name| -> Workspace {
+        service.create_workspace(&Actor::command_line(), name).await.expect("created")
+    };
     let [mine, other] = [create("mine").await, create("other").await].map(|it| Caller::command_line(it.id));
     Fixture { store, service, mine, other, _folder: folder }
 }
@@ -80,9 +82,9 @@ async fn rejected_input_creates_nothing() {
     let created = service.create_webhook(&mine, "example.com".to_owned(), CommitOnly).await;
     assert!(matches!(created, Err(Error::WebhookUrl(_))), "{created:?}");
     assert!(store.webhooks(None).await.expect("readable").is_empty());
-    let created = service.create_workspace("mine").await;
+    let created = service.create_workspace(&Actor::command_line(), "mine").await;
     assert!(matches!(created, Err(Error::WorkspaceNameTaken)), "{created:?}");
-    let created = service.create_workspace(" ").await;
+    let created = service.create_workspace(&Actor::command_line(), " ").await;
     assert!(matches!(created, Err(Error::InvalidWorkspaceName(_))), "{created:?}");
 }
 

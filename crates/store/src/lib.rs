@@ -14,7 +14,7 @@
 //! | `writer/` | the writer thread: many closures in one commit on SQLite, concurrent ones on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `private_file.rs`, `keyring.rs`, `key_rotation.rs`, `lock/` | the start: migrations, first rows, keys, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `idempotency.rs` | one aggregate each |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `idempotency.rs`, `person.rs`, `session.rs`, `one_time_link.rs`, `audit.rs` | one aggregate each |
 //! | `playback_path.rs` | signatures of playback paths in manifests |
 //! | `content_key.rs` | keys of encrypted playback IDs |
 //! | `list.rs` | pagination by number and by cursor |
@@ -23,6 +23,7 @@
 //! | `change_poll.rs`, `pg_notify.rs`, `data_version.rs` | changes of other processes: by polling, by notification, and on demand |
 
 mod access_token;
+mod audit;
 mod change_poll;
 mod content_key;
 mod data_version;
@@ -38,6 +39,8 @@ mod keyring;
 mod list;
 mod lock;
 mod media;
+mod one_time_link;
+mod person;
 mod pg_notify;
 mod playback_path;
 mod playlist;
@@ -46,6 +49,7 @@ mod prune;
 mod rendition;
 mod revoked_token;
 mod schema;
+mod session;
 mod signing_key;
 mod sql;
 mod store;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kinora_domain::{DISABLED_PENDING_MAX_US, Timestamp, WorkspaceId};
+use kinora_domain::{AuditEntry, DISABLED_PENDING_MAX_US, Session, Timestamp, WorkspaceId};
 
 use crate::sql::{Statement, Value, statements, values};
 use crate::{Error, Store, Tx, upload};
@@ -18,6 +18,8 @@ pub(crate) const REVOKED_TOKEN_RETENTION_US: i64 = 30 * DAY_US;
 /// The number of the last usage batch of a process, since its last write. No process retries a batch that
 /// is so old.
 pub(crate) const USAGE_WRITER_RETENTION_US: i64 = 30 * DAY_US;
+/// One-time links, after their end: the page of an old one says why it does not work.
+pub(crate) const LINK_RETENTION_US: i64 = 30 * DAY_US;
 /// Rows of one transaction: other writes wait meanwhile.
 pub(crate) const BATCH_MAX: i64 = 500;
 /// Transactions of one call and kind; the next call continues.
@@ -42,6 +44,10 @@ statements! {
         SELECT workspace_id, jti FROM revoked_token WHERE expires_at IS NOT NULL AND expires_at <= $1 LIMIT $2)";
     USAGE_WRITERS = "DELETE FROM usage_writer WHERE id IN (
         SELECT id FROM usage_writer WHERE written_at <= $1 LIMIT $2)";
+    OLD_SESSIONS = "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE ends_at <= $1 LIMIT $2)";
+    UNUSED_SESSIONS = "DELETE FROM session WHERE id IN (SELECT id FROM session WHERE seen_at <= $1 LIMIT $2)";
+    LINKS = "DELETE FROM one_time_link WHERE id IN (SELECT id FROM one_time_link WHERE ends_at <= $1 LIMIT $2)";
+    AUDIT = "DELETE FROM audit WHERE sequence IN (SELECT sequence FROM audit WHERE at <= $1 LIMIT $2)";
     EVENTS = "DELETE FROM event WHERE sequence IN (
         SELECT e.sequence FROM event e
         WHERE e.at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) LIMIT $2)";
@@ -66,6 +72,12 @@ pub struct PrunedCounts {
     pub revoked_tokens: u64,
     /// Processes that have written no usage for long.
     pub usage_writers: u64,
+    /// Sessions that have ended.
+    pub sessions: u64,
+    /// One-time links that ended long ago.
+    pub links: u64,
+    /// Rows of the audit log.
+    pub audit: u64,
 }
 
 impl Store {
@@ -89,6 +101,12 @@ impl Store {
             usage_writers: self
                 .run_in_batches(USAGE_WRITERS, values![before(USAGE_WRITER_RETENTION_US), BATCH_MAX])
                 .await?,
+            sessions: self.run_in_batches(OLD_SESSIONS, values![now, BATCH_MAX]).await?
+                + self
+                    .run_in_batches(UNUSED_SESSIONS, values![before(Session::IDLE_MAX_US), BATCH_MAX])
+                    .await?,
+            links: self.run_in_batches(LINKS, values![before(LINK_RETENTION_US), BATCH_MAX]).await?,
+            audit: self.run_in_batches(AUDIT, values![before(AuditEntry::RETENTION_US), BATCH_MAX]).await?,
         })
     }
 

@@ -18,7 +18,7 @@ struct Migration {
 }
 
 /// All steps. A released step never changes; a new schema adds one at the end.
-const STEPS: [Migration; 4] = [
+const STEPS: [Migration; 5] = [
     Migration {
         from: 0,
         to: 26,
@@ -42,6 +42,12 @@ const STEPS: [Migration; 4] = [
         to: 28,
         sqlite: include_str!("../migrations/sqlite/from_27.sql"),
         postgres: include_str!("../migrations/postgres/from_27.sql"),
+    },
+    Migration {
+        from: 28,
+        to: 29,
+        sqlite: include_str!("../migrations/sqlite/from_28.sql"),
+        postgres: include_str!("../migrations/postgres/from_28.sql"),
     },
 ];
 /// The newest schema.

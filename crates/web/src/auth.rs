@@ -136,7 +136,10 @@ impl Authenticator {
         let access = self.authenticate(parts).await?;
         match access.permission {
             Permission::ReadWrite => Ok(WriteCaller(access.caller)),
-            Permission::ReadOnly => Err(ApiError::read_only()),
+            Permission::ReadOnly => Err(match access.caller.principal {
+                Principal::Person(_) => ApiError::viewer_reads_only(),
+                Principal::AccessToken(_) | Principal::CommandLine => ApiError::read_only(),
+            }),
         }
     }
 

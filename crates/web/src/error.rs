@@ -152,6 +152,15 @@ impl ApiError {
         )
     }
 
+    /// 403: the role of the person may not do that.
+    pub(crate) fn viewer_reads_only() -> Self {
+        Self::described(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "your role is viewer, which may only read; ask an administrator for the role member",
+        )
+    }
+
     /// 404: no such path.
     pub fn no_such_path() -> Self {
         Self::described(StatusCode::NOT_FOUND, "not found", "this path does not exist")
@@ -273,7 +282,7 @@ impl ApiError {
     }
 
     /// 415: not JSON.
-    pub(crate) fn unsupported_media_type() -> Self {
+    pub fn unsupported_media_type() -> Self {
         Self::described(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported media type",

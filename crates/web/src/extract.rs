@@ -8,7 +8,7 @@ use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use http_body_util::BodyExt as _;
-use kinora_domain::{DrmConfigurationId, MediaId, PlaybackId, PlaylistId, SigningKeyId, TrackId};
+use kinora_domain::{DrmConfigurationId, MediaId, PlaybackId, PlaylistId, SessionId, SigningKeyId, TrackId};
 use serde_json::Value;
 
 use crate::error::ApiError;
@@ -104,6 +104,7 @@ in_path! {
     MediaId: "mediaId",
     PlaybackId: "playbackId",
     PlaylistId: "playlistId",
+    SessionId: "sessionId",
     SigningKeyId: "signingKeyId",
     TrackId: "trackId",
 }

@@ -1,4 +1,4 @@
-//! Gzip for text responses, for clients that accept it (RFC 9110, 8.4 and 12.5.3; D-0115).
+//! Gzip for text responses, for clients that accept it (D-0115).
 //!
 //! Playlists, subtitles and JSON shrink to a tenth; segments and images are compressed already and are sent
 //! as they are.
@@ -16,6 +16,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 use moka::future::Cache;
 
+use crate::content_coding::{AcceptedCodings, Coding};
 use crate::entity_tag::EntityTags;
 use crate::middleware::{Next, ResponseFuture, forward, next_response, respond_with};
 
@@ -36,29 +37,7 @@ pub const VARY: HeaderValue = HeaderValue::from_static("Accept-Encoding");
 
 /// Whether a client prefers gzip to the uncompressed text.
 pub fn is_accepted(request: &HeaderMap) -> bool {
-    let (mut gzip, mut any, mut identity) = (None, None, None);
-    let values = request.get_all(header::ACCEPT_ENCODING).iter();
-    for part in values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
-        let (coding, parameters) = part.split_once(';').unwrap_or((part, ""));
-        let weight = weight(parameters);
-        match coding.trim().to_ascii_lowercase().as_str() {
-            "gzip" | "x-gzip" => gzip = Some(weight),
-            "*" => any = Some(weight),
-            "identity" => identity = Some(weight),
-            _ => {}
-        }
-    }
-    let gzip = gzip.or(any).unwrap_or(0.0);
-    0.0 < gzip && identity.is_none_or(|identity| identity <= gzip)
-}
-
-/// RFC 9110, 12.4.2. An invalid weight counts as 0.
-fn weight(parameters: &str) -> f32 {
-    let Some((name, value)) = parameters.split_once('=') else {
-        return if parameters.trim().is_empty() { 1.0 } else { 0.0 };
-    };
-    let value = value.trim().parse().ok().filter(|weight| (0.0..=1.0).contains(weight));
-    value.filter(|_| name.trim().eq_ignore_ascii_case("q")).unwrap_or(0.0)
+    AcceptedCodings::of(request).prefers(Coding::Gzip)
 }
 
 /// The tag of the compressed bytes, from the tag of the text.
@@ -180,36 +159,6 @@ fn is_long_json(response: &Response) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn accept_encoding_is_weighed() {
-        let check = |values: &[&'static str], expected: bool| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(header::ACCEPT_ENCODING, HeaderValue::from_static(value));
-            }
-            assert_eq!(is_accepted(&headers), expected, "{values:?}");
-        };
-        check(&["gzip"], true);
-        check(&["gzip, deflate, br, zstd"], true);
-        check(&["br", "GZIP ; Q=0.5"], true);
-        check(&["x-gzip"], true);
-        check(&["*"], true);
-        check(&["identity;q=0.5, *;q=0.5"], true);
-        check(&["identity;q=0, gzip;q=0.001"], true);
-        check(&[], false);
-        check(&[""], false);
-        check(&["identity"], false);
-        check(&["br"], false);
-        check(&["gzip;q=0"], false);
-        check(&["gzip;q=0.000, *"], false);
-        check(&["*;q=0"], false);
-        check(&["gzip;q=0.5, identity"], false);
-        check(&["gzip;q=x"], false);
-        check(&["gzip;q=2"], false);
-        check(&["gzip;level=1"], false);
-        check(&["gzipped"], false);
-    }
 
     #[test]
     fn codings_have_different_tags() {

@@ -202,7 +202,9 @@ fn request_key(caller: &Caller, key: &str) -> IdempotencyKey {
     let hash = match caller.principal {
         Principal::AccessToken(_) => Sha256::digest(key),
         // A key contains no NUL, so no key of a token is the same text.
-        principal @ Principal::CommandLine => Sha256::digest(format!("{principal}\0{key}")),
+        principal @ (Principal::CommandLine | Principal::Person(_)) => {
+            Sha256::digest(format!("{principal}\0{key}"))
+        }
     };
     IdempotencyKey { workspace: caller.workspace, hash: hash.into() }
 }
@@ -267,5 +269,11 @@ mod tests {
             request_key(&caller(Principal::CommandLine), "a"),
             request_key(&caller(Principal::CommandLine), "b")
         );
+        let person = |last| {
+            let id = format!("019a492c-41f3-7001-8203-04050607080{last}").parse().expect("an id");
+            request_key(&caller(Principal::Person(id)), "a")
+        };
+        assert_ne!(person(1), person(2));
+        assert_ne!(person(1), of_token);
     }
 }

@@ -9,6 +9,7 @@
 pub mod assets;
 pub mod auth;
 pub mod base_urls;
+pub mod content_coding;
 pub mod entity_tag;
 pub mod envelope;
 pub mod error;

@@ -15,7 +15,14 @@ const FLAGS = [
   "--disable-component-update",
   "--disable-sync",
   "--autoplay-policy=no-user-gesture-required",
+  "--host-resolver-rules=MAP kinora.test 127.0.0.1",
 ];
+
+/**
+ * A name of this machine that is not the loopback for the browser: over plain HTTP such a page has no
+ * clipboard, and its requests no `Sec-Fetch-Site`.
+ */
+export const PLAIN_HOST = "kinora.test";
 
 /** Timeout that detects hangs. It is no performance limit: a busy machine may need most of it. */
 export const HANG_MS = 180_000;

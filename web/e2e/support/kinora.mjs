@@ -24,7 +24,7 @@ const PORTS_MAX = 20;
 /**
  * Starts a server with default settings plus access to the loopback. The caller stops it.
  *
- * `publicUrl` is its public URL, if that differs from its listen address.
+ * `publicUrl` is its public URL, if that differs from its listen address, or a function of its port.
  */
 export async function startKinora({ publicUrl } = {}) {
   return onFreePort((port) => startOn(port, publicUrl));
@@ -49,7 +49,7 @@ async function startOn(port, publicUrl) {
   const data = await mkdtemp(join(tmpdir(), "kinora-e2e-"));
   const address = `http://127.0.0.1:${port}`;
   const env = { ...process.env, KINORA_DATA_DIR: data, KINORA_LOG: process.env.KINORA_LOG ?? "warn" };
-  if (publicUrl !== undefined) env.KINORA_PUBLIC_URL = publicUrl;
+  if (publicUrl !== undefined) env.KINORA_PUBLIC_URL = typeof publicUrl === "function" ? publicUrl(port) : publicUrl;
   const server = spawn(BINARY, ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private", "127.0.0.0/8"], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -72,6 +72,8 @@ async function startOn(port, publicUrl) {
       port,
       stop,
       log: () => log,
+      /** Runs a command of the binary on the same data, and returns its JSON. */
+      command,
       /** Creates a media, and waits until it is settled; `edits` are further fields of its video input. */
       create: (url, edits = {}) => create(address, authorization, url, edits),
       /** Creates a playlist of these media, and returns the URL of its manifest. */

@@ -1,7 +1,10 @@
 // Observes the player page from outside: buffer, frames, errors, requests.
 
-/** How hls.js names a stall by network or CPU, and its reaction to one. */
-const OF_A_STALL = ["bufferStalledError", "bufferNudgeOnStall"];
+/**
+ * How hls.js names a stall by network or CPU, its reaction to one, and a segment that it loads although the
+ * time is buffered already: after two rung changes in a row.
+ */
+const OF_A_STALL = ["bufferStalledError", "bufferNudgeOnStall", "bufferAppendNoProgress"];
 
 /**
  * Records the reports of the page from its start. Call it before the page is opened.

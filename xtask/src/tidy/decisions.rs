@@ -20,9 +20,10 @@ const LINES_MAX: usize = 16;
 /// The file that lists all records.
 pub(super) const INDEX: &str = "README.md";
 /// The topics, as files in `docs/decisions`.
-const TOPICS: [&str; 13] = [
+const TOPICS: [&str; 14] = [
     "api.md",
     "cutting.md",
+    "dashboard.md",
     "encoding.md",
     "operations.md",
     "parsing.md",

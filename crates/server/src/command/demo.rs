@@ -1,17 +1,17 @@
 //! `kinora demo`: a clip to play, and the next steps.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use clap::Args;
 use kinora_blob::ObjectKey;
-use kinora_domain::{AccessPolicy, Media, MediaState, Permission, Workspace};
+use kinora_domain::{AccessPolicy, Email, Media, MediaState, Permission, Workspace};
 use kinora_store::{Opener, Page, ServeLock, Store};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::print::print_notice;
 use super::progress::Spinner;
 use super::serve::find_engine;
-use super::{CommandContext, CommandError, media, token, workspace};
+use super::{CommandContext, CommandError, media, token, user, workspace};
 use crate::backends;
 
 /// The workspace of the demonstration data.
@@ -21,9 +21,17 @@ const CLIP_SECONDS: u32 = 20;
 /// A running server takes the job within half a second; reading the clip takes less than one.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Email address of the first administrator, used if there is none yet
+    #[arg(long, value_name = "EMAIL", default_value = "admin@kinora.local")]
+    email: String,
+}
+
 /// Makes a clip, ingests it through the real pipeline, and prints its player address. Later runs print only
-/// the addresses.
-pub(super) async fn run(context: &CommandContext) -> Result<(), CommandError> {
+/// the addresses. Ends with a setup link while no administrator can sign in.
+pub(super) async fn run(context: &CommandContext, arguments: Arguments) -> Result<(), CommandError> {
+    let email = user::parse_email(&arguments.email)?;
     let data_dir = &context.settings.data_dir;
     // A database of several processes has no exclusive lock.
     if context.settings.database_url.is_none() && ServeLock::acquire(data_dir).is_ok() {
@@ -47,7 +55,16 @@ pub(super) async fn run(context: &CommandContext) -> Result<(), CommandError> {
     if let MediaState::Failed { failure, .. } = &media.state {
         return Err(CommandError::new(format!("the demo clip failed: {}", failure.message)));
     }
-    print(context, &store, &workspace, &media, is_first).await
+    let (mut json, mut text) = output(context, &store, &workspace, &media, is_first).await?;
+    if let Some(dashboard) = dashboard(context, &store, email).await? {
+        text += &format!(
+            "\n\nDashboard, for {}: choose a password within 24 hours\n  {}",
+            dashboard.email, dashboard.url
+        );
+        json["dashboard"] = json!({"email": dashboard.email, "url": dashboard.url});
+    }
+    context.print(&json, &text);
+    Ok(())
 }
 
 /// Stores the clip, unless it is in the store already.
@@ -76,13 +93,47 @@ async fn find_media(store: &Store, workspace: &Workspace, url: &str) -> Result<O
     }))
 }
 
-async fn print(
+/// The way into the dashboard for the first administrator.
+struct Dashboard {
+    email: String,
+    /// The setup link, with its secret.
+    url: String,
+}
+
+/// A setup link, while no administrator can sign in. Where secrets are not printed: a note with the command
+/// that makes one.
+async fn dashboard(
+    context: &CommandContext,
+    store: &Store,
+    email: Email,
+) -> Result<Option<Dashboard>, CommandError> {
+    if store.can_administrator_sign_in().await? {
+        return Ok(None);
+    }
+    let made = match context.shows_secrets() {
+        true => user::first_administrator(store, email).await?,
+        false => None,
+    };
+    let Some((member, made)) = made else {
+        print_notice(&format!(
+            "no administrator can sign in to the dashboard; create one in a terminal with\n  kinora user create \
+                --email you@example.com --role administrator{}",
+            context.data_option()
+        ));
+        return Ok(None);
+    };
+    let url = made.link.kind.url(&context.settings.public_url, &made.secret);
+    Ok(Some(Dashboard { email: member.person.email.to_string(), url }))
+}
+
+/// The addresses of the clip; for the first run also the next steps.
+async fn output(
     context: &CommandContext,
     store: &Store,
     workspace: &Workspace,
     media: &Media,
     is_first: bool,
-) -> Result<(), CommandError> {
+) -> Result<(Value, String), CommandError> {
     let settings = &context.settings;
     let playback =
         media.playback_ids.first().ok_or_else(|| CommandError::new("the demo clip has no playback ID"))?;
@@ -91,15 +142,12 @@ async fn print(
     let mut json = json!({"id": media.id.to_string(), "player": player, "manifest": manifest});
     if !is_first {
         let more = format!("kinora token create --workspace {WORKSPACE} --permission read-write");
-        context.print(
-            &json,
-            &format!("Player    {player}\nManifest  {manifest}\n\nA token for the API: {more}"),
-        );
-        return Ok(());
+        let text = format!("Player    {player}\nManifest  {manifest}\n\nA token for the API: {more}");
+        return Ok((json, text));
     }
     // A secret is printed only on request: to a person at a terminal, or a script with --json. Never into a
     // log.
-    let credentials = if context.is_json || std::io::stdout().is_terminal() {
+    let credentials = if context.shows_secrets() {
         let (token, secret) = token::create(store, workspace, Permission::ReadWrite).await?;
         json["token"] = json!({"id": token.id.to_string(), "secret": secret.reveal()});
         format!("{}:{}", token.id, secret.reveal())
@@ -107,10 +155,7 @@ async fn print(
         print_notice(&format!(
             "the output is not a terminal, so no secret is printed; create a token with\n  kinora token \
                 create --workspace {WORKSPACE} --permission read-write{}\nand set KINORA_TOKEN to ID:SECRET",
-            match &settings.database_url {
-                None => format!(" --data-dir {}", settings.data_dir.display()),
-                Some(_) => String::new(),
-            }
+            context.data_option()
         ));
         "\"$KINORA_TOKEN\"".to_owned()
     };
@@ -122,6 +167,5 @@ async fn print(
         clip = settings.demo_url(),
         id = media.id,
     );
-    context.print(&json, &text);
-    Ok(())
+    Ok((json, text))
 }

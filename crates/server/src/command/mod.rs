@@ -16,15 +16,17 @@ mod storage;
 mod takeover;
 mod token;
 mod upload;
+mod user;
 mod webhook;
 mod workspace;
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::settings::{Settings, SettingsArgs};
+use crate::settings::{RoleArgs, Settings, SettingsArgs};
 
 pub(crate) use error::CommandError;
 pub(crate) use print::print_problem;
@@ -49,13 +51,16 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the server
-    Serve,
+    Serve(RoleArgs),
     /// Create and list workspaces
     #[command(subcommand)]
     Workspace(workspace::Command),
     /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(token::Command),
+    /// Create and manage the people of the dashboard
+    #[command(subcommand)]
+    User(user::Command),
     /// Create, list, rotate and enable webhooks
     #[command(subcommand)]
     Webhook(webhook::Command),
@@ -65,14 +70,14 @@ enum Command {
     /// Create a media from a file; run the same command again to resume
     Upload(upload::Arguments),
     /// Create a demo clip and print the next steps
-    Demo,
+    Demo(demo::Arguments),
     /// Check the settings and the machine for problems
-    Doctor,
+    Doctor(RoleArgs),
     /// Test the object store
     #[command(subcommand)]
     Storage(storage::Command),
     /// Show the effective settings
-    Config,
+    Config(RoleArgs),
 }
 
 /// The settings and the output format of a command.
@@ -81,26 +86,52 @@ pub(crate) struct CommandContext {
     is_json: bool,
 }
 
+impl CommandContext {
+    /// Whether secrets may be printed: to a person at a terminal, or a script with `--json`. Never into a
+    /// log.
+    fn shows_secrets(&self) -> bool {
+        self.is_json || std::io::stdout().is_terminal()
+    }
+
+    /// The option that a printed command needs to find the same database, with a space before it. The URL of
+    /// a PostgreSQL database is never printed.
+    fn data_option(&self) -> String {
+        match &self.settings.database_url {
+            None => {
+                let folder = std::path::absolute(&self.settings.data_dir);
+                let folder = folder.as_deref().unwrap_or(&self.settings.data_dir);
+                format!(" --data-dir {}", folder.display())
+            }
+            Some(_) => String::new(),
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, CommandError> {
     let Arguments { args, config, json, command } = arguments;
     let given = args.with_secret_key(std::env::var("KINORA_SECRET_KEY").ok());
+    let given = match &command {
+        Command::Serve(roles) | Command::Doctor(roles) | Command::Config(roles) => given.with_roles(roles),
+        _ => given,
+    };
     let settings = match command {
-        Command::Serve => Settings::resolve(given, config.as_deref())?,
+        Command::Serve(_) => Settings::resolve(given, config.as_deref())?,
         _ => Settings::resolve_with_served_urls(given, config.as_deref())?,
     };
     let context = CommandContext { settings, is_json: json };
     match command {
-        Command::Serve => serve::run(context).await,
+        Command::Serve(_) => serve::run(context).await,
         Command::Workspace(command) => workspace::run(&context, command).await.map(done),
         Command::Token(command) => token::run(&context, command).await.map(done),
+        Command::User(command) => user::run(&context, command).await.map(done),
         Command::Webhook(command) => webhook::run(&context, command).await.map(done),
         Command::Media(command) => media::run(&context, command).await.map(done),
         Command::Upload(arguments) => upload::run(&context, arguments).await.map(done),
-        Command::Demo => demo::run(&context).await.map(done),
-        Command::Doctor => doctor::run(&context).await,
+        Command::Demo(arguments) => demo::run(&context, arguments).await.map(done),
+        Command::Doctor(_) => doctor::run(&context).await,
         Command::Storage(command) => storage::run(&context, command).await,
-        Command::Config => config::run(&context).map(done),
+        Command::Config(_) => config::run(&context).map(done),
     }
 }
 

@@ -30,6 +30,7 @@ const OPEN_FILES_LIMIT: u64 = 65_536;
 
 /// Runs the server until a signal stops it; a second signal ends it at once.
 pub(super) async fn run(context: CommandContext) -> Result<ExitCode, CommandError> {
+    let create_command = format!("{}{}", kinora_dashboard::CREATE_COMMAND, context.data_option());
     let settings = context.settings;
     let _log = logging::start(&settings)
         .map_err(|error| CommandError::with_cause("the log cannot be set up", error))?;
@@ -50,6 +51,7 @@ pub(super) async fn run(context: CommandContext) -> Result<ExitCode, CommandErro
             CommandError::with_cause(format!("cannot write into {}", settings.data_dir.display()), error)
         })?;
     }
+    let (roles, accounts) = (settings.roles, store.clone());
     let log_values = (settings.public_url.clone(), settings.locations(), settings.roles.names().join(","));
     let options = ServerOptions {
         settings,
@@ -72,6 +74,9 @@ pub(super) async fn run(context: CommandContext) -> Result<ExitCode, CommandErro
         .await
         .map_err(|error| CommandError::with_cause("the server does not start", error))?;
     tracing::info!(address = log_values.0, data = log_values.1, roles = log_values.2, "kinora is ready");
+    if roles.api {
+        announce_first_account(&accounts, &create_command).await;
+    }
 
     tokio::select! {
         _ = interrupt.recv() => {}
@@ -129,6 +134,18 @@ async fn compare_decoders(store: &Store, engine: &Engine) {
             "this ffmpeg has other decoders than that of the process that started before; use the same ffmpeg \
                 for all processes that share the data"
         );
+    }
+}
+
+/// Names the command that lets the first person into the dashboard. A failure here does not prevent the
+/// start.
+async fn announce_first_account(store: &Store, command: &str) {
+    match store.can_a_person_sign_in().await {
+        Ok(true) => {}
+        Ok(false) => {
+            tracing::info!(command, "nobody can sign in to the dashboard yet; run this command");
+        }
+        Err(error) => tracing::warn!(error = %error, "cannot read whether a person can sign in"),
     }
 }
 

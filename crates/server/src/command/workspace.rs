@@ -1,7 +1,7 @@
 //! `kinora workspace`
 
 use clap::Subcommand;
-use kinora_domain::{LoudnessTarget, Workspace};
+use kinora_domain::{Actor, LoudnessTarget, Workspace};
 use kinora_service::Error;
 use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn parse_target(text: &str) -> Result<LoudnessTarget, CommandError> {
 
 /// Makes a workspace; an existing name is an error.
 async fn create(store: &Store, name: &str) -> Result<Workspace, CommandError> {
-    match backends::service(store).create_workspace(name).await {
+    match backends::service(store).create_workspace(&Actor::command_line(), name).await {
         Err(Error::WorkspaceNameTaken) => {
             Err(CommandError::new(format!("a workspace {name} already exists; choose another name")))
         }

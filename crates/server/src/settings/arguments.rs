@@ -25,8 +25,8 @@ pub(crate) struct SettingsArgs {
     /// usual AWS_ variables
     #[arg(long, global = true, env = "KINORA_STORAGE_URL", value_name = "URL")]
     pub(super) storage_url: Option<String>,
-    /// Role of this process; repeatable, or a list with commas [default: all roles]
-    #[arg(long, global = true, env = "KINORA_ROLE", value_name = "ROLE", value_delimiter = ',')]
+    /// Roles of this process: see [`RoleArgs`].
+    #[arg(skip)]
     pub(super) role: Option<Vec<Role>>,
     /// Address and port to listen on [default: 127.0.0.1:8080]
     #[arg(long, global = true, env = "KINORA_LISTEN", value_name = "ADDRESS:PORT")]
@@ -47,6 +47,10 @@ pub(crate) struct SettingsArgs {
     /// repeatable
     #[arg(long, global = true, env = "KINORA_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
     pub(super) trusted_proxy: Option<Vec<IpNet>>,
+    /// A further origin at which people open the dashboard, besides the public URL; repeatable. Only needed
+    /// over plain HTTP
+    #[arg(long, global = true, env = "KINORA_DASHBOARD_ORIGIN", value_name = "URL", value_delimiter = ',')]
+    pub(super) dashboard_origin: Option<Vec<String>>,
     /// A further header that repeats Service-Signature; repeatable
     #[arg(long, global = true, env = "KINORA_SIGNATURE_HEADER", value_name = "NAME", value_delimiter = ',')]
     pub(super) signature_header: Option<Vec<String>>,
@@ -101,7 +105,21 @@ pub(crate) struct SettingsArgs {
     pub(super) secret_key: Option<String>,
 }
 
+/// The roles of a process. An option of the commands that use it alone: `kinora user create` has another
+/// `--role`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RoleArgs {
+    /// Role of this process; repeatable, or a list with commas [default: all roles]
+    #[arg(long, env = "KINORA_ROLE", value_name = "ROLE", value_delimiter = ',')]
+    role: Option<Vec<Role>>,
+}
+
 impl SettingsArgs {
+    /// These arguments with the roles of the process.
+    pub(crate) fn with_roles(self, roles: &RoleArgs) -> Self {
+        Self { role: roles.role.clone(), ..self }
+    }
+
     /// These arguments with the secret keys of the environment.
     pub(crate) fn with_secret_key(self, secret_key: Option<String>) -> Self {
         Self { secret_key, ..self }

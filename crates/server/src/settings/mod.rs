@@ -20,7 +20,7 @@ use crate::served_urls::ServedUrls;
 use base_url::{default_public_url, parse_base_url};
 use file::read_file;
 
-pub(crate) use arguments::SettingsArgs;
+pub(crate) use arguments::{RoleArgs, SettingsArgs};
 pub use database::DatabaseUrl;
 pub(crate) use role::Role;
 
@@ -59,6 +59,8 @@ pub struct Settings {
     pub allow_private: Vec<IpNet>,
     /// Proxies in front of the server whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,
+    /// Further origins at which people open the dashboard.
+    pub dashboard_origins: Vec<String>,
     /// Header names that repeat `Service-Signature`.
     pub signature_headers: Vec<String>,
     /// Path of ffmpeg; `None`: the one in `PATH`.
@@ -150,6 +152,9 @@ impl Settings {
             ));
         }
         let data_dir = args.data_dir.or(from_file.data_dir);
+        let dashboard_origins = args.dashboard_origin.or(from_file.dashboard_origin).unwrap_or_default();
+        let dashboard_origins: Result<_, _> =
+            dashboard_origins.iter().map(|url| parse_base_url("dashboard-origin", url)).collect();
         let or_public =
             |name, url: Option<String>| url.map_or(Ok(public_url.clone()), |url| parse_base_url(name, &url));
         Ok(Self {
@@ -164,6 +169,7 @@ impl Settings {
             public_url,
             allow_private: args.allow_private.or(from_file.allow_private).unwrap_or_default(),
             trusted_proxies: args.trusted_proxy.or(from_file.trusted_proxy).unwrap_or_default(),
+            dashboard_origins: dashboard_origins?,
             signature_headers: args.signature_header.or(from_file.signature_header).unwrap_or_default(),
             ffmpeg: args.ffmpeg.or(from_file.ffmpeg),
             allow_unconfined: args.allow_unconfined.or(from_file.allow_unconfined).unwrap_or(false),
@@ -192,6 +198,7 @@ impl Settings {
             "images-url": self.images_url,
             "allow-private": self.allow_private.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "trusted-proxy": self.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "dashboard-origin": self.dashboard_origins,
             "signature-header": self.signature_headers,
             "ffmpeg": self.ffmpeg,
             "allow-unconfined": self.allow_unconfined,

@@ -9,6 +9,7 @@
 mod api;
 mod cluster;
 mod command;
+mod dashboard;
 mod documents;
 mod events;
 mod fault;

@@ -18,9 +18,9 @@ pub(crate) use row::Row;
 pub(crate) use session::Session;
 
 use kinora_domain::{
-    AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, PlaybackId,
-    PlaylistId, PresentationId, RenditionId, SigningKeyId, SourceId, Timestamp, TrackId, WebhookId,
-    WorkspaceId,
+    AccessTokenId, AttemptId, AuditId, DeliveryId, EventId, InputId, JobId, MediaId, OneTimeLinkId,
+    OrganisationId, PersonId, PlaybackId, PlaylistId, PresentationId, RenditionId, SessionId, SigningKeyId,
+    SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
 };
 
 use crate::{Error, WorkerId};
@@ -104,7 +104,7 @@ pub(crate) use values;
 pub(crate) enum Value {
     Text(Option<String>),
     Int(Option<i64>),
-    Bytes(Vec<u8>),
+    Bytes(Option<Vec<u8>>),
 }
 
 /// PostgreSQL stores no NUL in a text, so no engine does: it becomes U+FFFD.
@@ -134,7 +134,13 @@ impl From<Option<String>> for Value {
 
 impl From<&[u8]> for Value {
     fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(bytes.to_owned())
+        Self::Bytes(Some(bytes.to_owned()))
+    }
+}
+
+impl From<Option<&[u8]>> for Value {
+    fn from(bytes: Option<&[u8]>) -> Self {
+        Self::Bytes(bytes.map(<[u8]>::to_owned))
     }
 }
 
@@ -202,16 +208,20 @@ macro_rules! ids {
 ids!(
     AccessTokenId,
     AttemptId,
+    AuditId,
     DeliveryId,
     EventId,
     InputId,
     JobId,
     MediaId,
+    OneTimeLinkId,
     OrganisationId,
+    PersonId,
     PlaybackId,
     PlaylistId,
     PresentationId,
     RenditionId,
+    SessionId,
     SigningKeyId,
     SourceId,
     TrackId,

@@ -52,6 +52,17 @@ impl Row {
         bytes.try_into().map_err(|_| Self::invalid_column(column))
     }
 
+    pub(crate) fn bytes_or_none<const N: usize>(
+        &self,
+        column: &'static str,
+    ) -> Result<Option<[u8; N]>, Error> {
+        let bytes: Option<Vec<u8>> = match self {
+            Self::Sqlite(row) => sqlite::column(row, column)?,
+            Self::Postgres(row) => postgres::column(row, column)?,
+        };
+        bytes.map(|bytes| bytes.try_into().map_err(|_| Self::invalid_column(column))).transpose()
+    }
+
     pub(crate) fn int(&self, column: &'static str) -> Result<i64, Error> {
         match self {
             Self::Sqlite(row) => sqlite::column(row, column),

@@ -1,6 +1,9 @@
 //! Which rows are removed, and when.
 
-use kinora_domain::{DisabledReason, Timestamp, WebhookState};
+use kinora_domain::{
+    Actor, AuditAction, AuditEntry, AuditId, AuditObject, DisabledReason, Email, LinkKind, Member,
+    OneTimeLink, OneTimeLinkId, Person, RequestOrigin, Role, Secret, Session, Timestamp, WebhookState,
+};
 use kinora_store::{JobKind, JobQueue, NewJob, NextDeliveryState, Priority, PrunedCounts, Store};
 
 use crate::support::{DAY, SECOND, TestStore, claim_jobs, insert, workspace, write};
@@ -10,6 +13,9 @@ suite!(
     finished_deliveries_and_events_are_pruned_after_30_days,
     deliveries_of_disabled_webhook_expire_after_thirty_days,
     revoked_tokens_are_pruned_after_expiry,
+    ended_sessions_are_pruned,
+    links_are_pruned_thirty_days_after_their_end,
+    audit_rows_are_pruned_after_400_days,
     prune_removes_more_than_one_batch,
 );
 
@@ -44,6 +50,85 @@ async fn finished_deliveries_and_events_are_pruned_after_30_days(world: TestStor
     assert_eq!(pruned, PrunedCounts { deliveries: 1, events: 1, ..PrunedCounts::default() });
     assert_eq!(prune(&store, now, 99 * DAY).await, PrunedCounts::default());
     assert_eq!(world.claim(&store, &webhook).await.len(), 1);
+}
+
+async fn member(world: &TestStore, store: &Store) -> Member {
+    let email = Email::parse("a@example.com").unwrap();
+    let person = Person::create(email, None, world.now(), world.random.as_ref());
+    let organisation = store.organisation().await.unwrap().unwrap().id;
+    let member = Member { person, organisation, role: Role::Admin };
+    let row = member.clone();
+    write(store, async move |tx| tx.insert_member(&row).await).await.unwrap();
+    member
+}
+
+async fn ended_sessions_are_pruned(world: TestStore) {
+    let store = world.open().await;
+    let (now, person) = (world.now(), member(&world, &store).await.person.id);
+    let open = async || {
+        let secret = Secret::new(world.random.as_ref());
+        let origin = RequestOrigin::default();
+        let session = Session::open(person, secret.hash(), &origin, now, world.random.as_ref());
+        let row = session.clone();
+        write(&store, async move |tx| tx.insert_session(&row).await).await.unwrap();
+        session.id
+    };
+    let (_unused, used) = (open().await, open().await);
+    let seen_at = now.plus_micros(29 * DAY);
+    write(&store, async move |tx| tx.save_session_uses(&[(used, seen_at)]).await).await.unwrap();
+
+    assert_eq!(prune(&store, now, 7 * DAY - 1).await, PrunedCounts::default());
+    assert_eq!(prune(&store, now, 7 * DAY).await, PrunedCounts { sessions: 1, ..PrunedCounts::default() });
+    assert_eq!(prune(&store, now, 30 * DAY - 1).await, PrunedCounts::default());
+    assert_eq!(prune(&store, now, 30 * DAY).await, PrunedCounts { sessions: 1, ..PrunedCounts::default() });
+}
+
+async fn links_are_pruned_thirty_days_after_their_end(world: TestStore) {
+    let store = world.open().await;
+    let (now, member) = (world.now(), member(&world, &store).await);
+    let link = OneTimeLink {
+        id: OneTimeLinkId::new(now, world.random.as_ref()),
+        secret: Secret::new(world.random.as_ref()).hash(),
+        kind: LinkKind::Setup,
+        organisation: member.organisation,
+        person: Some(member.person.id),
+        email: member.person.email,
+        role: member.role,
+        made_by: None,
+        created_at: now,
+        ends_at: now.plus_micros(DAY),
+        used_at: None,
+    };
+    let secret = link.secret;
+    write(&store, async move |tx| tx.insert_one_time_link(&link).await).await.unwrap();
+    assert_eq!(prune(&store, now, 31 * DAY - 1).await, PrunedCounts::default());
+    assert!(store.one_time_link(&secret).await.unwrap().is_some());
+    assert_eq!(prune(&store, now, 31 * DAY).await, PrunedCounts { links: 1, ..PrunedCounts::default() });
+    assert!(store.one_time_link(&secret).await.unwrap().is_none());
+}
+
+async fn audit_rows_are_pruned_after_400_days(world: TestStore) {
+    let store = world.open().await;
+    let (now, member) = (world.now(), member(&world, &store).await);
+    let entry = AuditEntry {
+        id: AuditId::new(now, world.random.as_ref()),
+        organisation: member.organisation,
+        workspace: None,
+        at: now,
+        actor: Actor::command_line(),
+        action: AuditAction::PersonCreated,
+        object: AuditObject::person(&member.person),
+        details: [("role".to_owned(), "admin".to_owned())].into(),
+    };
+    let row = entry.clone();
+    write(&store, async move |tx| tx.push_audit(&row).await).await.unwrap();
+    let entries = async || -> Vec<_> {
+        store.audit_entries(None, 10).await.unwrap().into_iter().map(|(_, entry)| entry).collect()
+    };
+    assert_eq!(prune(&store, now, 400 * DAY - 1).await, PrunedCounts::default());
+    assert_eq!(entries().await, [entry]);
+    assert_eq!(prune(&store, now, 400 * DAY).await, PrunedCounts { audit: 1, ..PrunedCounts::default() });
+    assert_eq!(entries().await, []);
 }
 
 async fn revoked_tokens_are_pruned_after_expiry(world: TestStore) {

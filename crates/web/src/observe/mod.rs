@@ -37,16 +37,21 @@ impl Observer {
     }
 }
 
+/// The id of a request, as an extension of it. The response and the log have it too.
+#[derive(Debug, Clone)]
+pub struct RequestId(pub HeaderValue);
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Uses the request id of the client or generates one, runs the request, adds the id to the response and logs
 /// one line (C-25).
 ///
 /// The line names the route and not the path: a playback ID is the whole secret of a public media.
-pub fn observe(observer: &Arc<Observer>, request: Request, next: &mut Next) -> ResponseFuture {
+pub fn observe(observer: &Arc<Observer>, mut request: Request, next: &mut Next) -> ResponseFuture {
     let started = tokio::time::Instant::now();
     let id = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
     let id = id.unwrap_or_else(|| observer.ids.next());
+    request.extensions_mut().insert(RequestId(id.clone()));
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or(""));

@@ -46,6 +46,18 @@ impl TrustedProxies {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientAddress(pub Option<IpAddr>);
 
+impl ClientAddress {
+    /// The address to count a client by. For IPv6 it is the first address of the network of 64 bits: a client
+    /// with one address has all of that network (RFC 6177).
+    pub fn network(self) -> Option<IpAddr> {
+        const HOST_BITS: u32 = 64;
+        Some(match self.0? {
+            address @ IpAddr::V4(_) => address,
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS).into(),
+        })
+    }
+}
+
 /// The peer of a connection.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
@@ -61,15 +73,9 @@ impl Peer {
     }
 
     /// The address whose connections are counted. `None` for loopback and for a proxy, whose connections
-    /// belong to many clients. For IPv6 it is the first address of the network of 64 bits: a client with one
-    /// address has all of that network (RFC 6177).
+    /// belong to many clients.
     pub(super) fn counted_address(&self) -> Option<IpAddr> {
-        const HOST_BITS: u32 = 64;
-        let address = self.proxies.is_none().then(|| self.non_loopback_address().0).flatten()?;
-        Some(match address {
-            IpAddr::V4(_) => address,
-            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS).into(),
-        })
+        if self.proxies.is_some() { None } else { self.non_loopback_address().network() }
     }
 
     /// The client of a request from this peer. With a proxy each request may have another client; from other

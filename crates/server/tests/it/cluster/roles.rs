@@ -60,6 +60,11 @@ async fn path_of_another_role_names_its_role() {
         "/data/errors",
         "/openapi.json",
         "/docs",
+        "/",
+        "/dashboard",
+        "/dashboard/",
+        "/dashboard/sign-in",
+        "/dashboard/api/session",
     ];
     let of_delivery = [
         format!("/{playback}.m3u8"),

@@ -2,7 +2,7 @@
 
 use kinora_blob::ObjectKey;
 use kinora_testkit::fixture;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Machine, fields};
 use crate::support::{text, until};
@@ -22,6 +22,8 @@ async fn demo_prints_a_playable_page_and_no_secret_unless_requested() {
     let player = line(&first.stdout, "Player").to_owned();
     assert_eq!(machine.json(&["token", "list"]).await, json!([]));
     assert!(first.stderr.contains("no secret is printed"), "{first:?}");
+    assert!(first.stderr.contains("kinora user create --email you@example.com"), "{first:?}");
+    assert_eq!(machine.json(&["user", "list"]).await, json!([]));
     assert!(first.stdout.contains("curl -u \"$KINORA_TOKEN\""), "{first:?}");
 
     let page = player.strip_prefix(&machine.url("")).expect("an address of this server");
@@ -35,10 +37,12 @@ async fn demo_prints_a_playable_page_and_no_secret_unless_requested() {
         let later = machine.run(&["demo"]).await.ok();
         assert_eq!(line(&later.stdout, "Player"), player);
         assert_eq!(line(&later.stdout, "Manifest"), machine.url(&format!("/{playback}.m3u8")));
-        assert_eq!(later.stderr, "");
+        assert!(later.stderr.starts_with("no administrator can sign in"), "{later:?}");
+        assert!(!later.stdout.contains("/dashboard/"), "{later:?}");
     }
     let later = machine.json(&["demo"]).await;
-    assert_eq!((fields(&later), text(&later["player"])), (vec!["id", "manifest", "player"], &*player));
+    let expected = vec!["dashboard", "id", "manifest", "player"];
+    assert_eq!((fields(&later), text(&later["player"])), (expected, &*player));
     let listed = machine.json(&["media", "list", "--workspace", "Demo"]).await;
     assert_eq!(listed["total"], 1);
     assert_eq!(machine.json(&["token", "list"]).await, json!([]));
@@ -72,11 +76,37 @@ async fn json_output_has_a_working_token() {
     let machine = machine_with_clip().await;
     let server = machine.serve(&[]).await;
     let demo = machine.json(&["demo"]).await;
-    assert_eq!(fields(&demo), ["id", "manifest", "player", "token"]);
+    assert_eq!(fields(&demo), ["dashboard", "id", "manifest", "player", "token"]);
     let (id, secret) = (text(&demo["token"]["id"]), text(&demo["token"]["secret"]));
     let path = format!("/v1/on-demand/{}", text(&demo["id"]));
     let media = machine.request("GET", &path).basic(id, secret).send().await.data();
     assert_eq!((&media["status"], &media["duration"]), (&json!("Ready"), &json!("00:00:02")));
+    server.stop().await.ok();
+}
+
+#[tokio::test]
+async fn setup_link_is_new_in_each_run_until_an_administrator_has_a_password() {
+    let machine = machine_with_clip().await;
+    let server = machine.serve(&[]).await;
+    let url = |demo: &Value| {
+        let url = text(&demo["dashboard"]["url"]).to_owned();
+        assert!(url.starts_with(&machine.url("/dashboard/setup#")), "{url}");
+        url
+    };
+    let first = machine.json(&["demo"]).await;
+    assert_eq!(first["dashboard"]["email"], "admin@kinora.local");
+    let second = machine.json(&["demo", "--email", "you@example.com"]).await;
+    assert_eq!(second["dashboard"]["email"], "admin@kinora.local", "no second person");
+    assert_ne!(url(&first), url(&second));
+    assert_eq!(machine.json(&["user", "list"]).await.as_array().unwrap().len(), 1);
+
+    let file = machine.folder().join("password");
+    std::fs::write(&file, "marmalade on the north pier").unwrap();
+    let create = ["user", "create", "--email", "you@example.com", "--role", "admin", "--password-stdin"];
+    machine.kinora(&create).input(&file).run().await.ok();
+    let later = machine.run(&["demo"]).await.ok();
+    assert_eq!(later.stderr, "");
+    assert_eq!(machine.json(&["demo"]).await.get("dashboard"), None);
     server.stop().await.ok();
 }
 

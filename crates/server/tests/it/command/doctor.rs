@@ -79,6 +79,7 @@ async fn flags_override_environment_overrides_file() {
         "images-url": "https://file.example",
         "allow-private": ["10.0.0.0/8", "fd00::/8"],
         "trusted-proxy": ["10.1.2.3/32", "fd00::/8"],
+        "dashboard-origin": [],
         "signature-header": [],
         "ffmpeg": null,
         "allow-unconfined": false,

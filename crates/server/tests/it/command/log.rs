@@ -6,6 +6,31 @@ use serde_json::{Value, json};
 use super::{Machine, fields};
 use crate::support::{DEADLINE, text};
 
+const PASSWORD: &str = "correct horse battery";
+const WRONG_PASSWORD: &str = "incorrect donkey cell";
+
+/// Uses a link, signs in and reads, also wrongly. Returns the secrets of the link and the session.
+async fn sign_in(machine: &Machine) -> (String, String) {
+    let created = ["user", "create", "--email", "ada@example.com", "--role", "administrator"];
+    let link = machine.json(&created).await;
+    let link = text(&link["link"]["url"]).split('#').nth(1).expect("a secret in the fragment").to_owned();
+    let request = |method: &str, path: &str| {
+        machine.request(method, &format!("/dashboard/api{path}")).header("Sec-Fetch-Site", "same-origin")
+    };
+    let body = json!({"secret": link, "name": "Ada", "password": PASSWORD});
+    for status in [201, 410] {
+        assert_eq!(request("POST", "/links/use").json(&body).send().await.status, status);
+    }
+    let credentials = |password: &str| json!({"email": "ada@example.com", "password": password});
+    let wrong = request("POST", "/session").json(&credentials(WRONG_PASSWORD)).send().await;
+    assert_eq!(wrong.status, 401);
+    let signed_in = request("POST", "/session").json(&credentials(PASSWORD)).send().await;
+    let cookie =
+        signed_in.header("set-cookie").expect("a cookie").split(';').next().unwrap_or_default().to_owned();
+    assert_eq!(request("GET", "/me").header("Cookie", &cookie).send().await.status, 200);
+    (link, cookie.split('=').nth(1).expect("it has a value").to_owned())
+}
+
 /// Does one operation for each kind of secret, and returns the secrets with the log of the server.
 async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, String) {
     let machine = Machine::new().await;
@@ -37,10 +62,15 @@ async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, Strin
     call("GET", "/on-demand").header("X-Request-Id", "request-of-the-test").send().await;
     machine.request("GET", "/on-demand").basic(&token.id, "a-wrong-secret").send().await;
     receiver.wait_for_event("video.media.failed", DEADLINE).await;
+    let (link, cookie) = sign_in(&machine).await;
     let log = server.stop().await.ok().stderr;
     let secrets = vec![
         ("the secret of the token", token.secret.clone()),
         ("a secret that was tried", "a-wrong-secret".to_owned()),
+        ("the secret of a link", link),
+        ("the secret of a session", cookie),
+        ("a password", PASSWORD.to_owned()),
+        ("a password that was tried", WRONG_PASSWORD.to_owned()),
         ("the secret of the webhook", text(&hook["secret"]).to_owned()),
         ("a playback ID", playback),
         ("a playback token", "header.payload.seal".to_owned()),

@@ -9,6 +9,7 @@ mod running_server;
 mod serve;
 mod token;
 pub(crate) mod upload;
+mod user;
 mod webhook;
 mod workspace;
 

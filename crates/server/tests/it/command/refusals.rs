@@ -31,6 +31,11 @@ async fn command_error_names_value_and_remedy() {
         with(&["media", "show"], "42"),
         with(&["media", "wait"], id),
         with(&["media", "delete"], id),
+        with(&["user", "create", "--role", "viewer", "--email"], "you"),
+        with(&["user", "create", "--email", "you@example.com", "--role", "viewer", "--name"], ""),
+        with(&["user", "role", "you@example.com"], "member"),
+        with(&["user", "remove"], "you.example.com"),
+        with(&["demo", "--email"], "you"),
         with(&["config", "--public-url"], "video.example.com"),
         with(&["config", "--rate-limit"], "600"),
         with(&["config", "--config"], "nowhere.toml"),
@@ -69,6 +74,8 @@ async fn usage_error_exits_2_and_creates_nothing() {
             "--kid",
             "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f",
         ],
+        &["user", "create", "--email", "you@example.com"],
+        &["user", "create", "--email", "you@example.com", "--role", "owner"],
         &["workspace", "list", "--unknown"],
     ] {
         let run = machine.run(arguments).await;

@@ -4,8 +4,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use kinora_blob::ObjectKey;
-use kinora_domain::Clock;
-use kinora_server::SystemClock;
+use kinora_domain::{Actor, Clock, Email, PasswordHash, Role};
+use kinora_server::{SystemClock, SystemRandom};
+use kinora_service::{NewPerson, Service};
 use kinora_store::{Opener, Store};
 use kinora_testkit::{Source, SourceServer, fixture};
 
@@ -48,6 +49,30 @@ async fn sigterm_stops_cleanly_and_is_logged() {
     assert_eq!(ended.stdout, "", "a server has no result");
     assert!(ended.stderr.contains("kinora is ready") && ended.stderr.contains("stopped"), "{ended:?}");
     machine.request("GET", "/healthz").try_send().await.expect_err("the listener is closed");
+}
+
+#[tokio::test]
+async fn log_names_the_command_until_a_person_can_sign_in() {
+    let machine = Machine::new().await;
+    let (sentence, command) = ("nobody can sign in to the dashboard yet", kinora_dashboard::CREATE_COMMAND);
+    let first = machine.serve(&[]).await.stop().await.ok().stderr;
+    assert!(first.contains(sentence) && first.contains(command), "{first}");
+    let worker = machine.serve(&["--role", "worker"]).await.stop().await.ok().stderr;
+    assert!(!worker.contains(sentence), "{worker}");
+
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Store::open(machine.ground.store_options(Opener::Command, &clock)).await.unwrap();
+    let service = Service::new(store.clone(), Arc::clone(&clock), Arc::new(SystemRandom));
+    let new = NewPerson {
+        email: Email::parse("ada@example.com").unwrap(),
+        name: None,
+        role: Role::Admin,
+        password: Some(PasswordHash::of("correct horse battery", [7; 16])),
+    };
+    service.create_person(&Actor::command_line(), new).await.unwrap();
+    store.close().await;
+    let second = machine.serve(&[]).await.stop().await.ok().stderr;
+    assert!(!second.contains(sentence), "{second}");
 }
 
 #[tokio::test]

@@ -23,11 +23,12 @@ const EVENTS: [&str; 4] =
     ["video.media.upload", "video.media.created", "video.upload.media_created", "video.media.ready"];
 
 /// Documents whose commands run in a test here, or in `cluster` (scale-out).
-const WITH_COMMANDS: [&str; 14] = [
+const WITH_COMMANDS: [&str; 15] = [
     "README.md",
     "docs/benchmarks.md",
     "docs/editing.md",
     "docs/lists.md",
+    "docs/people.md",
     "docs/pictures.md",
     "docs/private-playback.md",
     "docs/rate-limits.md",
@@ -115,6 +116,23 @@ async fn lists_commands_run() {
 #[tokio::test]
 async fn editing_commands_create_and_list_a_clip() {
     check_requests("docs/editing.md").await;
+}
+
+/// The output is no terminal here, so commands that print links get `--json`.
+#[tokio::test]
+async fn people_commands_run() {
+    let (machine, document) = (Machine::new().await, Document::read("docs/people.md"));
+    let with_origin = document.block("--dashboard-origin");
+    let mut terminal = Terminal::new(&machine).replace("kinora user reset", "kinora --json user reset");
+    for block in document.remaining() {
+        terminal = terminal.paste(&block);
+    }
+    let run = terminal.run().await;
+    assert!(run.stdout.contains("/dashboard/reset#") || run.stdout.contains("/dashboard/setup#"), "{run:?}");
+    let people = machine.json(&["user", "list"]).await;
+    let emails: Vec<_> = people.as_array().unwrap().iter().map(|person| text(&person["email"])).collect();
+    assert_eq!(emails, ["you@example.com", "ada@example.com"]);
+    serve(&machine, &with_origin).await.stop().await.ok();
 }
 
 #[tokio::test]

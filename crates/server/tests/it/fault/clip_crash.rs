@@ -62,7 +62,7 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
         scenario.ask("DELETE", &format!("/v1/on-demand/{id}"), &Value::Null, &[200, 404]).await;
     }
     scenario.settle().await;
-    assert_eq!(scenario.app.objects().await, [""; 0], "no object of a deleted media remains");
+    scenario.until_no_object_remains().await;
     let mut events_by_media = events::by_media(&scenario.app.receiver);
     for id in &all {
         let mut event_types = events_by_media.remove(id).expect("it has events");

@@ -152,6 +152,16 @@ impl CrashScenario {
         sweep(&self.app, &self.clock).await;
     }
 
+    /// Waits until no object of a deleted media remains. An encode that had begun before its media was
+    /// deleted has a temporary object until it ends.
+    pub(super) async fn until_no_object_remains(&self) {
+        until("no object of a deleted media remains", async || {
+            sweep(&self.app, &self.clock).await;
+            self.app.objects().await.is_empty().then_some(())
+        })
+        .await;
+    }
+
     /// The same, where the writes of the sweep count too.
     pub(super) async fn settle_at_each_write(&mut self) {
         self.settle_with(async |app, clock| {

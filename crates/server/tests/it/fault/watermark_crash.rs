@@ -49,7 +49,7 @@ async fn run_scenario(scenario: &mut CrashScenario, (): ()) {
         delete(scenario, clip).await;
     }
     scenario.settle().await;
-    assert_eq!(scenario.app.objects().await, [""; 0], "no object of a deleted media remains");
+    scenario.until_no_object_remains().await;
 }
 
 /// The number of stored sources and indexes.

@@ -21,7 +21,7 @@ pub(crate) use children::{Child, stop_and_list};
 pub(crate) use client::{Answer, Request, Sending};
 pub(crate) use golden::Golden;
 pub(crate) use kernel::without_landlock;
-pub(crate) use options::{Faults, limits};
+pub(crate) use options::{Faults, Options, limits};
 pub(crate) use process::bind as reserve;
 pub(crate) use program::{Program, Run, Running};
 pub(crate) use wait::{DEADLINE, until};

@@ -29,6 +29,8 @@ pub(crate) struct Options {
     pub(super) rate_limit: Option<RateLimit>,
     pub(super) shared_max_age_s: Option<u32>,
     pub(super) trusted_proxies: Vec<String>,
+    pub(super) public_url: Option<String>,
+    pub(super) dashboard_origins: Vec<String>,
     pub(super) engine: Option<Engine>,
     pub(super) confinement: Confinement,
     /// Shared, so that a running test can change it for the next start.
@@ -60,6 +62,8 @@ impl Default for Options {
             rate_limit: None,
             shared_max_age_s: None,
             trusted_proxies: Vec::new(),
+            public_url: None,
+            dashboard_origins: Vec::new(),
             engine: None,
             // Measuring it takes a second; the real binary and the tests of the engine do it.
             confinement: Confinement {
@@ -145,6 +149,16 @@ impl Options {
     /// Networks of trusted proxies; none by default.
     pub(crate) fn trusted_proxies(self, networks: &[&str]) -> Self {
         Self { trusted_proxies: networks.iter().map(|network| (*network).to_owned()).collect(), ..self }
+    }
+
+    /// The public URL; that of the listener by default.
+    pub(crate) fn public_url(self, url: &str) -> Self {
+        Self { public_url: Some(url.to_owned()), ..self }
+    }
+
+    /// Further origins of the dashboard; none by default.
+    pub(crate) fn dashboard_origins(self, origins: &[&str]) -> Self {
+        Self { dashboard_origins: origins.iter().map(|origin| (*origin).to_owned()).collect(), ..self }
     }
 
     /// The media engine; the ffmpeg of this machine by default.

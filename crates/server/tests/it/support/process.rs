@@ -131,6 +131,10 @@ async fn server_options(
     settings.shared_max_age_s = options.shared_max_age_s;
     settings.trusted_proxies =
         options.trusted_proxies.iter().map(|network| network.parse().expect("a network")).collect();
+    settings.dashboard_origins = options.dashboard_origins;
+    if let Some(url) = options.public_url {
+        settings.public_url = url;
+    }
     if options.allow_loopback {
         settings.allow_private = vec!["127.0.0.0/8".parse().expect("a network")];
     }

@@ -49,6 +49,12 @@ impl Program {
         self
     }
 
+    /// Gives it a file as standard input.
+    pub(crate) fn input(mut self, path: &std::path::Path) -> Self {
+        self.0.stdin(std::fs::File::open(path).expect("the file exists"));
+        self
+    }
+
     /// Runs it to its end. Panics when it does not end in time.
     pub(crate) async fn run(mut self) -> Run {
         let shown = format!("{:?}", self.0.as_std());

@@ -48,6 +48,7 @@ fn options(database: DatabaseLocation) -> StoreOptions {
 fn engine_less() -> Vec<Statement> {
     let lists = [
         crate::access_token::STATEMENTS,
+        crate::audit::STATEMENTS,
         crate::content_key::STATEMENTS,
         crate::decoders::STATEMENTS,
         crate::delivery::CLAIM,
@@ -64,9 +65,12 @@ fn engine_less() -> Vec<Statement> {
         crate::playlist::MEMBERS,
         crate::playlist::STATEMENTS,
         crate::media::added_tracks::STATEMENTS,
+        crate::one_time_link::STATEMENTS,
+        crate::person::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
         crate::revoked_token::STATEMENTS,
+        crate::session::STATEMENTS,
         crate::signing_key::STATEMENTS,
         crate::store::STATEMENTS,
         crate::upload::STATEMENTS,

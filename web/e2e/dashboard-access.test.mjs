@@ -1,0 +1,259 @@
+// The dashboard for all people: keyboard, narrow screens, light and dark, axe. Needs `make web`, the binary
+// (`KINORA_BIN`, or target/debug/kinora) and Chromium.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { PLAIN_HOST, startBrowser } from "./support/browser.mjs";
+import { createPerson, PASSWORD, resetLink, setUp, withPage } from "./support/dashboard.mjs";
+import { startKinora } from "./support/kinora.mjs";
+
+const WIDTHS = [360, 768, 1280];
+
+let kinora;
+let browser;
+let axe;
+
+before(async () => {
+  kinora = await startKinora();
+  browser = await startBrowser();
+  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+});
+
+after(async () => {
+  await browser?.close();
+  await kinora?.stop();
+});
+
+const open = (use, options) => withPage(browser, kinora.address, use, options);
+
+/** Pages and states before the sign-in: their names, and how to get there. */
+const DOOR_PAGES = [
+  ["first account", async (page) => page.goto(`${kinora.address}/dashboard/sign-in`), "Make the first account"],
+  ["setup link", async (page) => page.goto((await createPerson(kinora)).link), "Set up your account"],
+  ["reset link", async (page) => page.goto(await resetLink(kinora, await setUp(kinora, page))), "Choose a new password"],
+  ["unknown link", async (page) => page.goto(`${kinora.address}/dashboard/setup#unknown`), "The link is not valid"],
+  ["missing secret", async (page) => page.goto(`${kinora.address}/dashboard/join`), "The link is not complete"],
+];
+
+/** Checks the page as it is: no sideways scrolling at any width, and nothing that axe finds. */
+async function check(page, name) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 860 });
+      const what = `${name}, ${width} px, ${colorScheme}`;
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${what}: the page is ${wide} px wide`);
+      await page.evaluate(axe);
+      const violations = await page.evaluate(async () => {
+        const { violations } = await window.axe.run(document, { preload: false });
+        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("\n")}`);
+      });
+      assert.deepEqual(violations, [], what);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 860 });
+}
+
+test("pages before the sign-in fit, and axe finds nothing", async () => {
+  for (const [name, go, heading] of DOOR_PAGES) {
+    await open(async (page) => {
+      await go(page);
+      await page.getByRole("heading", { name: heading }).waitFor();
+      await check(page, name);
+    });
+  }
+});
+
+test("pages behind the sign-in fit, and axe finds nothing", async () => {
+  await open(async (page) => {
+    await setUp(kinora, page);
+    await check(page, "overview");
+    await page.getByRole("button", { name: /^Workspace/ }).click();
+    await check(page, "overview, workspaces");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: /^Your menu/ }).click();
+    await check(page, "overview, user menu");
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Account" }).click();
+    await page.getByText("This session").waitFor();
+    await page.getByLabel("Current password").fill("not the password");
+    await page.getByLabel("New password", { exact: true }).fill("short");
+    await page.getByRole("button", { name: "Change the password" }).click();
+    await page.locator(".problem").first().waitFor();
+    await check(page, "account with a field error");
+    await page.keyboard.press("Tab");
+    await page.getByRole("heading", { level: 1 }).click();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+    await check(page, "list of shortcuts");
+    await page.keyboard.press("Escape");
+    await page.goto(`${kinora.address}/dashboard/w/unknown`);
+    await page.getByRole("heading", { name: "No such workspace" }).waitFor();
+    await check(page, "unknown workspace");
+    await page.goto(`${kinora.address}/dashboard/nothing/here`);
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
+    await check(page, "unknown page");
+
+    await page.getByRole("link", { name: "Account" }).click();
+    await page.getByText("This session").waitFor();
+    await page.getByLabel("Name").fill("Another");
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
+    await check(page, "sign in again");
+    await page.getByRole("button", { name: "Not now" }).click();
+    await page.getByRole("alert").filter({ hasText: "You are signed out" }).waitFor();
+    assert.equal(await page.getByLabel("Name").inputValue(), "Another");
+
+    await page.goto(`${kinora.address}/dashboard/sign-in`);
+    await page.getByLabel("Email").fill("person@northlight.example");
+    await page.getByLabel("Password", { exact: true }).fill("wrong password");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("alert").filter({ hasText: "wrong" }).waitFor();
+    await check(page, "sign-in with an error");
+  });
+});
+
+test("warnings about the connection fit, and axe finds nothing", async () => {
+  const plain = await startKinora({ publicUrl: (port) => `http://${PLAIN_HOST}:${port}` });
+  const address = `http://${PLAIN_HOST}:${plain.port}`;
+  try {
+    await withPage(browser, address, async (page) => {
+      await setUp(plain, page);
+      await page.getByRole("region", { name: "Connection" }).waitFor();
+      await check(page, "overview over plain HTTP");
+    });
+    await withPage(browser, plain.address, async (page) => {
+      await page.goto(`${plain.address}/dashboard/sign-in`);
+      await page.getByRole("link", { name: "Open it there" }).waitFor();
+      await check(page, "sign-in at another address");
+    });
+  } finally {
+    await plain.stop();
+  }
+});
+
+test("accessibility trees match the golden files", async () => {
+  await open(async (page) => {
+    const email = await setUp(kinora, page);
+    const isSame = async (name) => {
+      const tree = await page.locator("body").ariaSnapshot();
+      const expected = await readFile(new URL(`golden/${name}.aria.yml`, import.meta.url), "utf8");
+      const values = [[kinora.address, "SERVER"], [new URL(kinora.address).host, "HOST"], [email, "EMAIL"], [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "ID"]];
+      assert.equal(values.reduce((text, [value, name]) => text.replaceAll(value, name), tree).trim(), expected.trim());
+    };
+    await page.getByText("This workspace has no media yet").waitFor();
+    await isSame("dashboard-overview");
+    await page.context().clearCookies();
+    await page.goto(`${kinora.address}/dashboard/sign-in`);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await isSame("dashboard-sign-in");
+  });
+});
+
+test("keyboard alone signs in, changes the look and signs out", async () => {
+  await open(async (page) => {
+    const focused = () => page.evaluate(() => document.activeElement.name || document.activeElement.textContent.trim());
+    /** Presses Tab until this element has the focus. */
+    const tabTo = async (locator) => {
+      for (let presses = 0; presses < 40; presses += 1) {
+        if (await locator.evaluate((element) => element === document.activeElement)) return;
+        await page.keyboard.press("Tab");
+      }
+      assert.fail(`Tab does not reach ${locator}; the focus is on ${await focused()}`);
+    };
+    const email = await setUp(kinora, page);
+    await page.context().clearCookies();
+    await page.goto(`${kinora.address}/dashboard/account`);
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(await focused(), "email");
+    await page.keyboard.type(email);
+    await tabTo(page.getByLabel("Password", { exact: true }));
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press("Enter");
+
+    const heading = page.getByRole("heading", { level: 1, name: "Account" });
+    await heading.waitFor();
+    assert.equal(await focused(), "Account", "the focus is on the heading");
+    assert.equal(await page.title(), "Account · Kinora");
+    await page.reload();
+    await heading.waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await focused(), "Skip to the content");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "content");
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("o");
+    await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+    assert.equal(await focused(), "Development");
+
+    const menu = page.getByRole("button", { name: /^Your menu/ });
+    await tabTo(menu);
+    await page.keyboard.press("Enter");
+    await tabTo(page.getByRole("radio", { name: "System" }));
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.locator(":root[data-theme=dark]").waitFor();
+    await page.keyboard.press("Escape");
+    assert.ok(await menu.evaluate((element) => element === document.activeElement), "Escape gives the focus back");
+    await page.keyboard.press("Enter");
+    await tabTo(page.getByRole("button", { name: "Sign out" }));
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  });
+});
+
+test("shortcuts can be switched off, and do not act in fields", async () => {
+  await open(async (page) => {
+    await setUp(kinora, page);
+    await page.keyboard.press("g");
+    await page.keyboard.press("a");
+    await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
+    await page.getByLabel("Name").press("?");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    assert.ok((await page.getByLabel("Name").inputValue()).includes("?"));
+    const stored = page.waitForResponse((response) => response.request().method() === "PATCH" && response.ok());
+    await page.getByRole("group", { name: "Keyboard shortcuts" }).getByRole("radio", { name: "Off" }).click();
+    await stored;
+    await page.reload();
+    const off = page.getByRole("radio", { name: "Off" });
+    await off.waitFor();
+    assert.ok(await off.isChecked(), "the server has stored it");
+    await page.getByRole("heading", { level: 1 }).click();
+    await page.keyboard.press("?");
+    await page.keyboard.press("g");
+    await page.keyboard.press("o");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+    await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
+  });
+});
+
+test("times are shown in UTC if the person wants that", async () => {
+  await open(
+    async (page) => {
+      await setUp(kinora, page);
+      await page.getByRole("link", { name: "Account" }).click();
+      const time = page.locator("time").first();
+      await time.waitFor();
+      assert.doesNotMatch(await time.innerText(), /UTC/);
+      assert.match(await time.getAttribute("title"), /Asia\/Tokyo\n.*UTC/);
+      await page.getByRole("group", { name: "Times" }).getByRole("radio", { name: "UTC" }).click();
+      await page.locator("time", { hasText: "UTC" }).first().waitFor();
+    },
+    { timezoneId: "Asia/Tokyo" },
+  );
+});
+
+test("without JavaScript the page names the browsers it needs", async () => {
+  await open(
+    async (page) => {
+      await page.goto(`${kinora.address}/dashboard`);
+      await page.getByText("a browser of the year 2024 or later").waitFor();
+    },
+    { javaScriptEnabled: false },
+  );
+});

@@ -1,0 +1,124 @@
+// Requests to the server. The only file that calls `fetch`.
+//
+// A request whose session has ended waits until the person has signed in again, then runs once more. So an
+// action goes on where it stopped (`session-end.ts`). Reads that the server is too busy for are repeated
+// by `retryPolicy`; what changes something is never repeated without the person.
+
+import { shownPerson } from "./shown-person.js";
+import { waitForSignIn } from "./session-end.js";
+import type { ErrorBody, FieldError } from "./types.js";
+
+const BASE = "/dashboard/api";
+/** The reason of a 409 for the page of another person than the one who is signed in now. */
+const PERSON_CHANGED = "person changed";
+/** Retries of a read that found no network or a busy server. */
+const RETRIES_MAX = 3;
+/** Pause before a retry if the server does not name one; doubles with each retry. */
+const PAUSE_MS = 1000;
+/** The longest `Retry-After`, in seconds, that a read waits for by itself. */
+const RETRY_AFTER_MAX_S = 30;
+
+/** A response that is no success, or no response at all (`status` 0). */
+export class RequestError extends Error {
+  override readonly name = "RequestError";
+
+  constructor(
+    readonly status: number,
+    /** The sentence of the server; empty if there is none. */
+    readonly description: string,
+    readonly fields: FieldError[] = [],
+    /** Seconds to wait before the next attempt, of a 429 or 503. */
+    readonly retryAfterS: number | null = null,
+    readonly requestId: string | null = null,
+    /** The reason in few words, which no text of the page depends on. */
+    readonly reason: string = "",
+  ) {
+    super(description === "" ? `status ${status}` : description);
+  }
+
+  /** The rule that this field breaks. */
+  of(field: string): string | null {
+    return this.fields.find((error) => error.field === field)?.message ?? null;
+  }
+}
+
+/** How a request treats a 401: sign in again and repeat, or reject. */
+type OnSessionEnd = "signInAgain" | "reject";
+
+interface Options {
+  body?: unknown;
+  onSessionEnd?: OnSessionEnd;
+}
+
+/**
+ * Sends a request below `/dashboard/api` and returns the `data` of its response.
+ *
+ * Rejects with a `RequestError`. A 412 names no field: the caller shows both versions.
+ */
+export async function send<T>(method: string, path: string, options: Options = {}): Promise<T> {
+  const { body, onSessionEnd = "signInAgain" } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await request(method, path, body);
+    if (response.ok) return ((await response.json()) as { data: T }).data;
+    const error = await errorOf(response);
+    if (error.reason === PERSON_CHANGED) shownPerson.reload();
+    const isEnded = response.status === 401 && onSessionEnd === "signInAgain" && attempt === 1;
+    if (!isEnded || !(await waitForSignIn())) throw error;
+  }
+}
+
+/** The path of an operation of the API in this workspace. */
+export function inWorkspace(workspaceId: string, path: string): string {
+  return `/workspaces/${encodeURIComponent(workspaceId)}${path}`;
+}
+
+/** Retries of reads, for react-query. */
+export const retryPolicy = {
+  retry: (failures: number, error: unknown): boolean => failures < RETRIES_MAX && isTemporary(error),
+  retryDelay: (failures: number, error: unknown): number => {
+    const named = error instanceof RequestError ? error.retryAfterS : null;
+    return named === null ? PAUSE_MS * 2 ** failures : named * 1000;
+  },
+};
+
+function isTemporary(error: unknown): boolean {
+  if (!(error instanceof RequestError) || ![0, 429, 502, 503, 504].includes(error.status)) return false;
+  return (error.retryAfterS ?? 0) <= RETRY_AFTER_MAX_S;
+}
+
+async function request(method: string, path: string, body: unknown): Promise<Response> {
+  const init: RequestInit = {
+    method,
+    credentials: "same-origin",
+    headers: { accept: "application/json", ...shownPerson.header() },
+  };
+  if (body !== undefined) {
+    init.headers = { ...init.headers, "content-type": "application/json" };
+    init.body = JSON.stringify(body);
+  }
+  try {
+    return await fetch(BASE + path, init);
+  } catch {
+    throw new RequestError(0, "");
+  }
+}
+
+async function errorOf(response: Response): Promise<RequestError> {
+  const answer: unknown = await response.json().catch(() => null);
+  const { description, message, fields } = isErrorAnswer(answer) ? answer.error : { message: "" };
+  const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+  const isBusy = response.status === 429 || response.status === 503;
+  return new RequestError(
+    response.status,
+    description ?? message ?? "",
+    fields ?? [],
+    isBusy && Number.isFinite(seconds) ? seconds : null,
+    response.headers.get("x-request-id"),
+    message ?? "",
+  );
+}
+
+/** A proxy in front of the server may answer with something else. */
+function isErrorAnswer(answer: unknown): answer is { error: Partial<ErrorBody> } {
+  return typeof answer === "object" && answer !== null && "error" in answer && typeof answer.error === "object" && answer.error !== null;
+}

@@ -1,0 +1,29 @@
+// What this browser remembers: nothing secret.
+
+const NAMES = ["theme", "workspace"] as const;
+type Name = (typeof NAMES)[number];
+
+export function recall(name: Name): string | null {
+  try {
+    return localStorage.getItem(`kinora.${name}`);
+  } catch {
+    return null; // storage is off
+  }
+}
+
+export function remember(name: Name, value: string): void {
+  try {
+    localStorage.setItem(`kinora.${name}`, value);
+  } catch {
+    // Storage is off or full.
+  }
+}
+
+/** For the sign-out: over plain HTTP browsers ignore `Clear-Site-Data`. */
+export function forgetAll(): void {
+  try {
+    for (const name of NAMES) localStorage.removeItem(`kinora.${name}`);
+  } catch {
+    // Storage is off.
+  }
+}

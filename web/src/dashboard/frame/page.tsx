@@ -1,0 +1,53 @@
+// The head of each page: its title, and the focus after a page change.
+
+import { type ReactNode, useEffect, useRef } from "react";
+import { useLocation } from "wouter";
+import { text } from "../text/en.js";
+
+let hasShownPage = false;
+
+interface Props {
+  title: string;
+  lead?: string | undefined;
+  actions?: ReactNode;
+  children?: ReactNode;
+}
+
+export function Page({ title, lead, actions, children }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const [path] = useLocation();
+  useTitle(title);
+  useEffect(() => {
+    // The browser places the focus of the first page.
+    if (hasShownPage) heading.current?.focus();
+    hasShownPage = true;
+  }, [path]);
+  return (
+    <>
+      <div className="head">
+        <div className="words">
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {lead !== undefined && <p className="sub">{lead}</p>}
+        </div>
+        {actions !== undefined && <div className="actions">{actions}</div>}
+      </div>
+      {children}
+    </>
+  );
+}
+
+/** Sets the title of the document. */
+export function useTitle(page: string): void {
+  useEffect(() => {
+    document.title = text.title(page);
+  }, [page]);
+}
+
+/** For pages without the frame: the next page is a page change. */
+export function useIsPage(): void {
+  useEffect(() => {
+    hasShownPage = true;
+  }, []);
+}

@@ -1,0 +1,28 @@
+// Commands and requests to copy. They are the same in every language.
+
+export function uploadCommand(workspace: string): string {
+  return `kinora upload talk.mp4 --workspace ${quoted(workspace)} --wait`;
+}
+
+export function tokenCommand(workspace: string): string {
+  return `kinora token create --workspace ${quoted(workspace)} --permission read-write`;
+}
+
+export function workspaceCommand(): string {
+  return "kinora workspace create Development";
+}
+
+/** Creates a media by curl; `baseUrl` ends with `/v1`. */
+export function createCurl(baseUrl: string): string {
+  const body = { inputs: [{ type: "video", url: "https://example.com/talk.mp4" }], accessPolicy: "public" };
+  return [
+    `curl -u 'TOKEN_ID:SECRET' ${baseUrl}/on-demand \\`,
+    "  -H 'Content-Type: application/json' \\",
+    `  -d '${JSON.stringify(body)}'`,
+  ].join("\n");
+}
+
+/** One word of a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

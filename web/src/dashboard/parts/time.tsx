@@ -1,0 +1,33 @@
+// Times of the server, in the zone that the person has chosen. The tooltip has both zones.
+
+import type { Times, Timestamp } from "../api/types.js";
+import { useSettings } from "../frame/settings.js";
+import { text } from "../text/en.js";
+
+export function Time({ at }: { at: Timestamp }) {
+  const { times } = useSettings();
+  const date = new Date(at);
+  return (
+    <time dateTime={at} title={`${full(date, "local")}\n${full(date, "utc")}`}>
+      {short(date, times)}
+    </time>
+  );
+}
+
+/** Name of the time zone of this browser. */
+export function zoneName(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+function short(date: Date, times: Times): string {
+  const options: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" };
+  return `${format(date, times, options)}${times === "utc" ? ` ${text.times.utc}` : ""}`;
+}
+
+function full(date: Date, times: Times): string {
+  return `${format(date, times, { dateStyle: "full", timeStyle: "medium" })} ${times === "utc" ? text.times.utc : zoneName()}`;
+}
+
+function format(date: Date, times: Times, options: Intl.DateTimeFormatOptions): string {
+  return new Intl.DateTimeFormat("en-GB", times === "utc" ? { ...options, timeZone: "UTC" } : options).format(date);
+}
