@@ -144,7 +144,6 @@ impl Service {
                 tx.delete_sessions(member.person.id, None).await?;
                 let session = Session::open(member.person.id, hash, &request.origin, now, &*random);
                 tx.insert_session(&session).await?;
-                tx.save_session_uses(&[(session.id, now)]).await?;
                 let actor = Actor { who: Who::of(&member), origin: request.origin.clone() };
                 NewAudit::person(member.organisation, AuditAction::LinkUsed, &member.person)
                     .with("kind", link.kind.as_str())

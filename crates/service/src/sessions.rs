@@ -64,7 +64,6 @@ impl Service {
                     tx.save_person(&member.person).await?;
                 }
                 tx.insert_session(&row).await?;
-                tx.save_session_uses(&[(row.id, now)]).await?;
                 let actor = Actor { who: Who::of(&member), origin: request.origin.clone() };
                 NewAudit::person(member.organisation, AuditAction::SignedIn, &member.person)
                     .push(tx, &actor, now)

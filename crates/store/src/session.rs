@@ -70,7 +70,8 @@ impl Tx {
         by_id(&mut self.session, id).await
     }
 
-    /// Adds a session. A person who has too many of them loses the one that was unused for longest.
+    /// Adds a session of a person, who has just been seen. One who has too many sessions loses the one that
+    /// was unused for longest.
     pub async fn insert_session(&mut self, session: &PersonSession) -> Result<(), Error> {
         let others_max = PersonSession::PER_PERSON_MAX - 1;
         self.session.execute(DELETE_OLDEST, values![session.person, others_max]).await?;
@@ -88,7 +89,8 @@ impl Tx {
             session.address.as_str(),
             session.client.as_str(),
         ];
-        self.session.execute(INSERT, values).await.map(drop)
+        self.session.execute(INSERT, values).await?;
+        self.set_person_seen(session.person, session.seen_at).await
     }
 
     /// Saves the secrets and the confirmation of a session whose secret was `read` before.

@@ -32,7 +32,7 @@ fn account_wait_doubles_from_1_s_to_5_min() {
     assert_eq!(
         fail(&throttle, "a@b", client("203.0.113.1"), at),
         Ok(()),
-        "so are clients: nobody locks an account"
+        "a client at another address does not wait"
     );
     let session = "019a492c-41f3-7001-8203-040506070809".parse().unwrap();
     assert!(throttle.begin_own_password(session, HERE, at).is_ok(), "and sessions");

@@ -23,6 +23,8 @@ async fn sign_in_opens_a_session_unless_the_password_changed(world: World) {
     let (session, found) = world.store.session(&opened.secret.hash()).await.unwrap().unwrap();
     assert_eq!((session.id, found.role), (opened.session.id, Role::Viewer));
     assert_eq!(session.ends_at, world.now().plus_micros(Session::AGE_MAX_US));
+    let seen = world.store.member(member.person.id).await.unwrap().unwrap().person.seen_at;
+    assert_eq!(seen, Some(world.now()), "a sign-in is a use");
 
     let before = world.audit().await;
     let refused = world.sign_in(&member, hash(2)).await.map(drop);

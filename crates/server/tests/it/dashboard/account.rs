@@ -72,7 +72,7 @@ async fn new_password_ends_all_other_sessions() {
     assert_eq!(other.get("/session").await.status, 401, "at once");
     let copied =
         world.app.request("GET", &format!("{API}/session")).header("Cookie", &format!("{COOKIE}={before}"));
-    assert_eq!(copied.send().await.status, 401, "so does the earlier secret: somebody may have copied it");
+    assert_eq!(copied.send().await.status, 401, "the earlier secret ends too: a thief may have a copy");
     assert_eq!(own.get("/session").await.data(), changed.data());
     for (password, status) in [(PASSWORD, 401), (NEW_PASSWORD, 201)] {
         let body = json!({"email": "ada@example.com", "password": password});
