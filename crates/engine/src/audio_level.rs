@@ -13,12 +13,12 @@ use crate::error::EngineError;
 /// at 12 to 28 dB of gain. This is seven times as much.
 pub const LIMITER_LEAD_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64;
 
-/// Highest peak after the limiter, full scale is 1: -3.1 dB.
+/// The limiter. Its highest peak is 0.7 of full scale: -3.1 dB.
 ///
-/// The limiter works at four times the rate, so the true peak is at most 0.4 dB higher (BS.1770-4, annex 2).
+/// It works at four times the rate, so the true peak is at most 0.4 dB higher (BS.1770-4, annex 2).
 /// AAC adds up to 0.9 dB to limited speech and music. Both together stay below -1 dBTP. It adds more to short
 /// bursts of noise: 3 dB were measured.
-const LIMIT: &str = "0.7";
+const LIMITER: &str = "alimiter=limit=0.7:attack=5:release=100:level=disabled:latency=1";
 
 /// Filters of a limiter. Filters of a gain are in every build with an audio encoder.
 const LIMITER_FILTERS: [&str; 2] = ["alimiter", "aresample"];
@@ -36,20 +36,35 @@ impl AudioLevel {
     /// Appends its filters, for planar float samples at [`AUDIO_SAMPLE_RATE`]. They keep the times of the
     /// samples.
     pub(crate) fn push_filters(self, graph: &mut String) {
-        let Self { gain_centibels: gain, is_limited } = self;
+        self.push_gain(graph);
+        if self.is_limited {
+            let oversampled = 4 * AUDIO_SAMPLE_RATE;
+            let _ = write!(
+                graph,
+                ",aresample={oversampled},{LIMITER},\
+                 aresample={AUDIO_SAMPLE_RATE},aformat=sample_fmts=fltp:channel_layouts=stereo"
+            );
+        }
+    }
+
+    /// Appends filters with the same loudness, for samples that are only measured. The limiter works at the
+    /// rate of the samples: that takes a quarter of the time, and true peaks are higher.
+    ///
+    /// The integrated loudness of speech and music differs by 0.1 LU at most, that of clipped noise by
+    /// 0.3 LU: measured at 8 to 24 dB of gain.
+    pub(crate) fn push_measured_filters(self, graph: &mut String) {
+        self.push_gain(graph);
+        if self.is_limited {
+            let _ = write!(graph, ",{LIMITER}");
+        }
+    }
+
+    fn push_gain(self, graph: &mut String) {
+        let gain = self.gain_centibels;
         let sign = if gain < 0 { "-" } else { "" };
         let (whole, fraction) = (gain.unsigned_abs() / 100, gain.unsigned_abs() % 100);
         // Writing to a String cannot fail.
         let _ = write!(graph, ",volume=volume={sign}{whole}.{fraction:02}dB:precision=float");
-        if is_limited {
-            let oversampled = 4 * AUDIO_SAMPLE_RATE;
-            let _ = write!(
-                graph,
-                ",aresample={oversampled},\
-                 alimiter=limit={LIMIT}:attack=5:release=100:level=disabled:latency=1,\
-                 aresample={AUDIO_SAMPLE_RATE},aformat=sample_fmts=fltp:channel_layouts=stereo"
-            );
-        }
     }
 
     /// Samples that its filters read before the first one that is used.

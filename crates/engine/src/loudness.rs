@@ -52,7 +52,7 @@ pub struct LoudnessMeasure {
     pub samples: Range<u64>,
     /// Windows that end in this many of the first samples are not counted.
     pub skip: u64,
-    /// A gain in front of the measurement.
+    /// A gain in front of the measurement. Behind a limiter no true peak is measured: it is known.
     pub level: Option<AudioLevel>,
     /// Priority in the queue.
     pub priority: Priority,
@@ -96,7 +96,7 @@ impl Engine {
     pub async fn measure_mix_loudness(&self, spec: &Mix, skip: u64) -> Result<MeasuredLoudness, EngineError> {
         spec.check(self)?;
         let mut arguments = spec.input_arguments();
-        let graph = format!("{},{}[measured]", mix::graph(spec), measure_filters());
+        let graph = format!("{},{}[measured]", mix::measured_graph(spec), measure_filters(spec.level));
         push(&mut arguments, ["-copyts", "-filter_complex", &graph, "-map", "[measured]"]);
         push_output(&mut arguments);
         let job = self.measure_job(arguments, spec.files(), spec.limits, spec.priority)?;
@@ -122,9 +122,9 @@ fn arguments(spec: &LoudnessMeasure) -> Vec<OsString> {
     let LoudnessMeasure { samples: Range { start, end }, downmix, level, .. } = spec;
     let mut filters = resample_filters(*start, level.map_or(0, AudioLevel::lead), *downmix);
     if let Some(level) = level {
-        level.push_filters(&mut filters);
+        level.push_measured_filters(&mut filters);
     }
-    filters += &format!(",atrim=start_pts={start}:end_pts={end},{}", measure_filters());
+    filters += &format!(",atrim=start_pts={start}:end_pts={end},{}", measure_filters(*level));
     let mut arguments = stdin_arguments(spec.container, 1);
     push(&mut arguments, ["-copyts", "-map", "0:a:0", "-vn", "-sn", "-dn", "-af", &filters]);
     push_output(&mut arguments);
@@ -132,8 +132,9 @@ fn arguments(spec: &LoudnessMeasure) -> Vec<OsString> {
 }
 
 /// Prints the loudness of the windows to standard output.
-fn measure_filters() -> String {
-    format!("asetpts=PTS-STARTPTS,{OFFSET},ebur128=peak=true:metadata=1,ametadata=mode=print:file=-")
+fn measure_filters(level: Option<AudioLevel>) -> String {
+    let peak = if level.is_some_and(|level| level.is_limited) { "none" } else { "true" };
+    format!("asetpts=PTS-STARTPTS,{OFFSET},ebur128=peak={peak}:metadata=1,ametadata=mode=print:file=-")
 }
 
 /// The samples themselves are discarded.
@@ -238,7 +239,7 @@ impl MeasuredLoudness {
         percentile(95).zip(percentile(10)).map_or(0.0, |(high, low)| high - low)
     }
 
-    /// True peak in dBTP; `None` for digital silence.
+    /// True peak in dBTP; `None` for digital silence, and behind a limiter.
     pub fn true_peak(&self) -> Option<f64> {
         (0.0 < self.peak).then(|| 20.0 * self.peak.log10())
     }

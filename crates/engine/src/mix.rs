@@ -158,9 +158,35 @@ fn arguments(spec: &Mix) -> Vec<OsString> {
     arguments
 }
 
-/// Silence of the length of the mix, with each part added at its time, and levelled. Times begin at 0. The
-/// output of the graph has no name yet.
-pub(crate) fn graph(spec: &Mix) -> String {
+/// The sum of the parts, levelled. Times begin at 0. The output of the graph has no name yet.
+fn graph(spec: &Mix) -> String {
+    let mut graph = sum_graph(spec);
+    if let Some(level) = spec.level {
+        level.push_filters(&mut graph);
+    }
+    push_trim(spec, &mut graph);
+    graph
+}
+
+/// The same, for samples that are only measured.
+pub(crate) fn measured_graph(spec: &Mix) -> String {
+    let mut graph = sum_graph(spec);
+    if let Some(level) = spec.level {
+        level.push_measured_filters(&mut graph);
+    }
+    push_trim(spec, &mut graph);
+    graph
+}
+
+/// Removes the samples that only a limiter reads.
+fn push_trim(spec: &Mix, graph: &mut String) {
+    if spec.lead > 0 {
+        let _ = write!(graph, ",atrim=start_pts={},asetpts=PTS-STARTPTS", spec.lead);
+    }
+}
+
+/// Silence of the length of the mix, with each part added at its time.
+fn sum_graph(spec: &Mix) -> String {
     let mut graph =
         format!("anullsrc=r={AUDIO_SAMPLE_RATE}:cl=stereo,atrim=end_sample={}[silence]", spec.len);
     let mut mixed = String::from("[silence]");
@@ -189,12 +215,6 @@ pub(crate) fn graph(spec: &Mix) -> String {
         ";{mixed}amix=inputs={}:duration=first:dropout_transition=0:normalize=0",
         spec.parts.len() + 1
     );
-    if let Some(level) = spec.level {
-        level.push_filters(&mut graph);
-    }
-    if spec.lead > 0 {
-        let _ = write!(graph, ",atrim=start_pts={},asetpts=PTS-STARTPTS", spec.lead);
-    }
     graph
 }
 

@@ -60,6 +60,9 @@ impl AudioGain {
     pub const MIN: Centibels = -6_000;
     /// Highest true peak of levelled audio: -1 dBTP.
     pub const PEAK_MAX: Centibels = -100;
+    /// Highest true peak behind the limiter, before AAC: -2.7 dBTP. The limiter holds -3.1 dB at four times
+    /// the sample rate, and the true peak is at most 0.4 dB higher (BS.1770-4, annex 2).
+    pub const LIMITED_PEAK: Centibels = -270;
     /// Audio this close to the target stays as it is: 0.5 LU.
     pub const TOLERANCE: Centibels = 50;
     /// AAC may raise peaks by this much: 1.5 dB. A track with less room gets the limiter.

@@ -27,7 +27,8 @@ const LIMITED_TOLERANCE: Centibels = 30;
 
 impl Packager {
     /// The loudness of an audio track, counted from 0 in the order of the presentation, as stereo; with a
-    /// gain and its limiter, if one is given.
+    /// gain and its limiter, if one is given. The true peak with a limiter is not measured: it is
+    /// [`AudioGain::LIMITED_PEAK`].
     ///
     /// Decodes the whole track with the lowest priority. Parts that do not decode are left out, as they are
     /// silent in the encoded rendition. Dropping the future ends it. Errors: [`Error::NotListed`] for a
@@ -66,14 +67,17 @@ impl Packager {
         }
         match failure {
             Some(error) if !is_anything_decoded => Err(error),
+            _ if gain.is_some_and(|gain| gain.is_limited) => {
+                Ok(Loudness { true_peak: AudioGain::LIMITED_PEAK, ..loudness(&measured) })
+            }
             _ => Ok(loudness(&measured)),
         }
     }
 
     /// Measures an audio track, and finds the gain to the target with the loudness after it.
     ///
-    /// Without a gain it decodes the track once, with a gain that needs a limiter two to four times. Errors:
-    /// as for [`measure_loudness`](Self::measure_loudness).
+    /// Without a limiter it decodes the track once, with one two to four times. Errors: as for
+    /// [`measure_loudness`](Self::measure_loudness).
     pub async fn level(
         &self,
         packaged: &Arc<Packaged>,
@@ -99,6 +103,7 @@ impl Packager {
             gain.centibels = corrected;
             after = self.measure_loudness(packaged, audio, Some(gain)).await?;
         }
+        after.true_peak = after.true_peak.min(before.with_gain(gain.centibels).true_peak);
         Ok(TrackLoudness { before, gain: Some(gain), after })
     }
 
