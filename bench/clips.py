@@ -83,7 +83,7 @@ class Clips:
         return self.made("speech-10min.m4a", lambda part: ffmpeg(*recipe, part))
 
     def ten_minutes_of_even_audio(self) -> pathlib.Path:
-        """AAC, 10 min, quiet. Its peaks are only 11 dB above its loudness, so that levelling needs no limiter."""
+        """AAC, 10 min, quiet, with peaks only 11 dB above its loudness: levelling needs no limiter."""
         recipe = [*lavfi("anoisesrc=d=600:c=pink:a=0.1:r=48000"), *audio("128k"), "-movflags", "+faststart"]
         return self.made("even-10min.m4a", lambda part: ffmpeg(*recipe, part))
 

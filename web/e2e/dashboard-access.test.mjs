@@ -3,22 +3,18 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { PLAIN_HOST, startBrowser } from "./support/browser.mjs";
 import { createPerson, PASSWORD, resetLink, setUp, withPage } from "./support/dashboard.mjs";
+import { fits, tabTo } from "./support/fit.mjs";
 import { startKinora } from "./support/kinora.mjs";
-
-const WIDTHS = [360, 768, 1280];
 
 let kinora;
 let browser;
-let axe;
 
 before(async () => {
   kinora = await startKinora();
   browser = await startBrowser();
-  axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 });
 
 after(async () => {
@@ -37,32 +33,12 @@ const DOOR_PAGES = [
   ["missing secret", async (page) => page.goto(`${kinora.address}/dashboard/join`), "The link is not complete"],
 ];
 
-/** Checks the page as it is: no sideways scrolling at any width, and nothing that axe finds. */
-async function check(page, name) {
-  for (const colorScheme of ["light", "dark"]) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 860 });
-      const what = `${name}, ${width} px, ${colorScheme}`;
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(wide <= width, `${what}: the page is ${wide} px wide`);
-      await page.evaluate(axe);
-      const violations = await page.evaluate(async () => {
-        const { violations } = await window.axe.run(document, { preload: false });
-        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("\n")}`);
-      });
-      assert.deepEqual(violations, [], what);
-    }
-  }
-  await page.setViewportSize({ width: 1280, height: 860 });
-}
-
 test("pages before the sign-in fit, and axe finds nothing", async () => {
   for (const [name, go, heading] of DOOR_PAGES) {
     await open(async (page) => {
       await go(page);
       await page.getByRole("heading", { name: heading }).waitFor();
-      await check(page, name);
+      await fits(page, name);
     });
   }
 });
@@ -70,12 +46,12 @@ test("pages before the sign-in fit, and axe finds nothing", async () => {
 test("pages behind the sign-in fit, and axe finds nothing", async () => {
   await open(async (page) => {
     await setUp(kinora, page);
-    await check(page, "overview");
+    await fits(page, "overview");
     await page.getByRole("button", { name: /^Workspace/ }).click();
-    await check(page, "overview, workspaces");
+    await fits(page, "overview, workspaces");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: /^Your menu/ }).click();
-    await check(page, "overview, user menu");
+    await fits(page, "overview, user menu");
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Account" }).click();
     await page.getByText("This session").waitFor();
@@ -83,19 +59,19 @@ test("pages behind the sign-in fit, and axe finds nothing", async () => {
     await page.getByLabel("New password", { exact: true }).fill("short");
     await page.getByRole("button", { name: "Change the password" }).click();
     await page.locator(".problem").first().waitFor();
-    await check(page, "account with a field error");
+    await fits(page, "account with a field error");
     await page.keyboard.press("Tab");
     await page.getByRole("heading", { level: 1 }).click();
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
-    await check(page, "list of shortcuts");
+    await fits(page, "list of shortcuts");
     await page.keyboard.press("Escape");
     await page.goto(`${kinora.address}/dashboard/w/unknown`);
     await page.getByRole("heading", { name: "No such workspace" }).waitFor();
-    await check(page, "unknown workspace");
+    await fits(page, "unknown workspace");
     await page.goto(`${kinora.address}/dashboard/nothing/here`);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
-    await check(page, "unknown page");
+    await fits(page, "unknown page");
 
     await page.getByRole("link", { name: "Account" }).click();
     await page.getByText("This session").waitFor();
@@ -103,7 +79,7 @@ test("pages behind the sign-in fit, and axe finds nothing", async () => {
     await page.context().clearCookies();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
-    await check(page, "sign in again");
+    await fits(page, "sign in again");
     await page.getByRole("button", { name: "Not now" }).click();
     await page.getByRole("alert").filter({ hasText: "You are signed out" }).waitFor();
     assert.equal(await page.getByLabel("Name").inputValue(), "Another");
@@ -113,7 +89,7 @@ test("pages behind the sign-in fit, and axe finds nothing", async () => {
     await page.getByLabel("Password", { exact: true }).fill("wrong password");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.getByRole("alert").filter({ hasText: "wrong" }).waitFor();
-    await check(page, "sign-in with an error");
+    await fits(page, "sign-in with an error");
   });
 });
 
@@ -124,12 +100,12 @@ test("warnings about the connection fit, and axe finds nothing", async () => {
     await withPage(browser, address, async (page) => {
       await setUp(plain, page);
       await page.getByRole("region", { name: "Connection" }).waitFor();
-      await check(page, "overview over plain HTTP");
+      await fits(page, "overview over plain HTTP");
     });
     await withPage(browser, plain.address, async (page) => {
       await page.goto(`${plain.address}/dashboard/sign-in`);
       await page.getByRole("link", { name: "Open it there" }).waitFor();
-      await check(page, "sign-in at another address");
+      await fits(page, "sign-in at another address");
     });
   } finally {
     await plain.stop();
@@ -157,21 +133,13 @@ test("accessibility trees match the golden files", async () => {
 test("keyboard alone signs in, changes the look and signs out", async () => {
   await open(async (page) => {
     const focused = () => page.evaluate(() => document.activeElement.name || document.activeElement.textContent.trim());
-    /** Presses Tab until this element has the focus. */
-    const tabTo = async (locator) => {
-      for (let presses = 0; presses < 40; presses += 1) {
-        if (await locator.evaluate((element) => element === document.activeElement)) return;
-        await page.keyboard.press("Tab");
-      }
-      assert.fail(`Tab does not reach ${locator}; the focus is on ${await focused()}`);
-    };
     const email = await setUp(kinora, page);
     await page.context().clearCookies();
     await page.goto(`${kinora.address}/dashboard/account`);
-    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByLabel("Email").waitFor(); // the heading is there before the form
     assert.equal(await focused(), "email");
     await page.keyboard.type(email);
-    await tabTo(page.getByLabel("Password", { exact: true }));
+    await tabTo(page, page.getByLabel("Password", { exact: true }));
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press("Enter");
 
@@ -192,16 +160,16 @@ test("keyboard alone signs in, changes the look and signs out", async () => {
     assert.equal(await focused(), "Development");
 
     const menu = page.getByRole("button", { name: /^Your menu/ });
-    await tabTo(menu);
+    await tabTo(page, menu);
     await page.keyboard.press("Enter");
-    await tabTo(page.getByRole("radio", { name: "System" }));
+    await tabTo(page, page.getByRole("radio", { name: "System" }));
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     await page.locator(":root[data-theme=dark]").waitFor();
     await page.keyboard.press("Escape");
     assert.ok(await menu.evaluate((element) => element === document.activeElement), "Escape gives the focus back");
     await page.keyboard.press("Enter");
-    await tabTo(page.getByRole("button", { name: "Sign out" }));
+    await tabTo(page, page.getByRole("button", { name: "Sign out" }));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
   });

@@ -12,7 +12,10 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
-const CHANGE = ["player", "upload", "protocols", "run", "frame", "docs", "dashboard", "dashboard-access", "file", "sources"].map((name) => `${name}.test.mjs`);
+const CHANGE = [
+  "player", "upload", "protocols", "run", "frame", "docs", "dashboard", "dashboard-access", "dashboard-tokens",
+  "dashboard-tokens-access", "dashboard-organisation", "dashboard-organisation-access", "dashboard-audit", "file", "sources",
+].map((name) => `${name}.test.mjs`);
 
 const suite = process.argv[2];
 if (process.argv.length !== 3 || !["change", "long"].includes(suite)) {

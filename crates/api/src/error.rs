@@ -42,7 +42,14 @@ pub(crate) fn from_operation(error: OperationError) -> ApiError {
         | OperationError::AccessTokenNotFound
         | OperationError::InvalidWorkspaceName(_)
         | OperationError::WorkspaceNameTaken
+        | OperationError::WorkspaceNotFound
+        | OperationError::WorkspaceNotEmpty(_)
+        | OperationError::LastWorkspace
+        | OperationError::InvalidTokenName(_)
+        | OperationError::InvalidOrganisationName(_)
+        | OperationError::InvitationNotFound
         | OperationError::NoOrganisation
+        | OperationError::NotAllowed { .. }
         | OperationError::PersonNotFound
         | OperationError::PersonDisabled
         | OperationError::EmailTaken

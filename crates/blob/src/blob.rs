@@ -55,6 +55,15 @@ pub struct Entry {
     pub modified: Timestamp,
 }
 
+/// The capacity of a volume, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// Free space that all users may use.
+    pub free_bytes: u64,
+    /// All of it.
+    pub total_bytes: u64,
+}
+
 impl Blob {
     /// Opens a folder as a store and creates it if missing.
     ///
@@ -188,8 +197,13 @@ impl Blob {
 
     /// Free disk space in bytes; `None` when the store reports no limit.
     pub async fn free_space(&self) -> Result<Option<u64>> {
+        Ok(self.disk_space().await?.map(|space| space.free_bytes))
+    }
+
+    /// The volume of the objects; `None` when the store reports no limit.
+    pub async fn disk_space(&self) -> Result<Option<DiskSpace>> {
         match self {
-            Self::Folder(store) => store.free_space().await.map(Some),
+            Self::Folder(store) => store.disk_space().await.map(Some),
             Self::S3(store) => store.inject_read_fault().map(|()| None),
         }
     }

@@ -26,7 +26,7 @@ mod grow;
 mod key;
 mod s3;
 
-pub use blob::{Blob, Entry, ORPHAN_AGE_MIN_S, ObjectReader, ObjectWriter, PutOutcome, READ_MAX};
+pub use blob::{Blob, DiskSpace, Entry, ORPHAN_AGE_MIN_S, ObjectReader, ObjectWriter, PutOutcome, READ_MAX};
 pub use check::{CheckOutcome, CheckStep, CheckedStep, check};
 pub use error::{Error, Result};
 pub use fault::{FaultAction, Faults, WriteKind, WriteOp};

@@ -2,6 +2,7 @@
 //! browsers would open a dialogue.
 
 use axum::http::StatusCode;
+use kinora_domain::{Action, Role};
 use kinora_service::Error as OperationError;
 use kinora_web::error::ApiError;
 
@@ -20,7 +21,42 @@ pub(crate) fn from_operation(error: OperationError) -> ApiError {
         OperationError::SignInOutdated => sign_in_failed(),
         OperationError::SessionNotFound => session_not_found(),
         OperationError::PersonNotFound | OperationError::PersonDisabled => signed_out(),
+        OperationError::NotAllowed { action, role: Some(role) } => role_forbidden(role, action),
+        OperationError::NotAllowed { role: None, .. } => signed_out(),
+        OperationError::LastAdministrator => last_administrator(),
+        OperationError::InvalidTokenName(rule)
+        | OperationError::InvalidWorkspaceName(rule)
+        | OperationError::InvalidOrganisationName(rule) => ApiError::invalid_field("name", rule),
+        OperationError::AccessTokenNotFound => {
+            not_found("access token not found", "there is no access token with this id")
+        }
+        OperationError::InvitationNotFound => not_found(
+            "invitation not found",
+            "there is no open invitation with this id; it was used, has ended, or was taken back",
+        ),
+        OperationError::WorkspaceNotFound => workspace_not_found(),
+        OperationError::WorkspaceNameTaken => {
+            conflict("name taken", "another workspace has this name; choose another one")
+        }
+        OperationError::LastWorkspace | OperationError::WorkspaceNotEmpty(_) => {
+            conflict("workspace not deleted", error.to_string())
+        }
         other => ApiError::internal(&other),
+    }
+}
+
+/// The same for an operation on another person, or on an invitation.
+pub(crate) fn from_people_operation(error: OperationError) -> ApiError {
+    match error {
+        OperationError::PersonNotFound => not_found("person not found", "there is no person with this id"),
+        OperationError::PersonDisabled => {
+            conflict("person disabled", "this person is disabled; enable the person first")
+        }
+        OperationError::EmailTaken => conflict(
+            "email taken",
+            "a person has this email address already; make a reset link for that person instead",
+        ),
+        other => from_operation(other),
     }
 }
 
@@ -42,11 +78,7 @@ fn unauthorized(description: &str) -> ApiError {
 
 /// 409: the page belongs to another person than the session. The page compares the message.
 pub(crate) fn person_changed() -> ApiError {
-    ApiError::described(
-        StatusCode::CONFLICT,
-        "person changed",
-        "another person is signed in to this browser now; reload the page",
-    )
+    conflict("person changed", "another person is signed in to this browser now; reload the page")
 }
 
 /// 403: a page of another site sent the request.
@@ -58,6 +90,36 @@ pub(crate) fn cross_site(public_url: &str) -> ApiError {
             "this request does not come from a page of this server; open {public_url}/dashboard, or list the origin \
              of the page in --dashboard-origin"
         ),
+    )
+}
+
+/// 403: the role of the person may not do this.
+pub(crate) fn role_forbidden(role: Role, action: Action) -> ApiError {
+    let allowed: Vec<_> = Role::ALL.into_iter().filter(|role| role.may(action)).collect();
+    let allowed: Vec<_> = allowed.into_iter().map(|role| format!("{}s", role.word())).collect();
+    let what = match action {
+        Action::AccessTokensManage => "see and change access tokens",
+        Action::PeopleManage => "invite and change people",
+        Action::WorkspacesManage => "create, rename and delete workspaces",
+        Action::OrganisationManage => "change the organisation",
+        Action::ServerSee => "see the state of the server",
+        Action::AuditSee => "read the audit log",
+        _ => "do this",
+    };
+    ApiError::described(
+        StatusCode::FORBIDDEN,
+        "forbidden",
+        format!("only {} may {what}; your role is {}", allowed.join(" and "), role.word()),
+    )
+}
+
+/// 403: the person gave the password too long ago. The page compares the message.
+pub(crate) fn confirmation_needed() -> ApiError {
+    ApiError::described(
+        StatusCode::FORBIDDEN,
+        "confirmation needed",
+        "this needs your password of the last 30 minutes; send it to POST /dashboard/api/session/confirm, then \
+         retry",
     )
 }
 
@@ -78,18 +140,17 @@ pub(crate) fn wrong_password() -> ApiError {
 
 /// 404: the workspace does not exist, or the person may not see it.
 pub(crate) fn workspace_not_found() -> ApiError {
-    ApiError::described(StatusCode::NOT_FOUND, "workspace not found", "there is no workspace with this id")
+    not_found("workspace not found", "there is no workspace with this id")
 }
 
 /// 404: no session of this person.
 fn session_not_found() -> ApiError {
-    ApiError::described(StatusCode::NOT_FOUND, "session not found", "you have no session with this id")
+    not_found("session not found", "you have no session with this id")
 }
 
 /// 404: the secret of no link.
 fn link_not_found() -> ApiError {
-    ApiError::described(
-        StatusCode::NOT_FOUND,
+    not_found(
         "link not found",
         "this link does not exist; copy the whole address, or ask an administrator for a new link",
     )
@@ -102,9 +163,24 @@ fn link_gone(cause: &OperationError) -> ApiError {
 
 /// 409: another person has the address of an invitation meanwhile.
 fn email_taken() -> ApiError {
-    ApiError::described(
-        StatusCode::CONFLICT,
+    conflict(
         "email taken",
         "there is an account with this email address already; sign in, or ask an administrator for a reset link",
     )
+}
+
+/// 409: the change would leave no administrator who can sign in.
+fn last_administrator() -> ApiError {
+    conflict(
+        "last administrator",
+        "this is the last administrator who can sign in; make another person administrator first",
+    )
+}
+
+fn not_found(message: &'static str, description: &'static str) -> ApiError {
+    ApiError::described(StatusCode::NOT_FOUND, message, description)
+}
+
+fn conflict(message: &'static str, description: impl Into<String>) -> ApiError {
+    ApiError::described(StatusCode::CONFLICT, message, description)
 }

@@ -3,6 +3,8 @@
 //! - `/dashboard` and all below it is one page, the same for all people.
 //! - `/dashboard/api/session`, `…/links`, `…/me`: a person signs in by cookie, and changes their own
 //!   account.
+//! - `/dashboard/api/access-tokens`, `…/people`, `…/audit` and others: the organisation, for administrators.
+//!   The table in `operations.rs` has them.
 //! - `/dashboard/api/workspaces/{workspaceId}/…`: the operations of the API at a second mount, where a
 //!   session authorizes requests. [`protect_mount`] is the middleware around it.
 //!
@@ -11,25 +13,35 @@
 //!
 //! Begin with [`routes`], then `authenticate.rs`.
 
+mod access_tokens;
+mod audit;
+mod audit_query;
 mod authenticate;
 mod cookie;
 mod door;
 mod error;
 mod failed_sign_ins;
+mod invitations;
 mod json_body;
 mod links;
 mod me;
 mod middleware;
 mod mount;
+mod names;
+mod operations;
+mod organisation;
 mod origin;
 mod page;
 mod password_check;
 mod password_gate;
+mod people;
 mod request_origin;
+mod server;
 mod session;
 mod state;
 mod throttle;
 mod view;
+mod workspaces;
 
 use authenticate::Rotation;
 use axum::Router;
@@ -41,6 +53,8 @@ use kinora_web::roles::Roles;
 
 pub use door::CREATE_COMMAND;
 pub use mount::{MOUNT_PREFIX, protect_mount};
+pub use operations::{Operation, operations};
+pub use server::{DatabaseKind, ServerReport, ServerStatus, StorageKind};
 pub use state::{DashboardParts, DashboardState};
 
 /// The prefix of the operations.
@@ -90,6 +104,7 @@ fn signed_in_routes(state: &DashboardState) -> Router<DashboardState> {
         .route(&format!("{API}/me"), get(me::read).patch(me::update))
         .route(&format!("{API}/me/sessions"), get(me::sessions).delete(me::end_other_sessions))
         .route(&format!("{API}/me/sessions/{{sessionId}}"), delete(me::end_session))
+        .merge(operations::router(state))
         .route_layer(layer(Rotation::WhenDue))
         .merge(replacing)
 }

@@ -33,6 +33,11 @@ impl Default for Workspaces {
 impl Workspaces {
     const TIME_TO_LIVE: Duration = Duration::from_secs(1);
     const CACHED_MAX: u64 = 10_000;
+
+    /// Drops a workspace that was deleted.
+    pub(crate) fn forget(&self, id: WorkspaceId) {
+        self.0.invalidate(&id);
+    }
 }
 
 /// Wraps the operations of the API below [`MOUNT_PREFIX`] in the check of each request: the rule against

@@ -15,6 +15,7 @@ use crate::failed_sign_ins::FailureCounts;
 use crate::mount::Workspaces;
 use crate::origin::AllowedOrigins;
 use crate::password_gate::PasswordGate;
+use crate::server::ServerReport;
 use crate::throttle::Throttle;
 
 /// The state of the dashboard. Cheap to clone.
@@ -37,6 +38,8 @@ pub struct DashboardParts {
     pub assets: Arc<dyn Assets>,
     /// Further origins at which people open the dashboard, besides that of the public URL.
     pub origins: Vec<String>,
+    /// The state of this process.
+    pub server: Arc<dyn ServerReport>,
 }
 
 /// The given parts and those of this crate. Other crates see only [`DashboardParts`].

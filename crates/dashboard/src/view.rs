@@ -3,6 +3,7 @@
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use kinora_domain::{Action, Member, Person, PersonSettings};
+use kinora_service::NamedFile;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use serde::Serialize;
@@ -29,6 +30,26 @@ struct SessionPersonView {
     email: String,
     name: Option<String>,
     settings: SettingsView,
+}
+
+/// An object with its name, which is `None` where the object exists no longer.
+#[derive(Serialize)]
+pub(crate) struct NamedView {
+    pub(crate) id: String,
+    pub(crate) name: Option<String>,
+}
+
+/// A text file that the page offers as a download.
+#[derive(Serialize)]
+pub(crate) struct FileView {
+    name: String,
+    text: String,
+}
+
+impl From<NamedFile> for FileView {
+    fn from(NamedFile { name, text }: NamedFile) -> Self {
+        Self { name, text }
+    }
 }
 
 #[derive(Serialize)]

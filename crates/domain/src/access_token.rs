@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::{AccessTokenId, Random, Timestamp, WorkspaceId};
+use crate::{AccessTokenId, Random, Timestamp, Who, WorkspaceId, name};
 
 /// The permission of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +98,10 @@ pub struct AccessToken {
     pub id: AccessTokenId,
     /// The only workspace it gives access to.
     pub workspace: WorkspaceId,
+    /// Its name, for people. `None`: a version without names created it.
+    pub name: Option<String>,
+    /// Who created it, with their name at that time. `None`: a version that did not record it.
+    pub made_by: Option<Who>,
     /// Its permission there.
     pub permission: Permission,
     /// The hash of its secret.
@@ -108,6 +112,21 @@ pub struct AccessToken {
     pub last_used_at: Option<Timestamp>,
     /// When it was revoked. Requests with it are rejected since then.
     pub revoked_at: Option<Timestamp>,
+}
+
+impl AccessToken {
+    /// Longest name, in characters. Our own limit, equal to that of a person.
+    pub const NAME_MAX: usize = name::MAX;
+
+    /// The name without surrounding spaces. The error is a sentence for the client.
+    pub fn parse_name(text: &str) -> Result<String, &'static str> {
+        name::parse(text)
+    }
+
+    /// The name in the audit log; empty if it has none.
+    pub fn display_name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

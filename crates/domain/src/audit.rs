@@ -48,7 +48,12 @@ pub enum Who {
         name: String,
     },
     /// The holder of an access token.
-    AccessToken(AccessTokenId),
+    AccessToken {
+        /// Its ID.
+        id: AccessTokenId,
+        /// Its name at that time; empty if it had none.
+        name: String,
+    },
     /// An operator on the machine of the database.
     CommandLine,
     /// The server itself.
@@ -67,10 +72,29 @@ impl Who {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Person { .. } => "person",
-            Self::AccessToken(_) => "access_token",
+            Self::AccessToken { .. } => "access_token",
             Self::CommandLine => "command",
             Self::Server => "server",
             Self::Anonymous => "anonymous",
+        }
+    }
+
+    /// The ID of a person or an access token.
+    pub fn id(&self) -> Option<String> {
+        match self {
+            Self::Person { id, .. } => Some(id.to_string()),
+            Self::AccessToken { id, .. } => Some(id.to_string()),
+            Self::CommandLine | Self::Server | Self::Anonymous => None,
+        }
+    }
+
+    /// The name at that time, if it had one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Person { name, .. } | Self::AccessToken { name, .. } => {
+                Some(name.as_str()).filter(|name| !name.is_empty())
+            }
+            Self::CommandLine | Self::Server | Self::Anonymous => None,
         }
     }
 }
@@ -102,6 +126,9 @@ macro_rules! actions {
         }
 
         impl AuditAction {
+            /// All actions.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
             /// The name in rows. It never changes.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),* }
@@ -144,16 +171,60 @@ actions! {
     LinkCreated = "link.created",
     /// A one-time link was used.
     LinkUsed = "link.used",
+    /// An invitation was taken back.
+    LinkRevoked = "link.revoked",
     /// An access token was created.
     AccessTokenCreated = "access_token.created",
+    /// An access token has another name.
+    AccessTokenRenamed = "access_token.renamed",
     /// An access token was revoked.
     AccessTokenRevoked = "access_token.revoked",
     /// A workspace was created.
     WorkspaceCreated = "workspace.created",
+    /// A workspace has another name.
+    WorkspaceRenamed = "workspace.renamed",
+    /// A setting of a workspace was changed.
+    WorkspaceChanged = "workspace.changed",
+    /// A workspace was deleted.
+    WorkspaceDeleted = "workspace.deleted",
+    /// The organisation has another name.
+    OrganisationRenamed = "organisation.renamed",
     /// A webhook was created.
     WebhookCreated = "webhook.created",
     /// The secret of a webhook was replaced.
     WebhookSecretRotated = "webhook.secret_rotated",
+    /// A disabled webhook was enabled.
+    WebhookEnabled = "webhook.enabled",
+    /// A signing key was created, or its public half was added.
+    SigningKeyCreated = "signing_key.created",
+    /// A signing key was deleted.
+    SigningKeyDeleted = "signing_key.deleted",
+    /// A playback ID was added to a media.
+    PlaybackIdCreated = "playback_id.created",
+    /// A restriction of a playback ID was replaced.
+    PlaybackIdChanged = "playback_id.changed",
+    /// A playback ID was deleted.
+    PlaybackIdDeleted = "playback_id.deleted",
+    /// A playback token was revoked before its expiry.
+    PlaybackTokenRevoked = "playback_token.revoked",
+    /// A media was deleted.
+    MediaDeleted = "media.deleted",
+    /// An added track of a media was deleted.
+    TrackDeleted = "track.deleted",
+    /// A playlist was deleted.
+    PlaylistDeleted = "playlist.deleted",
+}
+
+impl AuditAction {
+    /// The action with this name, or all actions of a group: `access_token` selects `access_token.created`
+    /// and the others that begin with `access_token.`. Empty for an unknown name.
+    pub fn matching(text: &str) -> Vec<Self> {
+        let is_selected = |action: &Self| {
+            let name = action.as_str();
+            name == text || name.split_once('.').is_some_and(|(group, _)| group == text)
+        };
+        Self::ALL.iter().copied().filter(is_selected).collect()
+    }
 }
 
 /// One row of the audit log. Never contains a secret.
@@ -195,4 +266,31 @@ pub struct FailedSignIns {
     pub last_at: Timestamp,
     /// Where the last one came from.
     pub origin: RequestOrigin,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn action_names_are_unique_and_read_back() {
+        for action in AuditAction::ALL {
+            assert_eq!(AuditAction::from_text(action.as_str()), Some(*action));
+            assert_eq!(AuditAction::matching(action.as_str()), [*action]);
+        }
+        assert_eq!(AuditAction::from_text("access_token"), None);
+    }
+
+    #[test]
+    fn group_selects_all_its_actions() {
+        let names =
+            |text| AuditAction::matching(text).into_iter().map(AuditAction::as_str).collect::<Vec<_>>();
+        assert_eq!(
+            names("access_token"),
+            ["access_token.created", "access_token.renamed", "access_token.revoked"]
+        );
+        for unknown in ["", "access", "access_token.", "access_token.create", "created", "ACCESS_TOKEN"] {
+            assert_eq!(names(unknown), Vec::<&str>::new(), "{unknown}");
+        }
+    }
 }

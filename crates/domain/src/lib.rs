@@ -17,6 +17,7 @@ mod failure;
 mod id;
 mod language_code;
 mod media;
+mod name;
 mod one_time_link;
 mod password;
 mod person;
@@ -83,4 +84,4 @@ pub use webhook::{
     DeliveryVerdict, DisabledReason, ROTATION_GRACE_DEFAULT_S, Webhook, WebhookSecret, WebhookState, judge,
     retry_delay_us, signature,
 };
-pub use workspace::{DEVELOPMENT, Organisation, PRODUCTION, Workspace};
+pub use workspace::{DEVELOPMENT, Organisation, PRODUCTION, Workspace, WorkspaceContent};

@@ -1,6 +1,6 @@
 //! Organisations and workspaces.
 
-use crate::{OrganisationId, Timestamp, WorkspaceId};
+use crate::{OrganisationId, Timestamp, WorkspaceId, name};
 
 /// The workspace for trial use that every installation starts with.
 pub const DEVELOPMENT: &str = "Development";
@@ -16,6 +16,16 @@ pub struct Organisation {
     pub name: String,
     /// Creation time.
     pub created_at: Timestamp,
+}
+
+impl Organisation {
+    /// Longest name, in characters. Our own limit, equal to that of a person.
+    pub const NAME_MAX: usize = name::MAX;
+
+    /// The name without surrounding spaces. The error is a sentence for the client.
+    pub fn parse_name(text: &str) -> Result<String, &'static str> {
+        name::parse(text)
+    }
 }
 
 /// An isolated tenant: tokens, media and webhooks of one workspace have no access to those of another.
@@ -45,6 +55,41 @@ impl Workspace {
             Err("must not contain control characters")
         } else {
             Ok(())
+        }
+    }
+}
+
+/// What makes a workspace not empty: it would be lost with the workspace, or is still needed by a client or a
+/// job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WorkspaceContent {
+    /// Media in any state.
+    Media,
+    /// Uploads that wait for their file or receive it, and ended ones whose bytes are still stored.
+    Uploads,
+    /// Playlists.
+    Playlists,
+    /// Webhooks, with their pending events.
+    Webhooks,
+    /// Signing keys.
+    SigningKeys,
+    /// Access tokens that are not revoked.
+    AccessTokens,
+    /// Objects of deleted media that a job must still remove.
+    DeletedFiles,
+}
+
+impl WorkspaceContent {
+    /// The words for it in a sentence.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Media => "media",
+            Self::Uploads => "unfinished uploads",
+            Self::Playlists => "playlists",
+            Self::Webhooks => "webhooks",
+            Self::SigningKeys => "signing keys",
+            Self::AccessTokens => "active access tokens",
+            Self::DeletedFiles => "files of deleted media, which are being removed",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kinora_api::{ApiParts, ApiState, KeyPairs, OpenApiState, ResponseCache};
-use kinora_dashboard::{DashboardParts, DashboardState};
+use kinora_dashboard::{DashboardParts, DashboardState, ServerReport};
 use kinora_delivery::{AuthorizationCache, DeliveryParts, DeliveryState, PlaylistCache};
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
@@ -47,6 +47,8 @@ pub(crate) struct AppOptions {
     pub(crate) assets: Arc<dyn Assets>,
     /// Checks for `/readyz`.
     pub(crate) health: Arc<dyn Health>,
+    /// The state of this process, for the dashboard.
+    pub(crate) server_report: Arc<dyn ServerReport>,
     /// Renders `/metrics`.
     pub(crate) render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// The roles of this process.
@@ -89,6 +91,7 @@ impl App {
             base_urls,
             assets,
             health,
+            server_report,
             render_metrics,
             roles,
             rate_limit,
@@ -108,6 +111,7 @@ impl App {
             base_urls: Arc::clone(&addresses),
             assets: Arc::clone(&assets),
             origins: dashboard_origins,
+            server: server_report,
         });
         let api = ApiState::new(ApiParts {
             store: store.clone(),

@@ -5,6 +5,7 @@
 use std::net::IpAddr;
 
 use kinora_engine::{Confinement, Engine, Protection};
+use kinora_web::health::Problem;
 use url::{Host, Url};
 
 use crate::command::CommandError;
@@ -14,6 +15,8 @@ use crate::settings::Settings;
 const REQUIRED: [&str; 2] = ["files", "network"];
 /// The page for operators.
 const PAGE: &str = "docs/confinement.md";
+/// What to do about an absent guarantee.
+const ADVICE: &str = "see docs/confinement.md";
 
 /// Measures each guarantee. One that cannot be measured does not hold.
 pub(crate) async fn measure(engine: &Engine) -> Confinement {
@@ -84,9 +87,10 @@ pub(crate) fn set_metrics(confinement: &Confinement) {
 }
 
 /// The problem with the confinement, for `/readyz`; `None` when all guarantees hold.
-pub(crate) fn problem(confinement: &Confinement) -> Option<String> {
+pub(crate) fn problem(confinement: &Confinement) -> Option<Problem> {
     let absent: Vec<_> = absent(confinement).map(|(name, reason)| format!("{name}: {reason}")).collect();
-    (!absent.is_empty()).then(|| format!("ffmpeg is not fully confined; {}; see {PAGE}", absent.join("; ")))
+    let what = || format!("ffmpeg is not fully confined; {}", absent.join("; "));
+    (!absent.is_empty()).then(|| Problem::new(what(), ADVICE))
 }
 
 /// The guarantees that do not hold, with the reasons.
@@ -218,7 +222,7 @@ mod tests {
         let unknown = Confinement::unknown("it cannot be measured: the media engine is busy");
         assert!(check(&unknown, Some("it trusts the proxy 10.0.0.1/32"), false).is_err());
         assert!(check(&unknown, None, false).is_ok());
-        assert!(problem(&unknown).is_some_and(|problem| problem.contains("the media engine is busy")));
+        assert!(problem(&unknown).is_some_and(|problem| problem.what.contains("the media engine is busy")));
         assert_eq!(problem(&without(&[])), None);
     }
 }

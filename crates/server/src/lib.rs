@@ -13,6 +13,7 @@ mod command;
 mod confinement;
 mod logging;
 mod readiness;
+mod report;
 mod router;
 mod scratch;
 mod served_urls;

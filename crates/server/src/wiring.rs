@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use kinora_blob::Blob;
+use kinora_dashboard::DatabaseKind;
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_engine::{Confinement, Engine};
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, WebhookClient};
@@ -16,6 +17,7 @@ use kinora_jobs::{
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
 use kinora_web::base_urls::BaseUrls;
+use kinora_web::health::Health;
 use kinora_web::serve::ServeOptions;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
@@ -25,6 +27,7 @@ use crate::app::{App, AppOptions};
 use crate::assets::Embedded;
 use crate::confinement;
 use crate::readiness;
+use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::settings::Settings;
 use crate::tasks::ServerTasks;
@@ -239,6 +242,12 @@ fn job_context(options: &ServerOptions, shared: &Shared, scratch: &Scratch) -> R
 /// The parts of the routes.
 fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHandle) -> AppOptions {
     let ServerOptions { settings, store, .. } = options;
+    let health: Arc<dyn Health> = Arc::new(readiness::ReadinessChecks {
+        store: store.clone(),
+        blob: options.blob.clone(),
+        disk_full_jobs: shared.disk_full_jobs.clone(),
+        confinement: options.confinement.clone(),
+    });
     AppOptions {
         store: store.clone(),
         packager: shared.packager.clone(),
@@ -252,12 +261,19 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
             images: settings.images_url.clone(),
         },
         assets: Arc::new(Embedded),
-        health: Arc::new(readiness::ReadinessChecks {
-            store: store.clone(),
+        server_report: Arc::new(Report {
+            health: Arc::clone(&health),
             blob: options.blob.clone(),
-            disk_full_jobs: shared.disk_full_jobs.clone(),
-            confinement: options.confinement.clone(),
+            started_at: options.clock.now(),
+            roles: settings.roles,
+            database: match settings.database_url {
+                Some(_) => DatabaseKind::Postgres,
+                None => DatabaseKind::Sqlite,
+            },
+            schema: store.schema(),
+            engine_version: options.engine.version().to_string(),
         }),
+        health,
         render_metrics: Arc::new(move || metrics.render()),
         roles: settings.roles,
         rate_limit: settings.rate_limit,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kinora_domain::{
     Actor, AuditAction, AuditEntry, AuditId, AuditObject, FailedSignIns, OrganisationId, Person,
-    RequestOrigin, Timestamp, Who, WorkspaceId,
+    RequestOrigin, Timestamp, Who, Workspace, WorkspaceId,
 };
 use kinora_store::Tx;
 
@@ -27,7 +27,7 @@ impl NewAudit {
         Self { organisation, workspace: None, action, object, details: BTreeMap::new() }
     }
 
-    /// About an object of the organisation, or of one of its workspaces.
+    /// About an object of the organisation.
     pub(crate) fn object(
         organisation: OrganisationId,
         action: AuditAction,
@@ -36,6 +36,16 @@ impl NewAudit {
     ) -> Self {
         let object = AuditObject { kind: Cow::Borrowed(kind), id: id.to_string(), name: String::new() };
         Self { organisation, workspace: None, action, object, details: BTreeMap::new() }
+    }
+
+    /// About a workspace, or an object in it.
+    pub(crate) fn in_workspace(
+        workspace: &Workspace,
+        action: AuditAction,
+        kind: &'static str,
+        id: impl ToString,
+    ) -> Self {
+        Self { workspace: Some(workspace.id), ..Self::object(workspace.organisation, action, kind, id) }
     }
 
     /// Adds the name of the object.
@@ -50,6 +60,11 @@ impl NewAudit {
         self
     }
 
+    /// Adds how many one-time links ended with the change.
+    pub(crate) fn with_ended_links(self, ended: u64) -> Self {
+        if ended == 0 { self } else { self.with("endedLinks", ended) }
+    }
+
     /// Adds the row to the transaction.
     pub(crate) async fn push(self, tx: &mut Tx, actor: &Actor, now: Timestamp) -> Result<(), Error> {
         let Self { organisation, workspace, action, object, details } = self;
@@ -60,25 +75,50 @@ impl NewAudit {
     }
 }
 
-/// Adds a row about an object of the caller's workspace.
-pub(crate) async fn push_in_workspace(
-    tx: &mut Tx,
-    caller: &Caller,
+/// A row about an object of the caller's workspace, before its actor and its workspace are read.
+pub(crate) struct CallerAudit {
     action: AuditAction,
-    (kind, id, name): (&'static str, String, String),
-    now: Timestamp,
-) -> Result<(), Error> {
-    let Some(workspace) = tx.workspace(caller.workspace).await? else { return Ok(()) };
-    let actor = Actor { who: who(tx, caller.principal).await?, origin: RequestOrigin::default() };
-    let mut row = NewAudit::object(workspace.organisation, action, kind, id).named(name);
-    row.workspace = Some(workspace.id);
-    row.push(tx, &actor, now).await
+    kind: &'static str,
+    id: String,
+    name: String,
+    details: Vec<(&'static str, String)>,
+}
+
+impl CallerAudit {
+    /// About this object.
+    pub(crate) fn new(action: AuditAction, kind: &'static str, id: impl ToString) -> Self {
+        Self { action, kind, id: id.to_string(), name: String::new(), details: Vec::new() }
+    }
+
+    /// Adds the name of the object.
+    pub(crate) fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Adds a fact. Never a secret.
+    pub(crate) fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.details.push((name, value.to_string()));
+        self
+    }
+
+    /// Adds the row to the transaction.
+    pub(crate) async fn push(self, tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<(), Error> {
+        let Some(workspace) = tx.workspace(caller.workspace).await? else { return Ok(()) };
+        let actor = Actor { who: who(tx, caller.principal).await?, origin: RequestOrigin::default() };
+        let row = NewAudit::in_workspace(&workspace, self.action, self.kind, self.id).named(self.name);
+        let add = |row: NewAudit, (name, value): (&str, String)| row.with(name, value);
+        self.details.into_iter().fold(row, add).push(tx, &actor, now).await
+    }
 }
 
 /// The actor of an operation in a workspace.
 async fn who(tx: &mut Tx, principal: Principal) -> Result<Who, Error> {
     Ok(match principal {
-        Principal::AccessToken(id) => Who::AccessToken(id),
+        Principal::AccessToken(id) => {
+            let token = tx.access_token(id).await?;
+            Who::AccessToken { id, name: token.and_then(|token| token.name).unwrap_or_default() }
+        }
         Principal::Person(id) => match tx.member(id).await? {
             Some(member) => Who::of(&member),
             None => Who::Person { id, name: String::new() },

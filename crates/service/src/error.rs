@@ -1,8 +1,8 @@
 //! The reasons why operations are rejected.
 
 use kinora_domain::{
-    ClipRejected, LinkKind, MediaSettings, Mp4Rejected, Playlist, PlaylistRejected, SigningKey,
-    TooManyPlaybackIds, TrackRejected,
+    Action, ClipRejected, LinkKind, MediaSettings, Mp4Rejected, Playlist, PlaylistRejected, Role, SigningKey,
+    TooManyPlaybackIds, TrackRejected, WorkspaceContent,
 };
 use kinora_fetch::UrlProblem;
 
@@ -24,7 +24,10 @@ pub enum Error {
     /// The workspace of the caller has no such webhook.
     #[error("there is no such webhook")]
     WebhookNotFound,
-    /// The workspace of the caller has no such access token.
+    /// There is no such workspace.
+    #[error("there is no such workspace")]
+    WorkspaceNotFound,
+    /// There is no such access token.
     #[error("there is no such access token")]
     AccessTokenNotFound,
     /// The workspace of the caller has no such signing key.
@@ -82,12 +85,33 @@ pub enum Error {
     /// The name of a workspace is invalid.
     #[error("the name of a workspace {0}")]
     InvalidWorkspaceName(&'static str),
+    /// The workspace has content, so it cannot be deleted.
+    #[error("only an empty workspace can be deleted; this one has {}", list(.0))]
+    WorkspaceNotEmpty(Vec<WorkspaceContent>),
+    /// An installation has at least one workspace.
+    #[error("the last workspace cannot be deleted; create another one first")]
+    LastWorkspace,
+    /// The name of an access token is invalid.
+    #[error("the name of an access token {0}")]
+    InvalidTokenName(&'static str),
+    /// The name of the organisation is invalid.
+    #[error("the name of the organisation {0}")]
+    InvalidOrganisationName(&'static str),
     /// Another workspace has this name.
     #[error("another workspace has this name")]
     WorkspaceNameTaken,
     /// The database has no organisation that a workspace could belong to.
     #[error("the database has no organisation")]
     NoOrganisation,
+    /// The person who acts may not do this any more: their role changed, or they were disabled, while the
+    /// request was under way. Without a role they are disabled or removed.
+    #[error("this person may not do this any more")]
+    NotAllowed {
+        /// What it needs.
+        action: Action,
+        /// Their role now.
+        role: Option<Role>,
+    },
     /// There is no such person.
     #[error("there is no such person")]
     PersonNotFound,
@@ -115,6 +139,9 @@ pub enum Error {
     /// The one-time link has ended.
     #[error("this {} link has ended; {}", .0.as_str(), remedy(*.0, false))]
     LinkEnded(LinkKind),
+    /// No invitation with this ID can still be used.
+    #[error("there is no such invitation; it was used, has ended or was taken back")]
+    InvitationNotFound,
     /// The person has no such session.
     #[error("there is no such session")]
     SessionNotFound,
@@ -126,6 +153,16 @@ pub enum Error {
     Store(#[from] kinora_store::Error),
 }
 
+/// The content of a workspace in a sentence.
+fn list(content: &[WorkspaceContent]) -> String {
+    let words: Vec<_> = content.iter().map(|content| content.as_str()).collect();
+    match words.as_slice() {
+        [] => "no content".to_owned(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// How to get in without a link that is closed.
 fn remedy(kind: LinkKind, is_used: bool) -> &'static str {
     match (kind, is_used) {
@@ -134,5 +171,22 @@ fn remedy(kind: LinkKind, is_used: bool) -> &'static str {
         (LinkKind::Setup | LinkKind::Reset, _) => {
             "an administrator, or `kinora user reset` on the server, makes another"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workspace_not_empty_names_its_content() {
+        use WorkspaceContent::{AccessTokens, Media, SigningKeys};
+        let check = |content: &[WorkspaceContent], words: &str| {
+            let sentence = Error::WorkspaceNotEmpty(content.to_vec()).to_string();
+            assert_eq!(sentence, format!("only an empty workspace can be deleted; this one has {words}"));
+        };
+        check(&[Media], "media");
+        check(&[Media, AccessTokens], "media and active access tokens");
+        check(&[Media, SigningKeys, AccessTokens], "media, signing keys and active access tokens");
     }
 }

@@ -25,14 +25,17 @@ mod signing_keys;
 mod tracks;
 mod uploads;
 mod webhooks;
+mod workspace_file;
 mod workspaces;
 
+pub use access_tokens::{CreatedAccessToken, NewAccessToken};
 pub use caller::{Caller, Principal};
 pub use commit::{Commit, CommitOnly};
 pub use error::Error;
 pub use links::{MadeLink, OpenLink, UseLink};
 pub use media::RegisteredMedia;
-pub use people::{CreatedPerson, MeChange, NewPerson};
+pub use people::{CreatedPerson, MeChange, NewPerson, PersonChange};
 pub use revoked_tokens::NewRevokedToken;
 pub use service::Service;
 pub use sessions::{ChangePassword, OpenedSession, SignIn};
+pub use workspace_file::{NamedFile, WorkspaceFile};

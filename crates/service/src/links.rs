@@ -1,13 +1,13 @@
 //! One-time links: made, looked at and used.
 
 use kinora_domain::{
-    Actor, AuditAction, Email, LinkClosed, LinkKind, Member, OneTimeLink, OneTimeLinkId, PasswordHash,
-    Person, PersonId, Random, RequestOrigin, Role, Secret, SecretHash, Session, Timestamp, Who,
+    Action, Actor, AuditAction, Email, LinkClosed, LinkKind, Member, OneTimeLink, OneTimeLinkId,
+    PasswordHash, Person, PersonId, Random, RequestOrigin, Role, Secret, SecretHash, Session, Timestamp, Who,
 };
 use kinora_store::Tx;
 
 use crate::audit::NewAudit;
-use crate::members::find;
+use crate::members::{check_allowed, find};
 use crate::sessions::OpenedSession;
 use crate::{Error, Service};
 
@@ -46,7 +46,7 @@ impl Service {
     /// Makes a link with which a person sets a password: a reset link, or a setup link if they have never had
     /// one. It ends the earlier unused ones of its kind.
     ///
-    /// Errors: `PersonNotFound`, `PersonDisabled`.
+    /// Errors: `NotAllowed`, `PersonNotFound`, `PersonDisabled`.
     pub async fn reset_link(&self, actor: &Actor, id: PersonId) -> Result<MadeLink, Error> {
         let now = self.clock.now();
         let secret = Secret::new(&*self.random);
@@ -54,15 +54,17 @@ impl Service {
         let link = self
             .store
             .write(async move |tx| {
+                check_allowed(tx, &actor, Action::PeopleManage).await?;
                 let member = find(tx, id).await?;
                 if member.person.disabled_at.is_some() {
                     return Err(Error::PersonDisabled);
                 }
                 let link = for_member(&member, hash, &actor, now, tx.random());
-                tx.end_links_of_kind(&link.email, link.kind, now).await?;
+                let ended = tx.end_links_of_kind(&link.email, link.kind, now).await?;
                 tx.insert_one_time_link(&link).await?;
                 NewAudit::person(member.organisation, AuditAction::LinkCreated, &member.person)
                     .with("kind", link.kind.as_str())
+                    .with_ended_links(ended)
                     .push(tx, &actor, now)
                     .await?;
                 Ok(link)
@@ -73,7 +75,7 @@ impl Service {
 
     /// Makes a link that creates an account for this address. It ends the earlier unused ones.
     ///
-    /// Errors: `EmailTaken`, `NoOrganisation`.
+    /// Errors: `NotAllowed`, `EmailTaken`, `NoOrganisation`.
     pub async fn invitation_link(&self, actor: &Actor, email: Email, role: Role) -> Result<MadeLink, Error> {
         let now = self.clock.now();
         let organisation = self.store.organisation().await?.ok_or(Error::NoOrganisation)?.id;
@@ -94,20 +96,45 @@ impl Service {
         let (actor, new) = (actor.clone(), link.clone());
         self.store
             .write(async move |tx| {
+                check_allowed(tx, &actor, Action::PeopleManage).await?;
                 if tx.member_by_email(&new.email).await?.is_some() {
                     return Err(Error::EmailTaken);
                 }
-                tx.end_links_of_kind(&new.email, new.kind, now).await?;
+                let ended = tx.end_links_of_kind(&new.email, new.kind, now).await?;
                 tx.insert_one_time_link(&new).await?;
                 NewAudit::object(organisation, AuditAction::LinkCreated, "link", new.id)
                     .named(new.email.as_str())
                     .with("kind", new.kind.as_str())
                     .with("role", new.role.as_str())
+                    .with_ended_links(ended)
                     .push(tx, &actor, now)
                     .await
             })
             .await?;
         Ok(MadeLink { link, secret })
+    }
+
+    /// Takes an invitation back: its link ends.
+    ///
+    /// Errors: `NotAllowed`, `InvitationNotFound`, also if it was used or has ended.
+    pub async fn revoke_invitation(&self, actor: &Actor, id: OneTimeLinkId) -> Result<(), Error> {
+        let (actor, now) = (actor.clone(), self.clock.now());
+        self.store
+            .write(async move |tx| {
+                check_allowed(tx, &actor, Action::PeopleManage).await?;
+                let is_open =
+                    |link: &OneTimeLink| link.kind == LinkKind::Invitation && link.check(now).is_ok();
+                let link = tx.one_time_link_by_id(id).await?.filter(is_open);
+                let link = link.ok_or(Error::InvitationNotFound)?;
+                tx.end_one_time_link(id, now).await?;
+                NewAudit::object(link.organisation, AuditAction::LinkRevoked, "link", id)
+                    .named(link.email.as_str())
+                    .with("kind", link.kind.as_str())
+                    .with("role", link.role.as_str())
+                    .push(tx, &actor, now)
+                    .await
+            })
+            .await
     }
 
     /// The link whose secret has this hash.

@@ -1,8 +1,11 @@
 //! Media: created from a URL, changed, deleted.
 
-use kinora_domain::{Event, Media, MediaChange, MediaId, MediaSettings, Mp4Support, NewMedia, Timestamp};
+use kinora_domain::{
+    AuditAction, Event, Media, MediaChange, MediaId, MediaSettings, Mp4Support, NewMedia, Timestamp,
+};
 use kinora_store::Tx;
 
+use crate::audit::CallerAudit;
 use crate::{Caller, Commit, Error, Service};
 
 /// A media that was just registered.
@@ -134,8 +137,10 @@ impl Service {
         self.store
             .write(async move |tx| {
                 let media = find(tx, &caller, id, &condition).await?;
+                let audit = CallerAudit::new(AuditAction::MediaDeleted, "media", id)
+                    .named(media.settings.title.clone().unwrap_or_default());
                 tx.remove_media(media, now).await?;
-                Ok(())
+                audit.push(tx, &caller, now).await
             })
             .await
     }

@@ -1,14 +1,14 @@
 //! People: created, listed by the store, given roles, disabled and removed.
 
 use kinora_domain::{
-    Actor, AuditAction, Email, Member, PasswordHash, Person, PersonId, Role, Secret, SettingsChange,
+    Action, Actor, AuditAction, Email, Member, PasswordHash, Person, PersonId, Role, Secret, SettingsChange,
     Timestamp,
 };
 use kinora_store::Tx;
 
 use crate::audit::NewAudit;
 use crate::links::{self, MadeLink};
-use crate::members::find;
+use crate::members::{check_allowed, find};
 use crate::{Error, Service};
 
 /// A person to create.
@@ -40,6 +40,15 @@ pub struct MeChange {
     pub name: Option<String>,
     /// Other settings.
     pub settings: SettingsChange,
+}
+
+/// A change of another person by an administrator. Absent values stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PersonChange {
+    /// Another role.
+    pub role: Option<Role>,
+    /// Whether they are disabled.
+    pub is_disabled: Option<bool>,
 }
 
 impl Service {
@@ -82,53 +91,17 @@ impl Service {
 
     /// Gives a person another role. The same role changes nothing.
     ///
-    /// Errors: `PersonNotFound`, `LastAdministrator`.
+    /// Errors: `NotAllowed`, `PersonNotFound`, `LastAdministrator`.
     pub async fn set_role(&self, actor: &Actor, id: PersonId, role: Role) -> Result<Member, Error> {
-        let (actor, now) = (actor.clone(), self.clock.now());
-        self.store
-            .write(async move |tx| {
-                let member = find(tx, id).await?;
-                if member.role == role {
-                    return Ok(member);
-                }
-                tx.end_links_made_by(id, now).await?;
-                check_not_last(tx, &member, now).await?;
-                tx.set_role(member.organisation, id, role).await?;
-                NewAudit::person(member.organisation, AuditAction::RoleChanged, &member.person)
-                    .with("from", member.role.as_str())
-                    .with("to", role.as_str())
-                    .push(tx, &actor, now)
-                    .await?;
-                Ok(Member { role, ..member })
-            })
-            .await
+        self.change_person(actor, id, PersonChange { role: Some(role), is_disabled: None }).await
     }
 
     /// Disables a person: their sessions end, their links and those that they made, and they cannot sign in.
     /// Disabled already: nothing changes.
     ///
-    /// Errors: `PersonNotFound`, `LastAdministrator`.
+    /// Errors: `NotAllowed`, `PersonNotFound`, `LastAdministrator`.
     pub async fn disable_person(&self, actor: &Actor, id: PersonId) -> Result<Member, Error> {
-        let (actor, now) = (actor.clone(), self.clock.now());
-        self.store
-            .write(async move |tx| {
-                let mut member = find(tx, id).await?;
-                if member.person.disabled_at.is_some() {
-                    return Ok(member);
-                }
-                tx.end_links_made_by(id, now).await?;
-                check_not_last(tx, &member, now).await?;
-                member.person.disabled_at = Some(now);
-                tx.save_person(&member.person).await?;
-                tx.end_links_of_person(id, now).await?;
-                let ended = tx.delete_sessions(id, None).await?;
-                NewAudit::person(member.organisation, AuditAction::PersonDisabled, &member.person)
-                    .with("sessions", ended)
-                    .push(tx, &actor, now)
-                    .await?;
-                Ok(member)
-            })
-            .await
+        self.change_person(actor, id, PersonChange { role: None, is_disabled: Some(true) }).await
     }
 
     /// Enables a person who was disabled. Their password is the earlier one. Enabled already: nothing
@@ -136,18 +109,32 @@ impl Service {
     ///
     /// Errors: `PersonNotFound`.
     pub async fn enable_person(&self, actor: &Actor, id: PersonId) -> Result<Member, Error> {
+        self.change_person(actor, id, PersonChange { role: None, is_disabled: Some(false) }).await
+    }
+
+    /// Changes role and access of a person, both or neither. Each of them that changes is a row of the audit
+    /// log.
+    ///
+    /// Errors: `NotAllowed`, `PersonNotFound`, `LastAdministrator`.
+    pub async fn change_person(
+        &self,
+        actor: &Actor,
+        id: PersonId,
+        change: PersonChange,
+    ) -> Result<Member, Error> {
         let (actor, now) = (actor.clone(), self.clock.now());
         self.store
             .write(async move |tx| {
+                check_allowed(tx, &actor, Action::PeopleManage).await?;
                 let mut member = find(tx, id).await?;
-                if member.person.disabled_at.take().is_none() {
-                    return Ok(member);
+                if let Some(role) = change.role {
+                    member = change_role(tx, &actor, member, role, now).await?;
                 }
-                tx.save_person(&member.person).await?;
-                NewAudit::person(member.organisation, AuditAction::PersonEnabled, &member.person)
-                    .push(tx, &actor, now)
-                    .await?;
-                Ok(member)
+                match change.is_disabled {
+                    Some(true) => disable(tx, &actor, member, now).await,
+                    Some(false) => enable(tx, &actor, member, now).await,
+                    None => Ok(member),
+                }
             })
             .await
     }
@@ -155,17 +142,19 @@ impl Service {
     /// Removes a person, with their sessions and links, and the links that they made. What else they made
     /// stays.
     ///
-    /// Errors: `PersonNotFound`, `LastAdministrator`.
+    /// Errors: `NotAllowed`, `PersonNotFound`, `LastAdministrator`.
     pub async fn remove_person(&self, actor: &Actor, id: PersonId) -> Result<(), Error> {
         let (actor, now) = (actor.clone(), self.clock.now());
         self.store
             .write(async move |tx| {
+                check_allowed(tx, &actor, Action::PeopleManage).await?;
                 let member = find(tx, id).await?;
-                tx.end_links_made_by(id, now).await?;
+                let ended = tx.end_links_made_by(id, now).await?;
                 check_not_last(tx, &member, now).await?;
                 tx.delete_person(id).await?;
                 NewAudit::person(member.organisation, AuditAction::PersonRemoved, &member.person)
                     .with("role", member.role.as_str())
+                    .with_ended_links(ended)
                     .push(tx, &actor, now)
                     .await
             })
@@ -199,6 +188,59 @@ impl Service {
             })
             .await
     }
+}
+
+async fn change_role(
+    tx: &mut Tx,
+    actor: &Actor,
+    member: Member,
+    role: Role,
+    now: Timestamp,
+) -> Result<Member, Error> {
+    if member.role == role {
+        return Ok(member);
+    }
+    let id = member.person.id;
+    let ended = tx.end_links_made_by(id, now).await?;
+    check_not_last(tx, &member, now).await?;
+    tx.set_role(member.organisation, id, role).await?;
+    NewAudit::person(member.organisation, AuditAction::RoleChanged, &member.person)
+        .with("from", member.role.as_str())
+        .with("to", role.as_str())
+        .with_ended_links(ended)
+        .push(tx, actor, now)
+        .await?;
+    Ok(Member { role, ..member })
+}
+
+async fn disable(tx: &mut Tx, actor: &Actor, mut member: Member, now: Timestamp) -> Result<Member, Error> {
+    if member.person.disabled_at.is_some() {
+        return Ok(member);
+    }
+    let id = member.person.id;
+    let mut links = tx.end_links_made_by(id, now).await?;
+    check_not_last(tx, &member, now).await?;
+    member.person.disabled_at = Some(now);
+    tx.save_person(&member.person).await?;
+    links += tx.end_links_of_person(id, now).await?;
+    let ended = tx.delete_sessions(id, None).await?;
+    NewAudit::person(member.organisation, AuditAction::PersonDisabled, &member.person)
+        .with("sessions", ended)
+        .with_ended_links(links)
+        .push(tx, actor, now)
+        .await?;
+    Ok(member)
+}
+
+async fn enable(tx: &mut Tx, actor: &Actor, mut member: Member, now: Timestamp) -> Result<Member, Error> {
+    if member.person.disabled_at.take().is_none() {
+        return Ok(member);
+    }
+    tx.save_person(&member.person).await?;
+    NewAudit::person(member.organisation, AuditAction::PersonEnabled, &member.person)
+        .push(tx, actor, now)
+        .await?;
+    Ok(member)
 }
 
 /// Rejects a change that takes the last way in from the administrators.

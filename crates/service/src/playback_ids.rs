@@ -1,8 +1,11 @@
 //! Playback IDs of a media.
 
-use kinora_domain::{Media, MediaId, NewPlaybackId, PlaybackId, PlaybackIdSettings, RestrictionUpdate};
+use kinora_domain::{
+    AuditAction, Media, MediaId, NewPlaybackId, PlaybackId, PlaybackIdSettings, RestrictionUpdate,
+};
 use kinora_store::Tx;
 
+use crate::audit::CallerAudit;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
@@ -16,13 +19,17 @@ impl Service {
         new: NewPlaybackId,
         commit: C,
     ) -> Result<C::Output, C::Error> {
-        let (workspace, now) = (caller.workspace, self.clock.now());
+        let (caller, now) = (*caller, self.clock.now());
         let playback = PlaybackIdSettings::new(new, now, &*self.random);
         let work = async move |tx: &mut Tx| {
-            let media = tx.media(workspace, id).await?.ok_or(Error::MediaNotFound)?;
+            let media = tx.media(caller.workspace, id).await?.ok_or(Error::MediaNotFound)?;
             let added = media.add_playback_id(playback.clone(), now);
             let (media, updated) = added.map_err(Error::TooManyPlaybackIds)?;
             tx.save_with_event(&media, Some(&updated)).await?;
+            audit(AuditAction::PlaybackIdCreated, &media, playback.id)
+                .with("policy", playback.policy.as_str())
+                .push(tx, &caller, now)
+                .await?;
             Ok((playback.clone(), media))
         };
         commit.commit(&self.store, work).await
@@ -38,15 +45,21 @@ impl Service {
         condition: impl Fn(&PlaybackIdSettings) -> bool + Send + 'static,
         restriction: RestrictionUpdate,
     ) -> Result<(), Error> {
-        let (workspace, now) = (caller.workspace, self.clock.now());
+        let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
-                let media = tx.media(workspace, media).await?.ok_or(Error::MediaPlaybackIdNotFound)?;
+                let media = tx.media(caller.workspace, media).await?.ok_or(Error::MediaPlaybackIdNotFound)?;
                 check_condition(&media, playback_id, &condition)?;
                 let changed = media.set_restriction(playback_id, restriction.clone(), now);
                 let (media, updated) = changed.ok_or(Error::MediaPlaybackIdNotFound)?;
                 tx.save_with_event(&media, updated.as_ref()).await?;
-                Ok(())
+                if updated.is_none() {
+                    return Ok(());
+                }
+                audit(AuditAction::PlaybackIdChanged, &media, playback_id)
+                    .with("restriction", name(&restriction))
+                    .push(tx, &caller, now)
+                    .await
             })
             .await
     }
@@ -60,17 +73,29 @@ impl Service {
         (media, playback_id): (MediaId, PlaybackId),
         condition: impl Fn(&PlaybackIdSettings) -> bool + Send + 'static,
     ) -> Result<(), Error> {
-        let (workspace, now) = (caller.workspace, self.clock.now());
+        let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
-                let media = tx.media(workspace, media).await?.ok_or(Error::MediaPlaybackIdNotFound)?;
+                let media = tx.media(caller.workspace, media).await?.ok_or(Error::MediaPlaybackIdNotFound)?;
                 check_condition(&media, playback_id, &condition)?;
                 let (media, updated) =
                     media.remove_playback_id(playback_id, now).ok_or(Error::MediaPlaybackIdNotFound)?;
                 tx.save_with_event(&media, Some(&updated)).await?;
-                Ok(())
+                audit(AuditAction::PlaybackIdDeleted, &media, playback_id).push(tx, &caller, now).await
             })
             .await
+    }
+}
+
+fn audit(action: AuditAction, media: &Media, id: PlaybackId) -> CallerAudit {
+    CallerAudit::new(action, "playback_id", id).with("media", media.id)
+}
+
+/// The name of a restriction in the API.
+fn name(restriction: &RestrictionUpdate) -> &'static str {
+    match restriction {
+        RestrictionUpdate::Domains(_) => "domains",
+        RestrictionUpdate::UserAgents(_) => "userAgents",
     }
 }
 

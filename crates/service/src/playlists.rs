@@ -1,8 +1,9 @@
 //! Playlists, and the media of the manual ones.
 
-use kinora_domain::{Media, MediaId, NewPlaylist, Playlist, PlaylistContent, PlaylistId};
+use kinora_domain::{AuditAction, Media, MediaId, NewPlaylist, Playlist, PlaylistContent, PlaylistId};
 use kinora_store::{Error as StoreError, Tx};
 
+use crate::audit::CallerAudit;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
@@ -117,13 +118,18 @@ impl Service {
         id: PlaylistId,
         condition: Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static>,
     ) -> Result<(), Error> {
-        let workspace = caller.workspace;
+        let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
-                let found = tx.playlist(workspace, id).await?.ok_or(Error::PlaylistNotFound)?;
+                let found = tx.playlist(caller.workspace, id).await?.ok_or(Error::PlaylistNotFound)?;
                 check_condition(tx, &found, condition.as_ref()).await?;
-                let is_deleted = tx.delete_playlist(workspace, id).await?;
-                if is_deleted { Ok(()) } else { Err(Error::PlaylistNotFound) }
+                if !tx.delete_playlist(caller.workspace, id).await? {
+                    return Err(Error::PlaylistNotFound);
+                }
+                CallerAudit::new(AuditAction::PlaylistDeleted, "playlist", id)
+                    .named(&found.name)
+                    .push(tx, &caller, now)
+                    .await
             })
             .await
     }

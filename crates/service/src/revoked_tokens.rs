@@ -1,8 +1,9 @@
 //! Playback tokens that are revoked before they expire.
 
-use kinora_domain::{PlaybackId, Timestamp};
+use kinora_domain::{AuditAction, PlaybackId, Timestamp};
 use kinora_store::{RevokedToken, Tx};
 
+use crate::audit::CallerAudit;
 use crate::{Caller, Commit, Error, Service};
 
 /// A playback token to revoke.
@@ -28,7 +29,8 @@ impl Service {
         new: NewRevokedToken,
         commit: C,
     ) -> Result<C::Output, C::Error> {
-        let (workspace, now) = (caller.workspace, self.clock.now());
+        let (caller, now) = (*caller, self.clock.now());
+        let workspace = caller.workspace;
         let work = async move |tx: &mut Tx| {
             if let Some(playback_id) = new.playback_id {
                 let media = tx.media_of_playback(playback_id).await?;
@@ -39,8 +41,21 @@ impl Service {
                     tx.save_media(&ended).await?;
                 }
             }
-            Ok(tx.revoke_token(workspace, &new.jti, new.expires_at, now).await?)
+            let before = tx.revoked_token(workspace, &new.jti).await?;
+            let revoked = tx.revoke_token(workspace, &new.jti, new.expires_at, now).await?;
+            if new.end_playback || before != Some(revoked) {
+                audit(&new).push(tx, &caller, now).await?;
+            }
+            Ok(revoked)
         };
         commit.commit(&self.store, work).await
+    }
+}
+
+fn audit(new: &NewRevokedToken) -> CallerAudit {
+    let row = CallerAudit::new(AuditAction::PlaybackTokenRevoked, "playback_token", &new.jti);
+    match new.playback_id {
+        Some(id) => row.with("playbackId", id).with("endPlayback", new.end_playback),
+        None => row,
     }
 }

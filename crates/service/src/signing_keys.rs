@@ -1,8 +1,9 @@
 //! Keys that sign playback tokens.
 
-use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
+use kinora_domain::{AuditAction, SigningKey, SigningKeyId, Timestamp};
 use kinora_store::Tx;
 
+use crate::audit::CallerAudit;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
@@ -32,8 +33,9 @@ impl Service {
         commit: C,
     ) -> Result<C::Output, C::Error> {
         let key = SigningKey { workspace: caller.workspace, ..key };
+        let (caller, now) = (*caller, self.clock.now());
         let work = async move |tx: &mut Tx| {
-            insert(tx, &key).await?;
+            insert(tx, &caller, &key, now).await?;
             Ok(key.clone())
         };
         commit.commit(&self.store, work).await
@@ -45,13 +47,14 @@ impl Service {
     /// Errors: `SigningKeyTaken` when the id is another key's, `TooManySigningKeys`.
     pub async fn put_signing_key(&self, caller: &Caller, key: SigningKey) -> Result<bool, Error> {
         let key = SigningKey { workspace: caller.workspace, ..key };
+        let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
                 if let Some(found) = tx.signing_key(key.workspace, key.id).await? {
                     let is_same = found.public_key == key.public_key;
                     return if is_same { Ok(false) } else { Err(Error::SigningKeyTaken) };
                 }
-                insert(tx, &key).await?;
+                insert(tx, &caller, &key, now).await?;
                 Ok(true)
             })
             .await
@@ -61,20 +64,24 @@ impl Service {
     ///
     /// Errors: `SigningKeyNotFound`, also the second time.
     pub async fn delete_signing_key(&self, caller: &Caller, id: SigningKeyId) -> Result<(), Error> {
-        let workspace: WorkspaceId = caller.workspace;
+        let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
-                let is_deleted = tx.delete_signing_key(workspace, id).await?;
-                if is_deleted { Ok(()) } else { Err(Error::SigningKeyNotFound) }
+                if !tx.delete_signing_key(caller.workspace, id).await? {
+                    return Err(Error::SigningKeyNotFound);
+                }
+                CallerAudit::new(AuditAction::SigningKeyDeleted, "signing_key", id)
+                    .push(tx, &caller, now)
+                    .await
             })
             .await
     }
 }
 
-async fn insert(tx: &mut Tx, key: &SigningKey) -> Result<(), Error> {
+async fn insert(tx: &mut Tx, caller: &Caller, key: &SigningKey, now: Timestamp) -> Result<(), Error> {
     check_limit(tx.signing_key_count(key.workspace).await?)?;
     tx.insert_signing_key(key).await?;
-    Ok(())
+    CallerAudit::new(AuditAction::SigningKeyCreated, "signing_key", key.id).push(tx, caller, now).await
 }
 
 /// Checks whether a workspace with `count` keys may have one more.

@@ -1,8 +1,9 @@
 //! Added tracks of a media: subtitles and audio with their own URLs.
 
-use kinora_domain::{AddedTrack, Media, MediaId, NewTrack, TrackId, TrackUpdate};
+use kinora_domain::{AddedTrack, AuditAction, Media, MediaId, NewTrack, TrackId, TrackUpdate};
 use kinora_store::Tx;
 
+use crate::audit::CallerAudit;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
@@ -72,16 +73,20 @@ impl Service {
         (media, track): (MediaId, TrackId),
         condition: impl Fn(&Media) -> bool + Send + 'static,
     ) -> Result<(), Error> {
-        let (workspace, now) = (caller.workspace, self.clock.now());
+        let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
-                let media = tx.media(workspace, media).await?.ok_or(Error::MediaNotFound)?;
+                let media = tx.media(caller.workspace, media).await?.ok_or(Error::MediaNotFound)?;
                 check_condition(&media, track, &condition)?;
                 let (media, removed, events) =
                     media.remove_track(track, now).map_err(Error::TrackRejected)?;
                 tx.save_tracks(&media, &events).await?;
                 tx.discard_track(&media, &removed, now).await?;
-                Ok(())
+                CallerAudit::new(AuditAction::TrackDeleted, "track", track)
+                    .named(&removed.spec.language_name)
+                    .with("media", media.id)
+                    .push(tx, &caller, now)
+                    .await
             })
             .await
     }

@@ -1,9 +1,9 @@
 //! Webhooks.
 
-use kinora_domain::{AuditAction, Webhook, WebhookId};
+use kinora_domain::{AuditAction, Webhook, WebhookId, WebhookState};
 use kinora_store::Tx;
 
-use crate::audit::push_in_workspace;
+use crate::audit::CallerAudit;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
@@ -21,8 +21,7 @@ impl Service {
         let webhook = Webhook::create(caller.workspace, url, now, &*self.random);
         let work = async move |tx: &mut Tx| {
             tx.insert_webhook(&webhook).await?;
-            let object = ("webhook", webhook.id.to_string(), host(&webhook.url));
-            push_in_workspace(tx, &caller, AuditAction::WebhookCreated, object, now).await?;
+            audit(AuditAction::WebhookCreated, &webhook).push(tx, &caller, now).await?;
             Ok(webhook.clone())
         };
         commit.commit(&self.store, work).await
@@ -40,14 +39,14 @@ impl Service {
     ) -> Result<Webhook, Error> {
         let (now, random) = (self.clock.now(), self.random.clone());
         let change = move |webhook: Webhook| webhook.rotate(grace_s, now, &*random);
-        self.change_webhook(caller, id, change, Some(AuditAction::WebhookSecretRotated)).await
+        self.change_webhook(caller, id, change, AuditAction::WebhookSecretRotated).await
     }
 
-    /// Enables a disabled webhook. Pending events are sent first.
+    /// Enables a disabled webhook. Pending events are sent first. An enabled one stays as it is.
     ///
     /// Errors: `WebhookNotFound`.
     pub async fn enable_webhook(&self, caller: &Caller, id: WebhookId) -> Result<Webhook, Error> {
-        self.change_webhook(caller, id, Webhook::enable, None).await
+        self.change_webhook(caller, id, Webhook::enable, AuditAction::WebhookEnabled).await
     }
 
     async fn change_webhook(
@@ -55,22 +54,27 @@ impl Service {
         caller: &Caller,
         id: WebhookId,
         change: impl Fn(Webhook) -> Webhook + Send + 'static,
-        audit: Option<AuditAction>,
+        action: AuditAction,
     ) -> Result<Webhook, Error> {
         let (caller, now) = (*caller, self.clock.now());
         self.store
             .write(async move |tx| {
                 let webhook = tx.webhook(id).await?.filter(|webhook| webhook.workspace == caller.workspace);
-                let webhook = change(webhook.ok_or(Error::WebhookNotFound)?);
+                let before = webhook.ok_or(Error::WebhookNotFound)?;
+                let was_disabled = matches!(before.state, WebhookState::Disabled { .. });
+                let webhook = change(before);
                 tx.save_webhook(&webhook).await?;
-                if let Some(action) = audit {
-                    let object = ("webhook", id.to_string(), host(&webhook.url));
-                    push_in_workspace(tx, &caller, action, object, now).await?;
+                if was_disabled || action != AuditAction::WebhookEnabled {
+                    audit(action, &webhook).push(tx, &caller, now).await?;
                 }
                 Ok(webhook)
             })
             .await
     }
+}
+
+fn audit(action: AuditAction, webhook: &Webhook) -> CallerAudit {
+    CallerAudit::new(action, "webhook", webhook.id).named(host(&webhook.url))
 }
 
 /// The host of a webhook, for people. Path and query may contain a secret of the receiver.

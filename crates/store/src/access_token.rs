@@ -2,19 +2,29 @@
 
 use kinora_domain::{AccessToken, AccessTokenId, Permission, SecretHash, Timestamp, WorkspaceId};
 
+use crate::audit::NamedJson;
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx};
 
+/// The columns that [`read`] reads.
+macro_rules! select {
+    ($condition:literal) => {
+        concat!(
+            "SELECT id, workspace_id, name, made_by, permission, secret_hash, created_at, last_used_at, revoked_at
+                FROM access_token ",
+            $condition
+        )
+    };
+}
+
 statements! {
     INSERT = "INSERT INTO access_token
-        (id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)";
-    BY_ID = "SELECT id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at
-        FROM access_token WHERE id = $1";
-    OF_WORKSPACE = "SELECT id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at
-        FROM access_token WHERE workspace_id = $1 ORDER BY created_at, id";
-    ALL = "SELECT id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at
-        FROM access_token ORDER BY created_at, id";
+        (id, workspace_id, name, made_by, permission, secret_hash, created_at, last_used_at, revoked_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    BY_ID = select!("WHERE id = $1");
+    OF_WORKSPACE = select!("WHERE workspace_id = $1 ORDER BY created_at, id");
+    ALL = select!("ORDER BY created_at, id");
+    RENAME = "UPDATE access_token SET name = $2 WHERE id = $1";
     /// The first revocation counts.
     REVOKE = "UPDATE access_token SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
     SET_LAST_USED = "UPDATE access_token SET last_used_at = $2
@@ -50,6 +60,8 @@ impl Tx {
         let values = values![
             token.id,
             token.workspace,
+            token.name.as_deref(),
+            token.made_by.as_ref().map(NamedJson::actor),
             token.permission.as_str(),
             token.secret.as_bytes().as_slice(),
             token.created_at,
@@ -57,6 +69,12 @@ impl Tx {
             token.revoked_at,
         ];
         self.session.execute(INSERT, values).await.map(drop)
+    }
+
+    /// Renames a token. `false` when the token does not exist.
+    pub async fn rename_access_token(&mut self, id: AccessTokenId, name: &str) -> Result<bool, Error> {
+        self.signals.rows = true;
+        Ok(self.session.execute(RENAME, values![id, name]).await? > 0)
     }
 
     /// Revokes a token. A token that is revoked already keeps its earlier time. `false` when the token does
@@ -81,9 +99,12 @@ async fn by_id(session: &mut Session, id: AccessTokenId) -> Result<Option<Access
 }
 
 fn read(row: &Row) -> Result<AccessToken, Error> {
+    let made_by = row.json_or_none::<NamedJson>("made_by")?;
     Ok(AccessToken {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,
+        name: row.text_or_none("name")?,
+        made_by: made_by.map(|who| who.who("made_by")).transpose()?,
         permission: row.parsed("permission", Permission::from_text)?,
         secret: SecretHash::from_bytes(row.bytes("secret_hash")?),
         created_at: row.time("created_at")?,

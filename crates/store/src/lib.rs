@@ -14,7 +14,7 @@
 //! | `writer/` | the writer thread: many closures in one commit on SQLite, concurrent ones on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `private_file.rs`, `keyring.rs`, `key_rotation.rs`, `lock/` | the start: migrations, first rows, keys, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `idempotency.rs`, `person.rs`, `session.rs`, `one_time_link.rs`, `audit.rs` | one aggregate each |
+//! | `workspace.rs`, `workspace_content.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `idempotency.rs`, `person.rs`, `session.rs`, `one_time_link.rs`, `audit.rs` | one aggregate each |
 //! | `playback_path.rs` | signatures of playback paths in manifests |
 //! | `content_key.rs` | keys of encrypted playback IDs |
 //! | `list.rs` | pagination by number and by cursor |
@@ -59,9 +59,11 @@ mod usage;
 mod wake_signal;
 mod webhook;
 mod workspace;
+mod workspace_content;
 mod write;
 mod writer;
 
+pub use audit::{AuditFilter, AuditPosition};
 pub use data_version::DataVersion;
 pub use delivery::{ClaimDeliveries, ClaimedDelivery, DueWebhook, NextDeliveryState, StoredEvent};
 pub use error::Error;
@@ -74,6 +76,7 @@ pub use job::{
 pub use list::{List, ListPage, Page, PageStart, Position};
 pub use lock::{ObjectStorageKind, ServeLock};
 pub use media::MediaFilter;
+pub use one_time_link::Invitation;
 pub use playlist::{ListedPlaylist, PlaylistVersion};
 pub use prune::PrunedCounts;
 pub use rendition::{RenditionCursor, RenditionRow, RenditionUsage};

@@ -20,11 +20,41 @@ statements! {
         WHERE person_id = $1 AND used_at IS NULL AND ends_at > $2";
     END_MADE_BY = "UPDATE one_time_link SET ends_at = $2
         WHERE made_by = $1 AND used_at IS NULL AND ends_at > $2";
+    BY_ID = "SELECT id, secret_hash, kind, organisation_id, person_id, email, role, made_by, created_at,
+        ends_at, used_at FROM one_time_link WHERE id = $1";
+    /// At most 7 days of invitations have not ended.
+    OPEN_INVITATIONS = "SELECT l.id, l.secret_hash, l.kind, l.organisation_id, l.person_id, l.email, l.role, l.made_by,
+        l.created_at, l.ends_at, l.used_at, p.name AS maker_name, p.email AS maker_email
+        FROM one_time_link l LEFT JOIN person p ON p.id = l.made_by
+        WHERE l.ends_at > $1 AND l.kind = 'invitation' AND l.used_at IS NULL ORDER BY l.created_at DESC, l.id DESC";
+    END = "UPDATE one_time_link SET ends_at = $2 WHERE id = $1";
     OPEN_OF_PERSON = "SELECT id FROM one_time_link
         WHERE person_id = $1 AND used_at IS NULL AND ends_at > $2 LIMIT 1";
 }
 
+/// An invitation that can be used.
+#[derive(Debug, Clone)]
+pub struct Invitation {
+    /// Its link.
+    pub link: OneTimeLink,
+    /// The name of the administrator who made it, or their email address. `None`: the command line.
+    pub made_by: Option<String>,
+}
+
 impl Store {
+    /// The invitations that can be used, newest first.
+    pub async fn open_invitations(&self, now: Timestamp) -> Result<Vec<Invitation>, Error> {
+        let rows = self.reader().await?.all(OPEN_INVITATIONS, values![now]).await?;
+        let invitation = |row: &Row| {
+            let made_by = match row.text_or_none("maker_name")? {
+                Some(name) => Some(name),
+                None => row.text_or_none("maker_email")?,
+            };
+            Ok(Invitation { link: read(row)?, made_by })
+        };
+        rows.iter().map(invitation).collect()
+    }
+
     /// The link whose secret has this hash, also if it was used or has ended.
     pub async fn one_time_link(&self, secret: &SecretHash) -> Result<Option<OneTimeLink>, Error> {
         by_secret(&mut self.reader().await?, secret).await
@@ -35,6 +65,16 @@ impl Tx {
     /// The link whose secret has this hash, also if it was used or has ended.
     pub async fn one_time_link(&mut self, secret: &SecretHash) -> Result<Option<OneTimeLink>, Error> {
         by_secret(&mut self.session, secret).await
+    }
+
+    /// The link with this ID, also if it was used or has ended.
+    pub async fn one_time_link_by_id(&mut self, id: OneTimeLinkId) -> Result<Option<OneTimeLink>, Error> {
+        self.session.first(BY_ID, values![id]).await?.as_ref().map(read).transpose()
+    }
+
+    /// Ends a link.
+    pub async fn end_one_time_link(&mut self, id: OneTimeLinkId, now: Timestamp) -> Result<(), Error> {
+        self.session.execute(END, values![id, now]).await.map(drop)
     }
 
     /// Adds a link.
@@ -61,24 +101,24 @@ impl Tx {
         Ok(self.session.execute(USE, values![id, now]).await? > 0)
     }
 
-    /// Ends the unused links of this kind for an email address.
+    /// Ends the unused links of this kind for an email address. Returns their number.
     pub async fn end_links_of_kind(
         &mut self,
         email: &Email,
         kind: LinkKind,
         now: Timestamp,
-    ) -> Result<(), Error> {
-        self.session.execute(END_OF_KIND, values![email.key(), kind.as_str(), now]).await.map(drop)
+    ) -> Result<u64, Error> {
+        self.session.execute(END_OF_KIND, values![email.key(), kind.as_str(), now]).await
     }
 
-    /// Ends the unused links of a person.
-    pub async fn end_links_of_person(&mut self, person: PersonId, now: Timestamp) -> Result<(), Error> {
-        self.session.execute(END_OF_PERSON, values![person, now]).await.map(drop)
+    /// Ends the unused links of a person. Returns their number.
+    pub async fn end_links_of_person(&mut self, person: PersonId, now: Timestamp) -> Result<u64, Error> {
+        self.session.execute(END_OF_PERSON, values![person, now]).await
     }
 
-    /// Ends the unused links that a person made, for others or for themselves.
-    pub async fn end_links_made_by(&mut self, person: PersonId, now: Timestamp) -> Result<(), Error> {
-        self.session.execute(END_MADE_BY, values![person, now]).await.map(drop)
+    /// Ends the unused links that a person made, for others or for themselves. Returns their number.
+    pub async fn end_links_made_by(&mut self, person: PersonId, now: Timestamp) -> Result<u64, Error> {
+        self.session.execute(END_MADE_BY, values![person, now]).await
     }
 
     /// Whether a person has a link that can be used.

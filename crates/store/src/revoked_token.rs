@@ -2,11 +2,12 @@
 
 use kinora_domain::{Timestamp, WorkspaceId};
 
-use crate::sql::{statements, values};
+use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
     FIND = "SELECT jti FROM revoked_token WHERE workspace_id = $1 AND jti = $2";
+    BY_JTI = "SELECT expires_at, revoked_at FROM revoked_token WHERE workspace_id = $1 AND jti = $2";
     /// On a second revocation the later expiry counts, and no expiry is the latest.
     SAVE = "INSERT INTO revoked_token (workspace_id, jti, expires_at, revoked_at) VALUES ($1, $2, $3, $4)
         ON CONFLICT (workspace_id, jti) DO UPDATE SET expires_at = CASE
@@ -33,6 +34,15 @@ impl Store {
 }
 
 impl Tx {
+    /// The revoked token with this name.
+    pub async fn revoked_token(
+        &mut self,
+        workspace: WorkspaceId,
+        jti: &str,
+    ) -> Result<Option<RevokedToken>, Error> {
+        self.session.first(BY_JTI, values![workspace, jti]).await?.as_ref().map(read).transpose()
+    }
+
     /// Revokes the token with this name. May run twice: the first time and the later expiry count.
     pub async fn revoke_token(
         &mut self,
@@ -44,6 +54,10 @@ impl Tx {
         self.signals.rows = true;
         let rows = self.session.execute_returning(SAVE, values![workspace, jti, expires_at, now]).await?;
         let row = rows.first().ok_or_else(|| Error::internal("a revoked token was not kept"))?;
-        Ok(RevokedToken { expires_at: row.time_or_none("expires_at")?, revoked_at: row.time("revoked_at")? })
+        read(row)
     }
+}
+
+fn read(row: &Row) -> Result<RevokedToken, Error> {
+    Ok(RevokedToken { expires_at: row.time_or_none("expires_at")?, revoked_at: row.time("revoked_at")? })
 }

@@ -6,7 +6,9 @@ use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Works
 
 use crate::keyring::{Keyring, sealing_key_id};
 use crate::sql::{Session, statements, values};
-use crate::{DatabaseLocation, Error, JobKind, NewJob, Opener, StoreOptions, job, key_rotation, workspace};
+use crate::{
+    DatabaseLocation, Error, JobKind, NewJob, Opener, Store, StoreOptions, job, key_rotation, workspace,
+};
 
 /// Migrates a database from one schema to another. Both engines get the same tables.
 struct Migration {
@@ -18,7 +20,7 @@ struct Migration {
 }
 
 /// All steps. A released step never changes; a new schema adds one at the end.
-const STEPS: [Migration; 5] = [
+const STEPS: [Migration; 6] = [
     Migration {
         from: 0,
         to: 26,
@@ -49,6 +51,12 @@ const STEPS: [Migration; 5] = [
         sqlite: include_str!("../migrations/sqlite/from_28.sql"),
         postgres: include_str!("../migrations/postgres/from_28.sql"),
     },
+    Migration {
+        from: 29,
+        to: 30,
+        sqlite: include_str!("../migrations/sqlite/from_29.sql"),
+        postgres: include_str!("../migrations/postgres/from_29.sql"),
+    },
 ];
 /// The newest schema.
 const NEWEST_SCHEMA: i64 = STEPS[STEPS.len() - 1].to;
@@ -78,6 +86,13 @@ statements! {
     CANARY_WRITE = "INSERT INTO setting (key, value) VALUES ('canary', $1)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     CANARY_RESEAL = "UPDATE setting SET value = $1 WHERE key = 'canary' AND value = $2";
+}
+
+impl Store {
+    /// The schema of the database. No store opens with another one.
+    pub fn schema(&self) -> i64 {
+        NEWEST_SCHEMA
+    }
 }
 
 /// Prepares the database for the opener, and returns its keys.

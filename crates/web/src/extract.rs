@@ -8,7 +8,10 @@ use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use http_body_util::BodyExt as _;
-use kinora_domain::{DrmConfigurationId, MediaId, PlaybackId, PlaylistId, SessionId, SigningKeyId, TrackId};
+use kinora_domain::{
+    AccessTokenId, DrmConfigurationId, MediaId, OneTimeLinkId, PersonId, PlaybackId, PlaylistId, SessionId,
+    SigningKeyId, TrackId, WorkspaceId,
+};
 use serde_json::Value;
 
 use crate::error::ApiError;
@@ -100,13 +103,17 @@ macro_rules! in_path {
 }
 
 in_path! {
+    AccessTokenId: "accessTokenId",
     DrmConfigurationId: "drmConfigurationId",
     MediaId: "mediaId",
+    OneTimeLinkId: "invitationId",
+    PersonId: "personId",
     PlaybackId: "playbackId",
     PlaylistId: "playlistId",
     SessionId: "sessionId",
     SigningKeyId: "signingKeyId",
     TrackId: "trackId",
+    WorkspaceId: "workspaceId",
 }
 
 /// An id in a path; 422 with the name of the parameter when it is invalid (C-115).

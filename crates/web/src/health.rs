@@ -1,5 +1,6 @@
 //! Health, readiness and metrics, for operators and their tools.
 
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
@@ -23,10 +24,32 @@ pub trait Health: Send + Sync {
 pub struct Check {
     /// Name of the part, such as `database`.
     pub name: &'static str,
-    /// The problem and its remedy; `None` when the part works.
-    pub problem: Option<String>,
+    /// The problem; `None` when the part works.
+    pub problem: Option<Problem>,
     /// Whether the process is ready only while this part works.
     pub is_required: bool,
+}
+
+/// Why a part does not work. As text it is one sentence with the remedy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, and what follows from it.
+    pub what: String,
+    /// What an operator can do.
+    pub advice: &'static str,
+}
+
+impl Problem {
+    /// This problem with this advice.
+    pub fn new(what: impl Into<String>, advice: &'static str) -> Self {
+        Self { what: what.into(), advice }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.advice)
+    }
 }
 
 /// State of these routes.
@@ -77,7 +100,11 @@ async fn readyz(State(state): State<HealthState>) -> Response {
     let ready = found.iter().all(|check| check.problem.is_none() || !check.is_required);
     let checks = found
         .into_iter()
-        .map(|check| CheckView { name: check.name, ok: check.problem.is_none(), reason: check.problem })
+        .map(|Check { name, problem, .. }| CheckView {
+            name,
+            ok: problem.is_none(),
+            reason: problem.map(|problem| problem.to_string()),
+        })
         .collect();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let readiness = Readiness { ready, roles: state.roles.names(), checks };

@@ -71,7 +71,7 @@ export async function withPage(browser, address, use, options = {}) {
       });
     });
     context.on("request", (request) => {
-      const isHere = request.url().startsWith(`${address}/`) || request.url().startsWith("data:");
+      const isHere = [`${address}/`, `blob:${address}/`, "data:"].some((start) => request.url().startsWith(start));
       if (!isHere) elsewhere.push(request.url());
     });
     await use(await context.newPage(), context);

@@ -1,9 +1,10 @@
 // Which page an address shows, and whether it needs a sign-in.
 
-import { lazy, Suspense } from "react";
+import { type ComponentType, lazy, Suspense } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Redirect, Route, Switch, useLocation, useSearch } from "wouter";
 import { sessionQuery } from "./api/queries.js";
+import type { Action } from "./api/types.js";
 import { Boundary } from "./frame/boundary.js";
 import { Frame } from "./frame/frame.js";
 import { Page } from "./frame/page.js";
@@ -15,7 +16,18 @@ import { LoadProblem, requestError } from "./parts/problem.js";
 import { text } from "./text/en.js";
 
 const AccountPage = lazy(() => import("./pages/account/account.js"));
+const AdministratorsOnly = lazy(() => import("./pages/administrators-only/administrators-only.js"));
 const LinkPage = lazy(() => import("./pages/link/link.js"));
+
+/** Pages of the organisation, each with the action that it needs. */
+const organisationPages: { path: string; action: Action; page: ComponentType }[] = [
+  { path: "/access-tokens", action: "accessTokens.manage", page: lazy(() => import("./pages/access-tokens/access-tokens.js")) },
+  { path: "/people", action: "people.see", page: lazy(() => import("./pages/people/people.js")) },
+  { path: "/workspaces", action: "workspaces.manage", page: lazy(() => import("./pages/workspaces/workspaces.js")) },
+  { path: "/audit", action: "audit.see", page: lazy(() => import("./pages/audit/audit.js")) },
+  { path: "/server", action: "server.see", page: lazy(() => import("./pages/server/server.js")) },
+  { path: "/settings", action: "organisation.manage", page: lazy(() => import("./pages/settings/settings.js")) },
+];
 
 export function App() {
   return (
@@ -43,11 +55,18 @@ function SignedIn() {
     return (
       <Frame session={session.data}>
         <Boundary key={path}>
-          <Suspense fallback={<Outline lines={6} />}>
+          <Suspense fallback={<PageOutline />}>
             <Switch>
               <Route path="/" component={LastWorkspace} />
               <Route path="/w/:workspaceId" component={WorkspaceOverview} />
               <Route path="/account" component={AccountPage} />
+              {organisationPages.map(({ path, action, page }) => (
+                <Route
+                  key={path}
+                  path={`/organisation${path}`}
+                  component={session.data?.actions.includes(action) ? page : AdministratorsOnly}
+                />
+              ))}
               <Route component={NotFound} />
             </Switch>
           </Suspense>
@@ -72,6 +91,16 @@ function Alone() {
       <h1 className="unseen">{text.product}</h1>
       <Outline lines={6} />
     </main>
+  );
+}
+
+/** While the script of a page is loaded. */
+function PageOutline() {
+  return (
+    <>
+      <h1 className="unseen">{text.product}</h1>
+      <Outline lines={6} />
+    </>
   );
 }
 

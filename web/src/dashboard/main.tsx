@@ -6,6 +6,7 @@ import { Router } from "wouter";
 import { newQueryClient } from "./api/queries.js";
 import { App } from "./app.js";
 import { PlainHttpBar } from "./frame/connection.js";
+import { aroundNav, setRoot } from "./frame/leave.js";
 import { applyRememberedTheme } from "./frame/settings.js";
 import { takeSecret } from "./pages/link/secret.js";
 import { Toasts } from "./parts/toast.js";
@@ -16,9 +17,11 @@ applyRememberedTheme();
 const root = document.getElementById("app");
 // Older browsers keep the sentence of dashboard.html.
 if (root !== null && CSS.supports("color", "light-dark(#000, #fff)") && "popover" in HTMLElement.prototype) {
-  createRoot(root).render(
+  const page = createRoot(root);
+  setRoot(page);
+  page.render(
     <QueryClientProvider client={newQueryClient()}>
-      <Router base="/dashboard">
+      <Router base="/dashboard" aroundNav={aroundNav}>
         <PlainHttpBar />
         <App />
         <Toasts />
@@ -26,3 +29,8 @@ if (root !== null && CSS.supports("color", "light-dark(#000, #fff)") && "popover
     </QueryClientProvider>,
   );
 }
+
+// The back-forward cache restores a page with its memory, also after a sign-out.
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});

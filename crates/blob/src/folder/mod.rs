@@ -25,7 +25,7 @@ use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
 use self::temporary::Temporary;
-use crate::{Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKind};
+use crate::{DiskSpace, Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKind};
 
 pub use self::read::FolderReader;
 pub use self::write::FolderWriter;
@@ -161,12 +161,15 @@ impl FolderStore {
         .await
     }
 
-    pub(crate) async fn free_space(&self) -> Result<u64> {
+    pub(crate) async fn disk_space(&self) -> Result<DiskSpace> {
         self.inject_read_fault()?;
         self.blocking("ask for the free space", |shared| {
             let volume = rustix::fs::statvfs(&shared.root)?;
-            // Space that all users may use, without the blocks reserved for root.
-            Ok(volume.f_bavail.saturating_mul(volume.f_frsize))
+            Ok(DiskSpace {
+                // Space that all users may use, without the blocks reserved for root.
+                free_bytes: volume.f_bavail.saturating_mul(volume.f_frsize),
+                total_bytes: volume.f_blocks.saturating_mul(volume.f_frsize),
+            })
         })
         .await
     }

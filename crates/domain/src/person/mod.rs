@@ -6,7 +6,7 @@ mod settings;
 pub use email::{BadEmail, Email};
 pub use settings::{LibraryView, PersonSettings, SettingsChange, Theme, TimeZoneChoice};
 
-use crate::{OrganisationId, PasswordHash, PersonId, Random, Timestamp};
+use crate::{OrganisationId, PasswordHash, PersonId, Random, Timestamp, name};
 
 /// What a person may do in the organisation. [`Role::may`] decides about each action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,7 +71,7 @@ pub struct Person {
 
 impl Person {
     /// Longest name, in characters. Our own limit.
-    pub const NAME_MAX: usize = 80;
+    pub const NAME_MAX: usize = name::MAX;
 
     /// A new person without a password.
     pub fn create(email: Email, name: Option<String>, now: Timestamp, random: &dyn Random) -> Self {
@@ -90,16 +90,7 @@ impl Person {
 
     /// Validates a name and removes spaces around it. The error is a sentence for the client.
     pub fn parse_name(text: &str) -> Result<String, &'static str> {
-        let name = text.trim();
-        if name.is_empty() {
-            Err("must not be empty")
-        } else if name.chars().count() > Self::NAME_MAX {
-            Err("must have at most 80 characters")
-        } else if name.chars().any(char::is_control) {
-            Err("must not contain control characters")
-        } else {
-            Ok(name.to_owned())
-        }
+        name::parse(text)
     }
 
     /// Whether they are enabled and have a password.
@@ -127,19 +118,6 @@ pub struct Member {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn name_has_1_to_80_characters_without_control() {
-        let check = |text: &str, expected: Result<&str, &'static str>| {
-            assert_eq!(Person::parse_name(text).as_deref().map_err(|why| *why), expected, "{text:?}");
-        };
-        check(" Ada Lovelace\n", Ok("Ada Lovelace"));
-        check("李", Ok("李"));
-        check(&"é".repeat(80), Ok(&"é".repeat(80)));
-        check(&"é".repeat(81), Err("must have at most 80 characters"));
-        check("  ", Err("must not be empty"));
-        check("a\u{0}b", Err("must not contain control characters"));
-    }
 
     #[test]
     fn role_names_are_read_back() {

@@ -148,7 +148,8 @@ async fn output(
     // A secret is printed only on request: to a person at a terminal, or a script with --json. Never into a
     // log.
     let credentials = if context.shows_secrets() {
-        let (token, secret) = token::create(store, workspace, Permission::ReadWrite).await?;
+        let made = token::create(store, workspace, "kinora demo", Permission::ReadWrite).await?;
+        let (token, secret) = (made.token, made.secret);
         json["token"] = json!({"id": token.id.to_string(), "secret": secret.reveal()});
         format!("{}:{}", token.id, secret.reveal())
     } else {

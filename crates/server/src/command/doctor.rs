@@ -110,7 +110,7 @@ async fn storage(context: &CommandContext) -> Finding {
         Err(problem) => return wrong("storage", problem.to_string()),
     };
     if let Some(problem) = readiness::storage(&blob).await {
-        return wrong("storage", problem);
+        return wrong("storage", problem.to_string());
     }
     match blob.free_space().await {
         Ok(Some(free)) => ok("storage", format!("{} GiB are free", free >> 30)),

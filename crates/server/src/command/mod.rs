@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 enum Command {
     /// Run the server
     Serve(RoleArgs),
-    /// Create and list workspaces
+    /// Create, list, rename and delete workspaces
     #[command(subcommand)]
     Workspace(workspace::Command),
     /// Create, list and revoke access tokens

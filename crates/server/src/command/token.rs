@@ -1,11 +1,13 @@
 //! `kinora token`
 
+mod create;
+mod new_file;
 mod sign;
 mod trial_key;
 
 use clap::{Subcommand, ValueEnum};
-use kinora_domain::{AccessToken, AccessTokenId, Permission, Secret, Workspace};
-use kinora_service::{Caller, Error};
+use kinora_domain::{AccessToken, AccessTokenId, Actor, Permission, Who};
+use kinora_service::Error;
 use kinora_store::{Opener, Store};
 use serde_json::json;
 
@@ -13,17 +15,12 @@ use super::print::table;
 use super::{CommandContext, CommandError, workspace};
 use crate::backends;
 
+pub(super) use create::create;
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Create an access token; its secret is shown only once
-    Create {
-        /// The workspace
-        #[arg(long, value_name = "NAME")]
-        workspace: String,
-        /// The permission
-        #[arg(long)]
-        permission: PermissionArg,
-    },
+    Create(create::Arguments),
     /// List the access tokens
     List {
         /// List only this workspace
@@ -47,38 +44,25 @@ pub(super) enum PermissionArg {
     ReadOnly,
 }
 
+impl From<PermissionArg> for Permission {
+    fn from(permission: PermissionArg) -> Self {
+        match permission {
+            PermissionArg::ReadWrite => Self::ReadWrite,
+            PermissionArg::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
 pub(super) async fn run(context: &CommandContext, command: Command) -> Result<(), CommandError> {
     let command = match command {
+        Command::Create(arguments) => return create::run(context, arguments).await,
         Command::Sign(arguments) => return sign::run(context, arguments).await,
         command => command,
     };
     let store = backends::open_store(&context.settings, Opener::Command).await?;
     match command {
-        Command::Create { workspace, permission } => {
-            let permission = match permission {
-                PermissionArg::ReadWrite => Permission::ReadWrite,
-                PermissionArg::ReadOnly => Permission::ReadOnly,
-            };
-            let workspace = workspace::find(&store, &workspace).await?;
-            let (token, secret) = create(&store, &workspace, permission).await?;
-            let json = json!({
-                "id": token.id.to_string(),
-                "secret": secret.reveal(),
-                "permission": permission.as_str(),
-                "workspace": workspace::view(&workspace),
-            });
-            let text = format!(
-                "access token id  {}\nsecret key       {}\n\nThe secret key is not stored and cannot be shown \
-                    again.\nTry it: curl -u {}:{} {}/v1/on-demand",
-                token.id,
-                secret.reveal(),
-                token.id,
-                secret.reveal(),
-                context.settings.public_url,
-            );
-            context.print(&json, &text);
-        }
-        Command::Sign(_) => {} // above: with a key and its id it needs no database
+        // Above: the first opens the database later, the second may need none.
+        Command::Create(_) | Command::Sign(_) => {}
         Command::List { workspace } => list(context, &store, workspace.as_deref()).await?,
         Command::Revoke { id } => {
             let id: AccessTokenId =
@@ -93,28 +77,23 @@ pub(super) async fn run(context: &CommandContext, command: Command) -> Result<()
     Ok(())
 }
 
-/// Makes a token; the secret exists only in the result.
-pub(super) async fn create(
-    store: &Store,
-    workspace: &Workspace,
-    permission: Permission,
-) -> Result<(AccessToken, Secret), CommandError> {
-    let caller = Caller::command_line(workspace.id);
-    Ok(backends::service(store).create_access_token(&caller, permission).await?)
-}
-
 /// Revokes the token of that id, in any workspace.
 async fn revoke(store: &Store, id: AccessTokenId) -> Result<(), CommandError> {
-    let unknown = || CommandError::new(format!("there is no active access token {id}"));
-    let token = store.access_token(id).await?.ok_or_else(unknown)?;
-    let caller = Caller::command_line(token.workspace);
-    match backends::service(store).revoke_access_token(&caller, id).await {
-        Err(Error::AccessTokenNotFound) => Err(unknown()),
+    match backends::service(store).revoke_access_token(&Actor::command_line(), id).await {
+        Err(Error::AccessTokenNotFound) => {
+            Err(CommandError::new(format!("there is no active access token {id}")))
+        }
         revoked => Ok(revoked?),
     }
 }
 
+/// Who created a token, in a table.
+fn maker(who: &Who) -> String {
+    who.name().unwrap_or("command line").to_owned()
+}
+
 async fn list(context: &CommandContext, store: &Store, name: Option<&str>) -> Result<(), CommandError> {
+    const HEAD: [&str; 6] = ["ID", "NAME", "PERMISSION", "WORKSPACE", "CREATED BY", "STATE"];
     let only = match name {
         Some(name) => Some(workspace::find(store, name).await?.id),
         None => None,
@@ -128,9 +107,11 @@ async fn list(context: &CommandContext, store: &Store, name: Option<&str>) -> Re
     let json = tokens.iter().map(|token| {
         json!({
             "id": token.id.to_string(),
+            "name": token.name,
             "permission": token.permission.as_str(),
             "workspace": {"id": token.workspace.to_string(), "name": name_of(token)},
             "createdAt": token.created_at.to_string(),
+            "createdBy": token.made_by.as_ref().map(|who| json!({"kind": who.kind(), "name": who.name()})),
             "lastUsedAt": token.last_used_at.map(|at| at.to_string()),
             "revokedAt": token.revoked_at.map(|at| at.to_string()),
         })
@@ -143,9 +124,18 @@ async fn list(context: &CommandContext, store: &Store, name: Option<&str>) -> Re
                 (None, Some(at)) => format!("last used {at}"),
                 (None, None) => "never used".to_owned(),
             };
-            vec![token.id.to_string(), token.permission.as_str().to_owned(), name_of(token), state]
+            let made_by = token.made_by.as_ref().map(maker).unwrap_or_default();
+            let name = token.display_name().to_owned();
+            vec![
+                token.id.to_string(),
+                name,
+                token.permission.as_str().to_owned(),
+                name_of(token),
+                made_by,
+                state,
+            ]
         })
         .collect();
-    context.print(&json.collect(), &table(&["ID", "PERMISSION", "WORKSPACE", "STATE"], &rows));
+    context.print(&json.collect(), &table(&HEAD, &rows));
     Ok(())
 }

@@ -19,6 +19,18 @@ pub(super) enum Command {
     },
     /// List the workspaces
     List,
+    /// Rename a workspace; its id and its tokens stay
+    Rename {
+        /// Its name
+        name: String,
+        /// Its new name
+        new_name: String,
+    },
+    /// Delete an empty workspace, with its past events and its usage
+    Delete {
+        /// Its name
+        name: String,
+    },
     /// Show or set the loudness that audio of a workspace is levelled to
     Loudness {
         /// Its name
@@ -45,11 +57,26 @@ pub(super) async fn run(context: &CommandContext, command: Command) -> Result<()
                 .collect();
             context.print(&workspaces.iter().map(view).collect(), &table(&["ID", "NAME"], &rows));
         }
+        Command::Rename { name, new_name } => {
+            let workspace = find(&store, &name).await?;
+            let (service, actor) = (backends::service(&store), Actor::command_line());
+            let renamed = service.rename_workspace(&actor, workspace.id, &new_name).await;
+            let workspace = renamed.map_err(|error| explain(error, &new_name))?;
+            let text = format!("workspace {} has the name {}", workspace.id, workspace.name);
+            context.print(&view(&workspace), &text);
+        }
+        Command::Delete { name } => {
+            let workspace = find(&store, &name).await?;
+            backends::service(&store).delete_workspace(&Actor::command_line(), workspace.id).await?;
+            let json = json!({"id": workspace.id.to_string(), "deleted": true});
+            context.print(&json, &format!("deleted workspace {name}"));
+        }
         Command::Loudness { name, target } => {
             let target = target.as_deref().map(parse_target).transpose()?;
             let workspace = find(&store, &name).await?;
             if let Some(target) = target {
-                backends::service(&store).set_loudness_target(workspace.id, target).await?;
+                let actor = Actor::command_line();
+                backends::service(&store).set_loudness_target(&actor, workspace.id, target).await?;
             }
             let target = store.loudness_target(workspace.id).await?.unwrap_or_default();
             let mut output = view(&workspace);
@@ -73,11 +100,16 @@ fn parse_target(text: &str) -> Result<LoudnessTarget, CommandError> {
 
 /// Makes a workspace; an existing name is an error.
 async fn create(store: &Store, name: &str) -> Result<Workspace, CommandError> {
-    match backends::service(store).create_workspace(&Actor::command_line(), name).await {
-        Err(Error::WorkspaceNameTaken) => {
-            Err(CommandError::new(format!("a workspace {name} already exists; choose another name")))
+    let created = backends::service(store).create_workspace(&Actor::command_line(), name).await;
+    created.map_err(|error| explain(error, name))
+}
+
+fn explain(error: Error, name: &str) -> CommandError {
+    match error {
+        Error::WorkspaceNameTaken => {
+            CommandError::new(format!("a workspace {name} already exists; choose another name"))
         }
-        created => Ok(created?),
+        other => other.into(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The last administrator stays, and email addresses are unique.
 
-use kinora_domain::{Role, Timestamp};
+use kinora_domain::{Actor, Member, Role, Timestamp};
 use kinora_service::{Error, NewPerson};
 
-use crate::support::{World, email, hash, operator};
+use crate::support::{World, email, hash, operator, origin};
 
 suite!(
     last_administrator_cannot_be_removed_disabled_or_demoted,
@@ -12,6 +12,7 @@ suite!(
     concurrent_demotions_leave_one_administrator,
     email_is_unique_in_any_case,
     disabled_person_has_no_session_and_no_link,
+    former_administrator_changes_nothing,
 );
 
 const HOUR: i64 = 3600 * Timestamp::SECOND;
@@ -130,4 +131,47 @@ async fn disabled_person_has_no_session_and_no_link(world: World) {
     world.service.enable_person(&operator(), id).await.unwrap();
     assert!(world.session(&session.secret.hash()).await.is_none(), "an ended session stays ended");
     world.sign_in(&member, hash(1)).await.unwrap();
+}
+
+/// Their requests began while they were administrators.
+async fn former_administrator_changes_nothing(world: World) {
+    let service = &world.service;
+    let demoted = world.person("a@example.com", Role::Admin).await;
+    let disabled = world.person("b@example.com", Role::Admin).await;
+    let removed = world.person("c@example.com", Role::Admin).await;
+    let other = world.person("d@example.com", Role::Admin).await.person.id;
+    let invitation =
+        service.invitation_link(&operator(), email("e@example.com"), Role::Viewer).await.unwrap();
+    let token = world.token_by(&operator(), "Shop").await.token;
+    service.set_role(&operator(), demoted.person.id, Role::Member).await.unwrap();
+    service.disable_person(&operator(), disabled.person.id).await.unwrap();
+    service.remove_person(&operator(), removed.person.id).await.unwrap();
+    let before = (world.audit().await, world.store.workspaces().await.unwrap());
+
+    for (former, expected) in [(demoted, Some(Role::Member)), (disabled, None), (removed, None)] {
+        let actor = Actor::person(&Member { role: Role::Admin, ..former }, origin());
+        let results = [
+            service.create_access_token(&actor, world.new_token("Blog").await).await.map(drop),
+            service.rename_access_token(&actor, token.id, "Blog").await.map(drop),
+            service.revoke_access_token(&actor, token.id).await,
+            service.set_role(&actor, other, Role::Viewer).await.map(drop),
+            service.disable_person(&actor, other).await.map(drop),
+            service.remove_person(&actor, other).await,
+            service.reset_link(&actor, other).await.map(drop),
+            service.invitation_link(&actor, email("f@example.com"), Role::Admin).await.map(drop),
+            service.revoke_invitation(&actor, invitation.link.id).await,
+            service.create_workspace(&actor, "Blog").await.map(drop),
+            service.rename_workspace(&actor, token.workspace, "Blog").await.map(drop),
+            service.delete_workspace(&actor, token.workspace).await,
+            service.rename_organisation(&actor, "Blog").await.map(drop),
+        ];
+        for (number, result) in results.into_iter().enumerate() {
+            assert!(
+                matches!(result, Err(Error::NotAllowed { role, .. }) if role == expected),
+                "{number}: {result:?}"
+            );
+        }
+    }
+    assert_eq!((world.audit().await, world.store.workspaces().await.unwrap()), before);
+    assert_eq!(world.store.access_tokens(None).await.unwrap().len(), 1);
 }

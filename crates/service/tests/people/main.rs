@@ -1,4 +1,4 @@
-//! People, their links and their sessions, on each engine.
+//! People, their links and sessions, access tokens, workspaces and the audit log, on each engine.
 
 #![allow(clippy::unwrap_used, reason = "tests; the lint sees only functions marked as one")]
 
@@ -25,6 +25,10 @@ macro_rules! on_engine {
 
 mod administrators;
 mod audit;
+mod invitations;
 mod links;
 mod sessions;
 mod support;
+mod tokens;
+mod workspace_audit;
+mod workspaces;

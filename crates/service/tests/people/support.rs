@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use kinora_domain::{
-    Actor, AuditAction, AuditEntry, Email, Member, PasswordHash, RequestOrigin, Role, SecretHash, Session,
+    AccessPolicy, AccessRestrictions, Actor, AuditAction, AuditEntry, Email, Encryption, Media,
+    MediaSettings, Member, NewMedia, NewPlaylist, PasswordHash, Permission, Playlist, RequestOrigin, Role,
+    SecretHash, Session, Workspace,
 };
-use kinora_service::{Error, MadeLink, NewPerson, OpenedSession, Service, SignIn, UseLink};
-use kinora_store::{DatabaseLocation, Opener, Store, StoreOptions};
+use kinora_service::{
+    Caller, CommitOnly, CreatedAccessToken, Error, MadeLink, NewAccessToken, NewPerson, OpenedSession,
+    Service, SignIn, UseLink,
+};
+use kinora_store::{AuditFilter, DatabaseLocation, Opener, Store, StoreOptions};
 use kinora_testkit::postgres::TestDatabase;
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
@@ -83,6 +88,48 @@ impl World {
         self.service.use_link(request).await
     }
 
+    /// The workspace that every new database has.
+    pub(crate) async fn workspace(&self) -> Workspace {
+        self.store.workspace_by_name("Development").await.unwrap().unwrap()
+    }
+
+    /// A read-only token of that workspace, before it is created.
+    pub(crate) async fn new_token(&self, name: &str) -> NewAccessToken {
+        let workspace = self.workspace().await.id;
+        NewAccessToken { workspace, name: name.to_owned(), permission: Permission::ReadOnly }
+    }
+
+    pub(crate) async fn token_by(&self, actor: &Actor, name: &str) -> CreatedAccessToken {
+        self.service.create_access_token(actor, self.new_token(name).await).await.unwrap()
+    }
+
+    /// A media of the workspace. It is never fetched.
+    pub(crate) async fn media(&self, caller: &Caller) -> Media {
+        let new = NewMedia {
+            workspace: caller.workspace,
+            settings: MediaSettings { title: Some("A title".to_owned()), ..MediaSettings::default() },
+            url: "https://example.com/a.mp4".to_owned(),
+            clip_of: None,
+            policy: AccessPolicy::Public,
+            restrictions: AccessRestrictions::default(),
+            encryption: Encryption::None,
+            tracks: Vec::new(),
+        };
+        self.service.create_media(caller, new, CommitOnly).await.unwrap().media
+    }
+
+    pub(crate) async fn playlist(&self, caller: &Caller) -> Playlist {
+        let new = NewPlaylist {
+            workspace: caller.workspace,
+            name: "A list".to_owned(),
+            reference_id: "a".to_owned(),
+            description: String::new(),
+            limit: Playlist::ITEMS_MAX,
+            smart: None,
+        };
+        self.service.create_playlist(caller, new, CommitOnly).await.unwrap().0
+    }
+
     /// The session of a secret that is accepted now.
     pub(crate) async fn session(&self, secret: &SecretHash) -> Option<Session> {
         let found = self.store.session(secret).await.unwrap();
@@ -95,7 +142,7 @@ impl World {
 
     /// The rows of the audit log, oldest first.
     pub(crate) async fn audit(&self) -> Vec<AuditEntry> {
-        let newest = self.store.audit_entries(None, 1000).await.unwrap();
+        let newest = self.store.audit_entries(&AuditFilter::default(), None, 1000).await.unwrap();
         newest.into_iter().rev().map(|(_, entry)| entry).collect()
     }
 

@@ -125,4 +125,9 @@ impl Row {
     pub(crate) fn json<T: DeserializeOwned>(&self, column: &'static str) -> Result<T, Error> {
         serde_json::from_str(&self.text(column)?).map_err(Error::internal)
     }
+
+    pub(crate) fn json_or_none<T: DeserializeOwned>(&self, column: &'static str) -> Result<Option<T>, Error> {
+        let text = self.text_or_none(column)?;
+        text.map(|text| serde_json::from_str(&text).map_err(Error::internal)).transpose()
+    }
 }

@@ -20,12 +20,15 @@ statements! {
     BEGIN_WRITING = "INSERT INTO usage_writer (id, number, written_at) VALUES ($1, $2, $3)
         ON CONFLICT (id) DO UPDATE SET number = excluded.number, written_at = excluded.written_at
         WHERE usage_writer.number < excluded.number";
-    ADD = "INSERT INTO usage_day (workspace_id, day, encoded_us, delivered_us, delivered_bytes) VALUES ($1, $2, $3, $4, $5)
+    /// A workspace that was deleted meanwhile has no usage.
+    ADD = "INSERT INTO usage_day (workspace_id, day, encoded_us, delivered_us, delivered_bytes)
+        SELECT id, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS BIGINT) FROM workspace WHERE id = $1
         ON CONFLICT (workspace_id, day) DO UPDATE SET encoded_us = usage_day.encoded_us + excluded.encoded_us,
         delivered_us = usage_day.delivered_us + excluded.delivered_us,
         delivered_bytes = usage_day.delivered_bytes + excluded.delivered_bytes";
     /// An older measurement changes nothing.
-    SET_STORED = "INSERT INTO usage_day (workspace_id, day, stored_bytes, stored_at) VALUES ($1, $2, $3, $4)
+    SET_STORED = "INSERT INTO usage_day (workspace_id, day, stored_bytes, stored_at)
+        SELECT id, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT) FROM workspace WHERE id = $1
         ON CONFLICT (workspace_id, day) DO UPDATE SET stored_bytes = excluded.stored_bytes, stored_at = excluded.stored_at
         WHERE usage_day.stored_at IS NULL OR usage_day.stored_at <= excluded.stored_at";
     OF_DAYS = "SELECT day, encoded_us, delivered_us, delivered_bytes, stored_bytes FROM usage_day

@@ -45,6 +45,7 @@ macro_rules! postgres_only {
     };
 }
 
+mod audit;
 mod change_poll;
 mod content_keys;
 mod crash;

@@ -4,7 +4,9 @@ use kinora_domain::{
     Actor, AuditAction, AuditEntry, AuditId, AuditObject, DisabledReason, Email, LinkKind, Member,
     OneTimeLink, OneTimeLinkId, Person, RequestOrigin, Role, Secret, Session, Timestamp, WebhookState,
 };
-use kinora_store::{JobKind, JobQueue, NewJob, NextDeliveryState, Priority, PrunedCounts, Store};
+use kinora_store::{
+    AuditFilter, JobKind, JobQueue, NewJob, NextDeliveryState, Priority, PrunedCounts, Store,
+};
 
 use crate::support::{DAY, SECOND, TestStore, claim_jobs, insert, workspace, write};
 
@@ -123,7 +125,13 @@ async fn audit_rows_are_pruned_after_400_days(world: TestStore) {
     let row = entry.clone();
     write(&store, async move |tx| tx.push_audit(&row).await).await.unwrap();
     let entries = async || -> Vec<_> {
-        store.audit_entries(None, 10).await.unwrap().into_iter().map(|(_, entry)| entry).collect()
+        store
+            .audit_entries(&AuditFilter::default(), None, 10)
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|(_, entry)| entry)
+            .collect()
     };
     assert_eq!(prune(&store, now, 400 * DAY - 1).await, PrunedCounts::default());
     assert_eq!(entries().await, [entry]);

@@ -77,6 +77,8 @@ async fn secrets_are_never_stored_in_plaintext() {
     let token = AccessToken {
         id: AccessTokenId::new(world.now(), world.random.as_ref()),
         workspace,
+        name: None,
+        made_by: None,
         permission: Permission::ReadWrite,
         secret: secret.hash(),
         created_at: world.now(),

@@ -91,6 +91,8 @@ async fn token(world: &TestStore, store: &Store, permission: Permission) -> (Acc
     let token = AccessToken {
         id: AccessTokenId::new(world.now(), world.random.as_ref()),
         workspace: workspace(store).await,
+        name: None,
+        made_by: None,
         permission,
         secret: secret.hash(),
         created_at: world.now(),

@@ -1,11 +1,13 @@
 // Requests to the server. The only file that calls `fetch`.
 //
 // A request whose session has ended waits until the person has signed in again, then runs once more. So an
-// action goes on where it stopped (`session-end.ts`). Reads that the server is too busy for are repeated
-// by `retryPolicy`; what changes something is never repeated without the person.
+// action goes on where it stopped (`session-end.ts`). The same holds for one that needs a confirmation
+// (`confirmation.ts`). Reads that the server is too busy for are repeated by `retryPolicy`; what changes
+// something is never repeated without the person.
 
+import { CONFIRMATION_NEEDED, confirmation } from "./confirmation.js";
+import { sessionEnd } from "./session-end.js";
 import { shownPerson } from "./shown-person.js";
-import { waitForSignIn } from "./session-end.js";
 import type { ErrorBody, FieldError } from "./types.js";
 
 const BASE = "/dashboard/api";
@@ -36,6 +38,9 @@ export class RequestError extends Error {
     super(description === "" ? `status ${status}` : description);
   }
 
+  /** Whether the person did not want to confirm: no message, for they know. */
+  isCancelled = false;
+
   /** The rule that this field breaks. */
   of(field: string): string | null {
     return this.fields.find((error) => error.field === field)?.message ?? null;
@@ -57,14 +62,28 @@ interface Options {
  */
 export async function send<T>(method: string, path: string, options: Options = {}): Promise<T> {
   const { body, onSessionEnd = "signInAgain" } = options;
-  for (let attempt = 1; ; attempt += 1) {
+  let mayWaitForSignIn = onSessionEnd === "signInAgain";
+  let mayWaitForConfirmation = true;
+  for (;;) {
     const response = await request(method, path, body);
     if (response.ok) return ((await response.json()) as { data: T }).data;
     const error = await errorOf(response);
     if (error.reason === PERSON_CHANGED) shownPerson.reload();
-    const isEnded = response.status === 401 && onSessionEnd === "signInAgain" && attempt === 1;
-    if (!isEnded || !(await waitForSignIn())) throw error;
+    if (error.status === 401 && mayWaitForSignIn) {
+      mayWaitForSignIn = false;
+      if (await sessionEnd.begin()) continue;
+    } else if (error.status === 403 && error.reason === CONFIRMATION_NEEDED && mayWaitForConfirmation) {
+      mayWaitForConfirmation = false;
+      if (await confirmation.begin()) continue;
+      error.isCancelled = true;
+    }
+    throw error;
   }
+}
+
+/** The address of an operation that answers with a file: the browser downloads it. */
+export function urlOf(path: string): string {
+  return BASE + path;
 }
 
 /** The path of an operation of the API in this workspace. */

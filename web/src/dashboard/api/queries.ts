@@ -1,6 +1,7 @@
 // What the pages read and change, with its cache.
 
 import { QueryClient, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { newDocument } from "../frame/leave.js";
 import { forgetAll } from "../frame/memory.js";
 import { inWorkspace, RequestError, retryPolicy, send } from "./client.js";
 import { shownPerson } from "./shown-person.js";
@@ -13,7 +14,8 @@ export function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: { ...retryPolicy, staleTime: FRESH_MS, networkMode: "always" },
-      mutations: { networkMode: "always" },
+      // Variables of mutations contain passwords: none is cached.
+      mutations: { networkMode: "always", gcTime: 0 },
     },
   });
 }
@@ -83,6 +85,15 @@ export function useSignIn() {
   });
 }
 
+/** Confirms that it is the same person, before an operation that needs it. */
+export function useConfirm() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: { password: string }) => send<Session>("POST", "/session/confirm", { body }),
+    onSuccess: (session) => client.setQueryData(sessionQuery.queryKey, session),
+  });
+}
+
 /** Uses a one-time link: sets name and password, and signs in. */
 export function useLink() {
   return useMutation({
@@ -98,7 +109,7 @@ export function useSignOut() {
     mutationFn: () => send("DELETE", "/session", { onSessionEnd: "reject" }),
     onSuccess: () => {
       forgetAll();
-      location.assign("/dashboard/sign-in");
+      newDocument("/dashboard/sign-in");
     },
   });
 }

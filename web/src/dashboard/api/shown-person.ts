@@ -1,6 +1,8 @@
 // The person whose page is shown. Each request names them. The server rejects it if another person has signed
 // in meanwhile, in another tab of this browser.
 
+import { newDocument } from "../frame/leave.js";
+
 /** The header with the id of the person. The server compares it with the session. */
 const HEADER = "kinora-person";
 
@@ -19,6 +21,6 @@ export const shownPerson = {
   },
 
   reload(): void {
-    location.assign("/dashboard/");
+    newDocument("/dashboard/");
   },
 };

@@ -95,6 +95,54 @@ export interface SessionEntry {
   isCurrent: boolean;
 }
 
+/** An entry of `GET /people`. */
+export interface PersonEntry {
+  id: string;
+  email: string;
+  name: string | null;
+  role: Role;
+  isDisabled: boolean;
+  /** Whether the person has a password. */
+  canSignIn: boolean;
+  createdAt: Timestamp;
+  seenAt: Timestamp | null;
+}
+
+export type Permission = "read-write" | "read-only";
+
+/** An entry of `GET /access-tokens`. */
+export interface AccessToken {
+  id: string;
+  name: string | null;
+  workspace: Workspace;
+  permission: Permission;
+  createdAt: Timestamp;
+  createdBy: { kind: "person" | "command"; name: string | null } | null;
+  lastUsedAt: Timestamp | null;
+  revokedAt: Timestamp | null;
+}
+
+/** A file that the page makes of a text of the server. */
+export interface TextFile {
+  name: string;
+  text: string;
+}
+
+/** `POST /access-tokens`: the only answer with the secret. */
+export interface NewAccessToken extends AccessToken {
+  secret: string;
+  files: { json: TextFile; env: TextFile };
+  /** A curl request with the id and the secret. */
+  example: string;
+}
+
+/** `GET /organisation`. */
+export interface Organisation {
+  id: string;
+  name: string;
+  createdAt: Timestamp;
+}
+
 /** The body of an error response. It has a description, or the fields that are wrong. */
 export interface ErrorBody {
   code: number;

@@ -1,43 +1,34 @@
 // The frame of each page behind the sign-in: side bar, top bar, and below 720 px a bar at the bottom.
 
 import { type ReactNode, useEffect } from "react";
-import { BookOpen, ChevronRight, House, type LucideIcon, UserRound } from "lucide-react";
+import { ChevronRight } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import { offerSignIn, useIsSessionEnded } from "../api/session-end.js";
+import { confirmation } from "../api/confirmation.js";
+import { sessionEnd } from "../api/session-end.js";
 import type { Session, Workspace } from "../api/types.js";
 import { text } from "../text/en.js";
+import { ConfirmAgain } from "./confirm-again.js";
 import { Mark } from "./mark.js";
 import { recall, remember } from "./memory.js";
+import { Dock, groupsOf, NavGroup, shownOf } from "./navigation.js";
 import { applyTheme, SettingsContext, settingsOf } from "./settings.js";
 import { Shortcuts } from "./shortcuts.js";
 import { SignInAgain } from "./sign-in-again.js";
 import { UserMenu } from "./user-menu.js";
 import { WorkspaceSwitch } from "./workspace-switch.js";
 
-interface Entry {
-  name: string;
-  icon: LucideIcon;
-  href: string;
-  /** Another document, such as the API reference. */
-  isOutside?: boolean;
-}
-
 export function Frame({ session, children }: { session: Session; children: ReactNode }) {
   const settings = settingsOf(session.person.settings);
   const [path] = useLocation();
   const workspace = useCurrentWorkspace(session);
-  const isEnded = useIsSessionEnded();
-  useEffect(offerSignIn, []);
+  const isEnded = sessionEnd.useIsWaitedFor();
+  const needsConfirmation = confirmation.useIsWaitedFor();
+  useEffect(sessionEnd.offer, []);
+  useEffect(confirmation.offer, []);
   useEffect(() => applyTheme(settings.theme), [settings.theme]);
 
-  const overview = { name: text.nav.overview, icon: House, href: workspace === null ? "/" : `/w/${workspace.id}` };
-  const account = { name: text.nav.account, icon: UserRound, href: "/account" };
-  const groups: { name: string; entries: Entry[] }[] = [
-    { name: text.nav.media, entries: [overview] },
-    { name: text.nav.developers, entries: [{ name: text.nav.apiReference, icon: BookOpen, href: "/docs", isOutside: true }] },
-    { name: text.nav.organisation, entries: [account] },
-  ];
-  const shown = groups.flatMap(({ name, entries }) => entries.filter(({ href }) => href === path).map((entry) => [name, entry.name]))[0];
+  const groups = groupsOf(session, workspace);
+  const shown = shownOf(groups, path);
 
   return (
     <SettingsContext value={settings}>
@@ -51,15 +42,8 @@ export function Frame({ session, children }: { session: Session; children: React
             {text.product}
           </Link>
           <WorkspaceSwitch session={session} current={workspace} />
-          {groups.map(({ name, entries }) => (
-            <nav key={name} className="nav" aria-label={name}>
-              <div className="title" aria-hidden>
-                {name}
-              </div>
-              {entries.map((entry) => (
-                <NavLink key={entry.href} {...entry} isCurrent={entry.href === path} />
-              ))}
-            </nav>
+          {groups.map((group) => (
+            <NavGroup key={group.name} group={group} path={path} />
           ))}
           <UserMenu session={session} />
         </aside>
@@ -88,29 +72,11 @@ export function Frame({ session, children }: { session: Session; children: React
           </main>
         </div>
       </div>
-      <nav className="dock thin" aria-label={text.nav.main}>
-        {[overview, account].map((entry) => (
-          <NavLink key={entry.href} {...entry} isCurrent={entry.href === path} />
-        ))}
-      </nav>
-      <Shortcuts />
+      <Dock groups={groups} path={path} />
+      <Shortcuts entries={groups.flatMap(({ entries }) => entries)} />
+      {needsConfirmation && <ConfirmAgain />}
       {isEnded && <SignInAgain session={session} />}
     </SettingsContext>
-  );
-}
-
-function NavLink({ name, icon: Icon, href, isOutside = false, isCurrent }: Entry & { isCurrent: boolean }) {
-  const content = (
-    <>
-      <Icon className="i" aria-hidden />
-      {name}
-    </>
-  );
-  if (isOutside) return <a href={href}>{content}</a>;
-  return (
-    <Link href={href} aria-current={isCurrent ? "page" : undefined}>
-      {content}
-    </Link>
   );
 }
 

@@ -38,6 +38,11 @@ export function Page({ title, lead, actions, children }: Props) {
   );
 }
 
+/** For a part of the page that a button has closed: the focus would be lost. */
+export function focusHeading(): void {
+  document.querySelector<HTMLElement>("main h1")?.focus();
+}
+
 /** Sets the title of the document. */
 export function useTitle(page: string): void {
   useEffect(() => {

@@ -5,6 +5,7 @@ import { useLocation } from "wouter";
 import { Button } from "../parts/button.js";
 import { Dialog } from "../parts/dialog.js";
 import { text } from "../text/en.js";
+import type { Entry } from "./navigation.js";
 import { useSettings } from "./settings.js";
 
 /** How long the first key of a pair waits for the second. */
@@ -12,10 +13,13 @@ const PAIR_MS = 1500;
 /** Targets of keys that are text. */
 const TYPED_INTO = "input, textarea, select, [contenteditable]";
 
-export function Shortcuts() {
+export function Shortcuts({ entries }: { entries: Entry[] }) {
   const { keys } = useSettings();
   const [, navigate] = useLocation();
   const [isListShown, showList] = useState(false);
+
+  const pages = entries.filter(({ key }) => key !== undefined);
+  const list = [...pages.map(({ key, name }) => [`g ${key}`, text.keys.goTo(name)] as const), ["?", text.keys.showList] as const];
 
   useEffect(() => {
     if (!keys) return undefined;
@@ -27,18 +31,18 @@ export function Shortcuts() {
       const isSecond = event.timeStamp - pressedAt < PAIR_MS;
       pressedAt = event.key === "g" ? event.timeStamp : Number.NEGATIVE_INFINITY;
       if (event.key === "?") showList(true);
-      else if (isSecond && event.key === "o") navigate("/");
-      else if (isSecond && event.key === "a") navigate("/account");
+      const target = isSecond && pages.find(({ key }) => key === event.key);
+      if (target) navigate(target.href);
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
-  }, [keys, navigate]);
+  }, [keys, navigate, pages]);
 
   if (!isListShown) return null;
   return (
     <Dialog title={text.keys.title} closesOutside onClose={() => showList(false)}>
       <dl className="facts">
-        {text.keys.list.map(([key, action]) => (
+        {list.map(([key, action]) => (
           <div key={key}>
             <dt>
               {key.split(" ").map((name) => (

@@ -1,35 +1,46 @@
 // Copies text, also over plain HTTP, where the clipboard of the page does not exist.
 
-import { useRef } from "react";
+import { type ReactNode, useRef } from "react";
 import { Copy as CopyIcon } from "lucide-react";
 import { text } from "../text/en.js";
-import { IconButton } from "./button.js";
+import { Button, IconButton } from "./button.js";
 import { showToast } from "./toast.js";
 
+/** Whether the text was copied; else it is selected. */
+type OnDone = (isCopied: boolean) => void;
+
+function useCopy(value: string, onDone?: OnDone) {
+  const ref = useRef<HTMLButtonElement>(null);
+  const onClick = async () => {
+    const isCopied = await copy(value, ref.current);
+    if (isCopied) showToast(text.copy.done);
+    onDone?.(isCopied);
+  };
+  return { ref, onClick };
+}
+
 /** A button that copies `value`; `what` completes its name. */
-export function Copy({ value, what }: { value: string; what: string }) {
-  const button = useRef<HTMLButtonElement>(null);
+export function Copy({ value, what, className, onDone }: { value: string; what: string; className?: string; onDone?: OnDone }) {
   return (
-    <IconButton
-      ref={button}
-      label={text.copy.button(what)}
-      onClick={async () => {
-        if (await copy(value, button.current)) showToast(text.copy.done);
-      }}
-    >
+    <IconButton {...useCopy(value, onDone)} className={className} label={text.copy.button(what)}>
       <CopyIcon className="i" aria-hidden />
     </IconButton>
   );
 }
 
+/** The same with words on it. */
+export function CopyButton({ value, onDone, children }: { value: string; onDone?: OnDone; children: ReactNode }) {
+  return <Button {...useCopy(value, onDone)}>{children}</Button>;
+}
+
 /** A line of text to copy. */
-export function CopyLine({ value, what }: { value: string; what: string }) {
+export function CopyLine({ value, what, onDone }: { value: string; what: string; onDone?: OnDone }) {
   return (
     <div className="copy">
       <code className="mono clip" title={value}>
         {value}
       </code>
-      <Copy value={value} what={what} />
+      <Copy value={value} what={what} {...(onDone && { onDone })} />
     </div>
   );
 }

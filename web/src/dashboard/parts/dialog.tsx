@@ -1,17 +1,19 @@
 // A modal dialog of the platform: it holds the focus and gives it back.
 
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
 
 interface Props {
   title: string;
   /** Escape, or a click beside the dialog if `closesOutside`. */
   onClose: () => void;
   closesOutside?: boolean;
+  /** Whether the focus goes to the heading of the page at last: what opened the dialog will disappear. */
+  endsAtHeading?: RefObject<boolean>;
   children: ReactNode;
 }
 
 /** Open as long as it is rendered. `data-autofocus` marks the element that gets the focus first. */
-export function Dialog({ title, onClose, closesOutside = false, children }: Props) {
+export function Dialog({ title, onClose, closesOutside = false, endsAtHeading, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -21,10 +23,12 @@ export function Dialog({ title, onClose, closesOutside = false, children }: Prop
     element?.querySelector<HTMLElement>("[data-autofocus]")?.focus();
     return () => {
       element?.close();
-      // React has removed the element before it could give the focus back.
-      if (before instanceof HTMLElement) before.focus();
+      // React has removed the element before it could give the focus back. What opened it may be gone too.
+      const isKept = before instanceof HTMLElement && before.isConnected && endsAtHeading?.current !== true;
+      if (isKept) before.focus();
+      else document.querySelector<HTMLElement>("main h1")?.focus();
     };
-  }, []);
+  }, [endsAtHeading]);
   return (
     <dialog
       ref={dialog}

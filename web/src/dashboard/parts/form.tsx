@@ -5,6 +5,7 @@
 
 import { type ReactNode, useEffect, useRef } from "react";
 import type { RequestError } from "../api/client.js";
+import { useOnce } from "./once.js";
 
 interface Props {
   /** The error of the last attempt. The first field that it names gets the focus. */
@@ -17,6 +18,7 @@ interface Props {
 
 export function Form({ error, isBusy, onSubmit, children }: Props) {
   const form = useRef<HTMLFormElement>(null);
+  const once = useOnce(isBusy);
   useEffect(() => {
     if (error !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [error]);
@@ -27,7 +29,7 @@ export function Form({ error, isBusy, onSubmit, children }: Props) {
       className="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!isBusy) onSubmit();
+        once(onSubmit);
       }}
     >
       {children}

@@ -7,11 +7,14 @@ import { sentence, sentenceOf, text } from "../text/en.js";
 import { Button } from "./button.js";
 import { Copy } from "./copy.js";
 
-/** The error of a request; another error is a defect and goes to the nearest boundary. */
+/**
+ * The error of a request that the person has to know. Another error is a defect and goes to the nearest
+ * boundary.
+ */
 export function requestError(error: unknown): RequestError | null {
   if (error === null || error === undefined) return null;
-  if (error instanceof RequestError) return error;
-  throw error;
+  if (!(error instanceof RequestError)) throw error;
+  return error.isCancelled ? null : error;
 }
 
 /**

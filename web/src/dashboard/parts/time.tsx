@@ -8,7 +8,7 @@ export function Time({ at }: { at: Timestamp }) {
   const { times } = useSettings();
   const date = new Date(at);
   return (
-    <time dateTime={at} title={`${full(date, "local")}\n${full(date, "utc")}`}>
+    <time dateTime={at} title={inBothZones(date)}>
       {short(date, times)}
     </time>
   );
@@ -19,15 +19,22 @@ export function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
+/** The tooltip of a time. */
+export function inBothZones(date: Date): string {
+  return `${full(date, "local")}\n${full(date, "utc")}`;
+}
+
 function short(date: Date, times: Times): string {
   const options: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" };
   return `${format(date, times, options)}${times === "utc" ? ` ${text.times.utc}` : ""}`;
 }
 
-function full(date: Date, times: Times): string {
+/** A time with its day of the week and its zone. */
+export function full(date: Date, times: Times): string {
   return `${format(date, times, { dateStyle: "full", timeStyle: "medium" })} ${times === "utc" ? text.times.utc : zoneName()}`;
 }
 
-function format(date: Date, times: Times, options: Intl.DateTimeFormatOptions): string {
+/** A date in one of the two zones. */
+export function format(date: Date, times: Times, options: Intl.DateTimeFormatOptions): string {
   return new Intl.DateTimeFormat("en-GB", times === "utc" ? { ...options, timeZone: "UTC" } : options).format(date);
 }

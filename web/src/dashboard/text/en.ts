@@ -61,6 +61,13 @@ export const text = {
     overview: "Overview",
     apiReference: "API reference",
     account: "Account",
+    accessTokens: "Access Tokens",
+    tokens: "Tokens",
+    people: "People",
+    audit: "Audit log",
+    server: "Server",
+    settings: "Settings",
+    more: "More",
     home: "Kinora, overview",
     workspaces: "Workspaces",
     workspace: "Workspace: ",
@@ -88,11 +95,8 @@ export const text = {
     off: "Off",
     hint: "Press ? to see the list.",
     title: "Keyboard shortcuts",
-    list: [
-      ["g o", "Go to the overview"],
-      ["g a", "Go to your account"],
-      ["?", "Show this list"],
-    ] as const,
+    goTo: (page: string) => `Go to ${page}`,
+    showList: "Show this list",
   },
 
   field: {
@@ -114,9 +118,9 @@ export const text = {
     forgotten: "Forgotten?",
     help: (command: string) => ["Forgotten your password? Ask an administrator for a link, or run ", command, " on the server."] as const,
     resetCommand: "kinora user reset EMAIL",
-    nobodyTitle: "Make the first account",
-    nobody: "No account can sign in yet. Run this command on the server:",
-    nobodyHint: "It prints a link for you to open. You choose your password on the page of the link.",
+    noAccountTitle: "Make the first account",
+    noAccount: "No account can sign in yet. Run this command on the server:",
+    noAccountHint: "It prints a link for you to open. You choose your password on the page of the link.",
     check: "Check again",
     command: "the command",
     apiReference: "API reference",
@@ -127,6 +131,12 @@ export const text = {
     lead: "Your session has ended. Your page is unchanged: sign in and it continues.",
     other: "With another account, the page is loaded anew.",
     later: "Not now",
+  },
+
+  confirm: {
+    title: "Confirm that it is you",
+    lead: "This action needs a password that was entered in the last 30 minutes.",
+    button: "Confirm",
   },
 
   link: {
@@ -165,6 +175,7 @@ export const text = {
     uploadCommand: "the upload command",
     tokenTitle: "Create an access token",
     token: "On the server. The command prints the id and the secret once.",
+    tokenByPage: "On the page Access Tokens, or on the server by this command. Both show the secret once.",
     tokenCommand: "the token command",
     curlTitle: "Add a video by its URL",
     curl: "From any machine, with the id and the secret of an access token.",

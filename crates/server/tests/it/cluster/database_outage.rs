@@ -40,7 +40,11 @@ async fn database_outage_is_503_then_recovers() {
         (not_ready.status, &database["name"], &database["ok"]),
         (503, &json!("database"), &json!(false))
     );
-    assert_eq!(text(&database["reason"]), "the database does not respond; jobs wait and nothing is lost");
+    assert_eq!(
+        text(&database["reason"]),
+        "the database does not respond; jobs wait and nothing is lost; check that the database runs and accepts \
+         connections"
+    );
     assert_eq!(app.fetch("/healthz").await.status, 200, "the process itself is well");
 
     app.ground.database().resume().await;

@@ -37,3 +37,27 @@ async fn loudness_target_is_shown_and_set_within_its_range() {
     let other = machine.json(&["workspace", "loudness", "Production"]).await;
     assert_eq!(other["loudnessTarget"], -16, "each workspace has its own");
 }
+
+#[tokio::test]
+async fn workspace_is_renamed_and_deleted_while_empty() {
+    let machine = Machine::new().await;
+    let made = machine.json(&["workspace", "create", "Staging"]).await;
+    let renamed = machine.json(&["workspace", "rename", "Staging", "Preview"]).await;
+    assert_eq!(renamed, json!({"id": made["id"], "name": "Preview"}));
+    let taken = machine.run(&["workspace", "rename", "Preview", "Production"]).await.problem();
+    assert!(taken.contains("a workspace Production already exists"), "{taken}");
+    let unknown = machine.run(&["workspace", "delete", "Staging"]).await.problem();
+    assert!(unknown.contains("there is no workspace Staging"), "{unknown}");
+
+    let token = machine.token("Preview", "read-only").await;
+    let refused = machine.run(&["workspace", "delete", "Preview"]).await.problem();
+    assert!(refused.contains("this one has active access tokens"), "{refused}");
+    machine.run(&["token", "revoke", &token.id]).await.ok();
+    let deleted = machine.json(&["workspace", "delete", "Preview"]).await;
+    assert_eq!(deleted, json!({"id": made["id"], "deleted": true}));
+    machine.run(&["workspace", "delete", "Development"]).await.ok();
+    let last = machine.run(&["workspace", "delete", "Production"]).await.problem();
+    assert!(last.contains("the last workspace cannot be deleted"), "{last}");
+    let listed = machine.json(&["workspace", "list"]).await;
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+}

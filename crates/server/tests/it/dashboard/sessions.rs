@@ -133,7 +133,7 @@ async fn sign_out_ends_the_session_and_clears_the_site() {
     assert_eq!(signed_out.count(), 1);
 }
 
-/// No operation of today needs a confirmation; its time is in the session.
+/// Operations that need it are in `operations.rs`.
 #[tokio::test]
 async fn password_confirms_the_session_for_30_minutes() {
     let world = World::start().await;

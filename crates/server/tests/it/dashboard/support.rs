@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use kinora_domain::{
-    Actor, AuditAction, AuditEntry, Clock as _, Email, LinkKind, Member, PasswordHash, RequestOrigin, Role,
+    Actor, AuditAction, AuditEntry, Clock as _, DEVELOPMENT, Email, LinkKind, Member, PRODUCTION,
+    PasswordHash, RequestOrigin, Role, WorkspaceId,
 };
 use kinora_server::{Roles, SystemClock, SystemRandom};
 use kinora_service::{MadeLink, NewPerson, Service, SignIn};
+use kinora_store::AuditFilter;
 use kinora_testkit::MovableClock;
 use serde_json::Value;
 
@@ -119,8 +121,19 @@ impl World {
 
     /// The audit log, oldest first.
     pub(super) async fn audit_entries(&self) -> Vec<AuditEntry> {
-        let entries = self.app.store.audit_entries(None, 1000).await.unwrap();
+        let entries = self.app.store.audit_entries(&AuditFilter::default(), None, 1000).await.unwrap();
         entries.into_iter().rev().map(|(_, entry)| entry).collect()
+    }
+
+    /// The ID of the workspace Development.
+    pub(super) async fn development(&self) -> WorkspaceId {
+        self.app.store.workspace_by_name(DEVELOPMENT).await.unwrap().unwrap().id
+    }
+
+    /// The IDs of the workspaces Development and Production.
+    pub(super) async fn workspace_ids(&self) -> [String; 2] {
+        let production = self.app.store.workspace_by_name(PRODUCTION).await.unwrap().unwrap().id;
+        [self.development().await.to_string(), production.to_string()]
     }
 
     pub(super) fn origin(&self) -> String {

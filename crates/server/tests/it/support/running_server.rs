@@ -19,6 +19,8 @@ impl TestApp {
         let token = AccessToken {
             id: AccessTokenId::new(now, &SystemRandom),
             workspace: self.workspace(workspace).await.id,
+            name: None,
+            made_by: None,
             permission,
             secret: secret.hash(),
             created_at: now,

@@ -78,6 +78,7 @@ fn engine_less() -> Vec<Statement> {
         crate::usage::STATEMENTS,
         crate::webhook::STATEMENTS,
         crate::workspace::STATEMENTS,
+        crate::workspace_content::STATEMENTS,
     ];
     let of_media = crate::media::SELECTIONS.iter().chain(crate::media::FILTER_INDEXES).copied();
     let ends = [crate::playlist::PAGE, crate::signing_key::PAGE, crate::upload::PAGE]

@@ -187,6 +187,24 @@ async fn lists_are_read_in_index_order() {
 }
 
 #[tokio::test]
+async fn audit_pages_are_read_in_index_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut connection = connection(&store).await;
+    for (condition, walked) in [
+        ("WHERE (at, sequence)", "INDEX audit_page (at>?"),
+        ("WHERE object_id = $5", "INDEX audit_object (object_id=? AND at>?"),
+        ("WHERE actor_key = $5", "INDEX audit_actor (actor_key=? AND at>?"),
+        ("WHERE action = $5", "INDEX audit_action (action=? AND at>?"),
+    ] {
+        let is_page = |statement: &&Statement| statement.sqlite().contains(condition);
+        let statement = *crate::audit::STATEMENTS.iter().find(is_page).unwrap();
+        let plan = plan(&mut connection, statement).await;
+        assert!(matches!(plan.as_slice(), [step] if step.contains(walked)), "{walked}: {plan:#?}");
+    }
+}
+
+#[tokio::test]
 async fn pragmas_are_full_sync_foreign_keys_and_wal() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;

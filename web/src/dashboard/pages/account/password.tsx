@@ -18,6 +18,7 @@ export function NewPassword() {
   const error = requestError(change.error);
   const wait = useWait(error);
   const onSuccess = () => {
+    change.reset(); // it holds both passwords
     setPassword("");
     setNewPassword("");
     showToast(text.account.passwordChanged);

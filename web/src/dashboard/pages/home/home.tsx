@@ -1,7 +1,8 @@
 // The overview of a workspace: what it is, and how media get into it.
 
 import { useQuery } from "@tanstack/react-query";
-import { BookOpen } from "lucide-react";
+import { BookOpen, KeyRound } from "lucide-react";
+import { Link } from "wouter";
 import { doorQuery, hasMediaQuery, useSession } from "../../api/queries.js";
 import type { Workspace } from "../../api/types.js";
 import { Page } from "../../frame/page.js";
@@ -17,6 +18,7 @@ export default function HomePage({ workspace }: { workspace: Workspace }) {
   const door = useQuery(doorQuery);
   const hasMedia = useQuery(hasMediaQuery(workspace.id));
   const error = requestError(door.error ?? hasMedia.error);
+  const mayManageTokens = actions.includes("accessTokens.manage");
   const mayChange = actions.includes("media.change");
   const retry = () => {
     if (door.isError) void door.refetch();
@@ -31,12 +33,19 @@ export default function HomePage({ workspace }: { workspace: Workspace }) {
     <Page title={workspace.name} lead={lead()}>
       {error !== null && <LoadProblem error={error} onRetry={retry} />}
       {error === null && door.data === undefined && <Outline />}
-      {door.data && <Ways workspace={workspace} baseUrl={`${door.data.publicUrl}/v1`} mayChange={mayChange} />}
+      {door.data && <Ways workspace={workspace} baseUrl={`${door.data.publicUrl}/v1`} mayChange={mayChange} mayManageTokens={mayManageTokens} />}
     </Page>
   );
 }
 
-function Ways({ workspace, baseUrl, mayChange }: { workspace: Workspace; baseUrl: string; mayChange: boolean }) {
+interface WaysProps {
+  workspace: Workspace;
+  baseUrl: string;
+  mayChange: boolean;
+  mayManageTokens: boolean;
+}
+
+function Ways({ workspace, baseUrl, mayChange, mayManageTokens }: WaysProps) {
   return (
     <div className="cards">
       <Card title={text.home.factsTitle}>
@@ -60,7 +69,18 @@ function Ways({ workspace, baseUrl, mayChange }: { workspace: Workspace; baseUrl
           <Card title={text.home.uploadTitle} lead={text.home.upload}>
             <CopyBlock value={uploadCommand(workspace.name)} what={text.home.uploadCommand} />
           </Card>
-          <Card title={text.home.tokenTitle} lead={text.home.token}>
+          <Card
+            title={text.home.tokenTitle}
+            lead={mayManageTokens ? text.home.tokenByPage : text.home.token}
+            actions={
+              mayManageTokens && (
+                <Link className="button" href="/organisation/access-tokens">
+                  <KeyRound className="i" aria-hidden />
+                  {text.nav.accessTokens}
+                </Link>
+              )
+            }
+          >
             <CopyBlock value={tokenCommand(workspace.name)} what={text.home.tokenCommand} />
           </Card>
           <Card title={text.home.curlTitle} lead={text.home.curl}>

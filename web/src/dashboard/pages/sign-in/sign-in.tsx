@@ -40,12 +40,12 @@ export function SignInPage() {
 function FirstAccount() {
   const door = useQuery(doorQuery);
   return (
-    <DoorPage title={text.signIn.nobodyTitle}>
+    <DoorPage title={text.signIn.noAccountTitle}>
       {({ createCommand }) => (
         <div className="stack">
-          <p>{text.signIn.nobody}</p>
+          <p>{text.signIn.noAccount}</p>
           <CopyBlock value={createCommand} what={text.signIn.command} />
-          <p className="small soft">{text.signIn.nobodyHint}</p>
+          <p className="small soft">{text.signIn.noAccountHint}</p>
           <Button size="wide" isBusy={door.isFetching} onClick={() => void door.refetch()}>
             {text.signIn.check}
           </Button>

@@ -1,0 +1,131 @@
+// The pages that a person may open, in the side bar and in the bar at the bottom of narrow screens.
+
+import { BookOpen, House, KeyRound, Layers, type LucideIcon, Menu as MenuIcon, ScrollText, Server, Settings, UserRound, Users } from "lucide-react";
+import { Link } from "wouter";
+import type { Action, Session, Workspace } from "../api/types.js";
+import { Menu } from "../parts/menu.js";
+import { text } from "../text/en.js";
+
+export interface Entry {
+  name: string;
+  icon: LucideIcon;
+  href: string;
+  /** Another document, such as the API reference. */
+  isOutside?: boolean;
+  /** The action that it needs. */
+  action?: Action;
+  /** Its name in the bar at the bottom. */
+  shortName?: string;
+  /** The key after `g` that opens it. */
+  key?: string;
+}
+
+export interface Group {
+  name: string;
+  entries: Entry[];
+}
+
+/** Entries of the bar at the bottom beside "More". */
+const DOCK_MAX = 4;
+
+export function groupsOf({ actions }: Session, workspace: Workspace | null): Group[] {
+  const groups: Group[] = [
+    {
+      name: text.nav.media,
+      entries: [{ name: text.nav.overview, icon: House, href: workspace === null ? "/" : `/w/${workspace.id}`, key: "o" }],
+    },
+    { name: text.nav.developers, entries: [{ name: text.nav.apiReference, icon: BookOpen, href: "/docs", isOutside: true }] },
+    {
+      name: text.nav.organisation,
+      entries: [
+        { name: text.nav.accessTokens, shortName: text.nav.tokens, icon: KeyRound, href: "/organisation/access-tokens", action: "accessTokens.manage", key: "t" },
+        { name: text.nav.people, icon: Users, href: "/organisation/people", action: "people.see", key: "p" },
+        { name: text.nav.workspaces, icon: Layers, href: "/organisation/workspaces", action: "workspaces.manage", key: "w" },
+        { name: text.nav.audit, icon: ScrollText, href: "/organisation/audit", action: "audit.see", key: "l" },
+        { name: text.nav.server, icon: Server, href: "/organisation/server", action: "server.see", key: "s" },
+        { name: text.nav.settings, icon: Settings, href: "/organisation/settings", action: "organisation.manage", key: "e" },
+        { name: text.nav.account, icon: UserRound, href: "/account", key: "a" },
+      ],
+    },
+  ];
+  return groups.map(({ name, entries }) => ({
+    name,
+    entries: entries.filter(({ action }) => action === undefined || actions.includes(action)),
+  }));
+}
+
+/** The group and the entry of the page that is shown. */
+export function shownOf(groups: Group[], path: string): [string, string] | undefined {
+  for (const { name, entries } of groups) {
+    const entry = entries.find(({ href }) => href === path);
+    if (entry) return [name, entry.name];
+  }
+  return undefined;
+}
+
+export function NavGroup({ group: { name, entries }, path }: { group: Group; path: string }) {
+  return (
+    <nav className="nav" aria-label={name}>
+      <div className="title" aria-hidden>
+        {name}
+      </div>
+      {entries.map((entry) => (
+        <NavLink key={entry.href} {...entry} isCurrent={entry.href === path} />
+      ))}
+    </nav>
+  );
+}
+
+/** The bar at the bottom: what is used most, and a menu of the rest. */
+export function Dock({ groups, path }: { groups: Group[]; path: string }) {
+  const all = groups.flatMap(({ entries }) => entries);
+  const most = all.filter(({ isOutside }) => !isOutside).slice(0, DOCK_MAX);
+  const rest = all.filter((entry) => !most.includes(entry));
+  return (
+    <nav className="dock thin" aria-label={text.nav.main}>
+      {most.map((entry) => (
+        <NavLink key={entry.href} {...entry} name={entry.shortName ?? entry.name} isCurrent={entry.href === path} />
+      ))}
+      <Menu
+        label={text.nav.more}
+        className={rest.some(({ href }) => href === path) ? "current" : ""}
+        button={
+          <>
+            <MenuIcon className="i" aria-hidden />
+            {text.nav.more}
+          </>
+        }
+      >
+        {rest.map((entry) => (
+          <NavLink key={entry.href} {...entry} className="item" isCurrent={entry.href === path} />
+        ))}
+      </Menu>
+    </nav>
+  );
+}
+
+interface LinkProps extends Entry {
+  isCurrent: boolean;
+  className?: string;
+}
+
+function NavLink({ name, icon: Icon, href, isOutside = false, isCurrent, className }: LinkProps) {
+  const content = (
+    <>
+      <Icon className="i" aria-hidden />
+      {name}
+    </>
+  );
+  if (isOutside) {
+    return (
+      <a href={href} className={className}>
+        {content}
+      </a>
+    );
+  }
+  return (
+    <Link href={href} className={className} data-closes aria-current={isCurrent ? "page" : undefined}>
+      {content}
+    </Link>
+  );
+}
