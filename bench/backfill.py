@@ -46,12 +46,13 @@ def measure_case(bench: Bench, case: Case) -> list[Row]:
         for number in range(2 * ROUNDS):
             if len(ours) == ROUNDS:
                 break
+            # Before the media: its first segments may be encoded early.
+            segments_before = stored_segments(kinora)
             media = case.create(kinora, test_servers, test_servers.share(f"{number}.mp4", clip))[0]
             test_servers.wait_event("video.media.ready", media["id"])
             manifest = viewer.manifest(f"{kinora.base}/{media['playbackIds'][0]['id']}.m3u8")
             ladder = [variant for variant in manifest.variants if variant.name in single_ffmpeg.MAXRATES]
             playlists = [viewer.playlist(variant) for variant in ladder]
-            segments_before = stored_segments(kinora)
             viewer.get(playlists[-1].segments[-1][0])
             cpu_time.wait_idle(kinora.process.pid, BACKFILL_TIMEOUT_S)
             cpu_before = cpu_time.of_tree(kinora.process.pid)

@@ -3,7 +3,7 @@
 
     bench/run.sh [ready|segments|reads|deliveries|memory|commits|encoded-ready|on-demand|backfill|audio|
                   firstframe|uploads|lists|creation|storyboard|access|cutting|watermark|
-                  loudness ...]
+                  loudness|dashboard ...]
                  [--deployment sqlite|postgres]
 
 Without names it runs all in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3.
@@ -24,6 +24,7 @@ import backfill
 import commits
 import creation
 import cutting
+import dashboard
 import deliveries
 import encoded_ready
 import firstframe
@@ -63,6 +64,7 @@ BENCHES = {
     "cutting": cutting.measure,
     "watermark": watermark.measure,
     "loudness": loudness.measure,
+    "dashboard": dashboard.measure,
 }
 
 

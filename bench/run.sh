@@ -4,7 +4,7 @@
 #   KINORA=target/release/kinora bench/run.sh [NAME ...] [--deployment sqlite|postgres]
 #
 # NAME: ready, segments, reads, deliveries, memory, commits, encoded-ready, on-demand, backfill, audio,
-# firstframe, uploads, lists, creation, storyboard, access, cutting, watermark, loudness.
+# firstframe, uploads, lists, creation, storyboard, access, cutting, watermark, loudness, dashboard.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

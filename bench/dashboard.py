@@ -1,0 +1,138 @@
+"""The dashboard: its mount of the API, sign-ins at once, and how soon its pages can be used."""
+
+import concurrent.futures
+import http.client
+import json
+import pathlib
+import subprocess
+from collections.abc import Callable
+
+import load
+import machine
+from bench import Bench
+from deployments import OneMachine
+from kinora import Kinora
+from report import Row, at_most, cost_against_baseline
+from seed_database import seed
+
+ROUNDS = 11
+SECONDS = 2
+WARM_UP_SECONDS = 1
+MOUNT_RATIO_MAX = 1.05
+MEDIA = 10_000
+PAGE = 48
+"""Media on one page of the library."""
+SIGN_INS = 20
+SIGN_IN_ROUNDS = 5
+SIGN_IN_MEMORY_MAX_MIB = 200
+PAGE_ROUNDS = 7
+SIGN_IN_USABLE_MAX_MS, LIBRARY_USABLE_MAX_MS = 1500, 1000
+EMAIL, PASSWORD = "bench@northlight.example", "quiet harbour lantern seven"
+SCRIPT = pathlib.Path(__file__).parent.parent / "web" / "e2e" / "page-usable.mjs"
+
+
+def measure(bench: Bench) -> list[Row]:
+    """A library of 10,000 media. All clients are on the second CPU."""
+    folder = bench.folder / "dashboard"
+    with Kinora(bench, folder.name, cpu=machine.SERVER_CPU) as kinora:
+        seed(kinora, MEDIA)
+        cookie = set_up(kinora)
+        workspace = workspace_of(kinora, cookie)
+        rows = mount(kinora, cookie, workspace, folder)
+        if isinstance(bench.deployment, OneMachine):
+            rows += pages(kinora, cookie, workspace)
+    return [*rows, *sign_ins(bench)]
+
+
+def mount(kinora: Kinora, cookie: str, workspace: str, folder: pathlib.Path) -> list[Row]:
+    """Milliseconds of one answer at the mount and at `/v1`, alternately."""
+    prefix = f"/dashboard/api/workspaces/{workspace}"
+    media = json.loads(kinora.get("/v1/on-demand?limit=1"))["data"][0]["id"]
+    rows = []
+    for what, path in {f"a list of {PAGE} media": f"/on-demand?limit={PAGE}", "one media": f"/on-demand/{media}"}.items():
+        ways = {
+            "mount": runner(kinora, folder / "mount.txt", prefix + path, f"Cookie: {cookie}"),
+            "v1": runner(kinora, folder / "v1.txt", f"/v1{path}", f"Authorization: {kinora.authorization}"),
+        }
+        took_ms: dict[str, list[float]] = {way: [] for way in ways}
+        for run in ways.values():
+            run(WARM_UP_SECONDS)
+        for number in range(ROUNDS):
+            for way in sorted(ways, reverse=number % 2 == 1):
+                took_ms[way].append(1000 / ways[way](SECONDS).per_second)
+        rows.append(
+            cost_against_baseline(f"{what} at the dashboard, over /v1", took_ms["mount"], took_ms["v1"], "ms", MOUNT_RATIO_MAX)
+        )
+    return rows
+
+
+def runner(kinora: Kinora, file: pathlib.Path, path: str, header: str) -> Callable[[int], load.Load]:
+    file.write_text(f"{path}\n")
+    return lambda seconds: load.run(kinora.base, file, seconds, (header,))
+
+
+def pages(kinora: Kinora, cookie: str, workspace: str) -> list[Row]:
+    """Pages in a new Chromium profile each, at 10 Mb/s, 40 ms, and a CPU that is four times slower."""
+    targets = {
+        "sign-in": ("/dashboard/sign-in", "", SIGN_IN_USABLE_MAX_MS),
+        f"library of {MEDIA:,} media": (f"/dashboard/w/{workspace}/library", cookie, LIBRARY_USABLE_MAX_MS),
+    }
+    rows = []
+    for what, (path, value, most_ms) in targets.items():
+        command = ["node", SCRIPT, kinora.base + path, "--cookie", value, "--rounds", str(PAGE_ROUNDS)]
+        output = subprocess.run(machine.pinned(command, machine.LOAD_CPU), check=True, capture_output=True, text=True).stdout
+        rows.append(at_most(f"{what}: address → usable in Chromium", json.loads(output), "ms", most_ms))
+    return rows
+
+
+def sign_ins(bench: Bench) -> list[Row]:
+    """Peak memory of a new server while 20 people sign in at once."""
+    peaks = []
+    for number in range(SIGN_IN_ROUNDS):
+        with Kinora(bench, f"sign-ins-{number}") as kinora:
+            set_up(kinora)
+            with concurrent.futures.ThreadPoolExecutor(SIGN_INS) as clients:
+                answers = list(clients.map(lambda _: sign_in(kinora), range(SIGN_INS)))
+            if not {200, 503}.issuperset(answers) or 200 not in answers:
+                raise RuntimeError(f"sign-ins returned {answers}")
+            peaks.append(kinora.memory_kib("VmHWM") / 1024)
+    return [at_most(f"peak memory, {SIGN_INS} sign-ins at once", peaks, "MiB", SIGN_IN_MEMORY_MAX_MIB)]
+
+
+def sign_in(kinora: Kinora) -> int:
+    status, _, _ = post(kinora, "/session", {"email": EMAIL, "password": PASSWORD})
+    return status
+
+
+def set_up(kinora: Kinora) -> str:
+    """Creates an administrator and returns the cookie of a session."""
+    made = kinora.command("user", "create", "--email", EMAIL, "--role", "administrator")
+    secret = made["link"]["url"].partition("#")[2]
+    status, headers, body = post(kinora, "/links/use", {"secret": secret, "name": "Bench", "password": PASSWORD})
+    if status != 200:
+        raise RuntimeError(f"the setup link returned {status}: {body}")
+    return headers["Set-Cookie"].partition(";")[0]
+
+
+def workspace_of(kinora: Kinora, cookie: str) -> str:
+    """The workspace with the media."""
+    _, _, body = request(kinora, "GET", "/workspaces", None, {"Cookie": cookie})
+    return next(workspace["id"] for workspace in body["data"] if workspace["name"] == "Development")
+
+
+def post(kinora: Kinora, path: str, body: dict) -> tuple[int, http.client.HTTPMessage, dict]:
+    headers = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+    return request(kinora, "POST", path, json.dumps(body), headers)
+
+
+def request(
+    kinora: Kinora, method: str, path: str, body: str | None, headers: dict[str, str]
+) -> tuple[int, http.client.HTTPMessage, dict]:
+    """Status, headers and JSON of a request below `/dashboard/api`."""
+    connection = http.client.HTTPConnection("127.0.0.1", kinora.port, timeout=60)
+    try:
+        connection.request(method, f"/dashboard/api{path}", body, headers)
+        response = connection.getresponse()
+        return response.status, response.headers, json.loads(response.read())
+    finally:
+        connection.close()
