@@ -46,12 +46,12 @@ test("pages before the sign-in fit, and axe finds nothing", async () => {
 test("pages behind the sign-in fit, and axe finds nothing", async () => {
   await open(async (page) => {
     await setUp(kinora, page);
-    await fits(page, "overview");
+    await fits(page, "library");
     await page.getByRole("button", { name: /^Workspace/ }).click();
-    await fits(page, "overview, workspaces");
+    await fits(page, "library, workspaces");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: /^Your menu/ }).click();
-    await fits(page, "overview, user menu");
+    await fits(page, "library, user menu");
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Account" }).click();
     await page.getByText("This session").waitFor();
@@ -100,7 +100,7 @@ test("warnings about the connection fit, and axe finds nothing", async () => {
     await withPage(browser, address, async (page) => {
       await setUp(plain, page);
       await page.getByRole("region", { name: "Connection" }).waitFor();
-      await fits(page, "overview over plain HTTP");
+      await fits(page, "library over plain HTTP");
     });
     await withPage(browser, plain.address, async (page) => {
       await page.goto(`${plain.address}/dashboard/sign-in`);
@@ -121,8 +121,8 @@ test("accessibility trees match the golden files", async () => {
       const values = [[kinora.address, "SERVER"], [new URL(kinora.address).host, "HOST"], [email, "EMAIL"], [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "ID"]];
       assert.equal(values.reduce((text, [value, name]) => text.replaceAll(value, name), tree).trim(), expected.trim());
     };
-    await page.getByText("This workspace has no media yet").waitFor();
-    await isSame("dashboard-overview");
+    await page.getByRole("heading", { name: "No media yet" }).waitFor();
+    await isSame("dashboard-library");
     await page.context().clearCookies();
     await page.goto(`${kinora.address}/dashboard/sign-in`);
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -155,9 +155,9 @@ test("keyboard alone signs in, changes the look and signs out", async () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), "content");
 
     await page.keyboard.press("g");
-    await page.keyboard.press("o");
-    await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
-    assert.equal(await focused(), "Development");
+    await page.keyboard.press("l");
+    await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
+    assert.equal(await focused(), "Library");
 
     const menu = page.getByRole("button", { name: /^Your menu/ });
     await tabTo(page, menu);
@@ -194,7 +194,7 @@ test("shortcuts can be switched off, and do not act in fields", async () => {
     await page.getByRole("heading", { level: 1 }).click();
     await page.keyboard.press("?");
     await page.keyboard.press("g");
-    await page.keyboard.press("o");
+    await page.keyboard.press("l");
     assert.equal(await page.getByRole("dialog").count(), 0);
     await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
   });

@@ -130,7 +130,7 @@ test("role, disable, enable, reset link and removal reach the other browser", as
         await third.goto(reset);
         await third.getByLabel("New password", { exact: true }).fill(OTHER_PASSWORD);
         await third.getByRole("button", { name: "Set the password" }).click();
-        await third.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+        await third.getByRole("heading", { level: 1, name: "Library" }).waitFor();
       });
 
       await choose(page, "Tomasz Wójcik", "Remove");
@@ -190,7 +190,8 @@ test("workspaces: created, renamed and deleted, and the switch follows", async (
     await toast(page, "Workspace renamed");
     await page.getByRole("button", { name: /^Workspace:/ }).click();
     await inSwitch.getByRole("link", { name: "Preview" }).click();
-    await page.getByRole("heading", { level: 1, name: "Preview" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
+    await page.getByRole("button", { name: /^Workspace: Preview/ }).waitFor();
 
     await openPage(page, "Workspaces");
     await page.getByRole("button", { name: "Delete: Preview" }).click();

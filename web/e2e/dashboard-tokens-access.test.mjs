@@ -108,7 +108,7 @@ test("plain HTTP on a network address: the hidden secret is copied", async () =>
   }
 });
 
-test("organisation gets another name; the overview leads to the tokens", async () => {
+test("organisation gets another name; the library leads to the tokens", async () => {
   await open(async (page) => {
     await setUp(kinora, page);
     await page.getByRole("region", { name: "Create an access token" }).getByRole("link", { name: "Access Tokens" }).click();

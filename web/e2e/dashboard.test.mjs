@@ -56,7 +56,7 @@ test("a tab of an earlier person saves nothing for the next one", async () => {
     await other.waitForURL(/sign-in/);
     await setUp(kinora, other, { role: "viewer", name: "Second" });
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
     await page.getByText("Second", { exact: true }).waitFor();
   });
 });
@@ -91,8 +91,8 @@ test("setup link, account, sign out and sign in", async () => {
     await page.getByLabel("New password", { exact: true }).fill(PASSWORD);
     await page.getByRole("button", { name: "Create the account" }).click();
 
-    await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
-    assert.match(new URL(page.url()).pathname, /^\/dashboard\/w\/[0-9a-f-]{36}$/);
+    await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
+    assert.match(new URL(page.url()).pathname, /^\/dashboard\/w\/[0-9a-f-]{36}\/library$/);
     await page.getByRole("group", { name: "the upload command" }).getByText("kinora upload talk.mp4 --workspace Development --wait").waitFor();
 
     await page.getByRole("link", { name: "Account" }).click();
@@ -143,7 +143,7 @@ test("too many attempts: the wait is counted down, then sign-in works", async ()
     await waits.waitFor();
     await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
     await signIn(page, email);
-    await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
   });
 });
 
@@ -156,7 +156,7 @@ test("reset link sets a password, ends other sessions, works once", async () => 
       await other.getByRole("heading", { name: "Choose a new password" }).waitFor();
       await other.getByLabel("New password", { exact: true }).fill(OTHER_PASSWORD);
       await other.getByRole("button", { name: "Set the password" }).click();
-      await other.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+      await other.getByRole("heading", { level: 1, name: "Library" }).waitFor();
 
       await other.goto(link);
       await other.getByRole("heading", { name: "The link cannot be used any more" }).waitFor();
@@ -214,7 +214,7 @@ test("another person in that dialog gets a fresh page", async () => {
     await page.getByRole("button", { name: "Save" }).click();
     await signIn(page.getByRole("dialog", { name: "Sign in again" }), second);
     await page.getByRole("button", { name: "Your menu: Second Person" }).waitFor();
-    await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
   });
 });
 
@@ -239,7 +239,7 @@ test("`next` leads to pages of the dashboard only", async () => {
     await setUp(kinora, page);
     for (const next of ["https://example.com/", "//example.com/", "/\\example.com", "/v1/on-demand", "/dashboard//example.com"]) {
       await page.goto(`${kinora.address}/dashboard/sign-in?next=${encodeURIComponent(next)}`);
-      await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
     }
     await page.goto(`${kinora.address}/dashboard/sign-in?next=${encodeURIComponent("/dashboard/account?a=b")}`);
     await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
@@ -273,7 +273,7 @@ test("plain HTTP on a network address: sign-in and copy work", async () => {
       await page.getByRole("button", { name: /^Your menu/ }).click();
       await page.getByRole("button", { name: "Sign out" }).click();
       await signIn(page, email);
-      await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
     });
     // The same server at another address than its public one.
     await withPage(browser, plain.address, async (page) => {

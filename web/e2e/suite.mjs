@@ -14,7 +14,9 @@ import { fileURLToPath } from "node:url";
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const CHANGE = [
   "player", "upload", "protocols", "run", "frame", "docs", "dashboard", "dashboard-access", "dashboard-tokens",
-  "dashboard-tokens-access", "dashboard-organisation", "dashboard-organisation-access", "dashboard-audit", "file", "sources",
+  "dashboard-tokens-access", "dashboard-organisation", "dashboard-organisation-access", "dashboard-audit", "dashboard-library",
+  "dashboard-library-bulk", "dashboard-media", "dashboard-media-edit", "dashboard-media-playback", "dashboard-uploads",
+  "dashboard-uploads-queue", "dashboard-uploads-resume", "file", "sources",
 ].map((name) => `${name}.test.mjs`);
 
 const suite = process.argv[2];

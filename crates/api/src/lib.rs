@@ -12,7 +12,6 @@ mod example;
 mod loudness;
 mod on_demand;
 mod openapi;
-mod playback_report;
 mod response_cache;
 mod revoked_tokens;
 mod signing_keys;
@@ -36,7 +35,6 @@ use kinora_web::routes::{Mount, Routes};
 use kinora_web::{idempotency, rate_limit};
 
 pub use openapi::{OpenApiState, document};
-pub use playback_report::PlaybackReportView;
 pub use response_cache::ResponseCache;
 pub use signing_keys::KeyPairs;
 pub use state::{ApiParts, ApiState};

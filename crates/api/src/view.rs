@@ -9,11 +9,11 @@ use kinora_domain::{
 use kinora_web::base_urls::BaseUrls;
 use kinora_web::failure::FailureView;
 use kinora_web::openapi::schema;
+use kinora_web::playback_report::PlaybackReportView;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::loudness::LoudnessView;
-use super::playback_report::PlaybackReportView;
 
 /// The response of `POST /on-demand`.
 #[derive(Serialize, JsonSchema)]

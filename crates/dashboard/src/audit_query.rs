@@ -65,7 +65,8 @@ fn position_of(cursor: &str) -> Option<AuditPosition> {
     Some(AuditPosition::from_bytes(bytes))
 }
 
-fn reject_unknown(query: &ListQuery, known: &[&str], problems: &Problems) {
+/// Adds the names of parameters that do not exist.
+pub(crate) fn reject_unknown(query: &ListQuery, known: &[&str], problems: &Problems) {
     for (name, _) in &query.pairs {
         if !known.contains(&name.as_str()) {
             problems.add(name, format!("is not a parameter; the parameters are {}", known.join(", ")));
@@ -108,7 +109,8 @@ fn id_text(text: &str) -> Option<String> {
     text.parse::<PersonId>().ok().map(|id| id.to_string())
 }
 
-fn or_problem<T>(value: Option<T>, name: &str, problem: &str, problems: &Problems) -> Option<T> {
+/// Adds a problem where there is no value.
+pub(crate) fn or_problem<T>(value: Option<T>, name: &str, problem: &str, problems: &Problems) -> Option<T> {
     if value.is_none() {
         problems.add(name, problem);
     }

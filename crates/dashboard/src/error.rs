@@ -143,6 +143,21 @@ pub(crate) fn workspace_not_found() -> ApiError {
     not_found("workspace not found", "there is no workspace with this id")
 }
 
+/// 404: the media does not exist, or is in another workspace.
+pub(crate) fn media_not_found() -> ApiError {
+    not_found("media workspace relation not found", "there is no media with this id in this workspace")
+}
+
+/// 409: no playback ID, through which a media is played.
+pub(crate) fn no_playback_id() -> ApiError {
+    conflict("no playback id", "this media has no playback ID; create one, then play it")
+}
+
+/// 409: the media does not play now, or will never.
+pub(crate) fn media_not_ready(description: &'static str) -> ApiError {
+    conflict("media is not ready", description)
+}
+
 /// 404: no session of this person.
 fn session_not_found() -> ApiError {
     not_found("session not found", "you have no session with this id")

@@ -6,7 +6,8 @@
 //! - `/dashboard/api/access-tokens`, `…/people`, `…/audit` and others: the organisation, for administrators.
 //!   The table in `operations.rs` has them.
 //! - `/dashboard/api/workspaces/{workspaceId}/…`: the operations of the API at a second mount, where a
-//!   session authorizes requests. [`protect_mount`] is the middleware around it.
+//!   session authorizes requests. [`protect_mount`] is the middleware around it. The table in
+//!   `workspace_operations.rs` adds operations of one workspace that only the dashboard has.
 //!
 //! An access token is never read here, and a cookie never at `/v1`. This crate contains no operation of the
 //! API and no SQL.
@@ -20,11 +21,15 @@ mod authenticate;
 mod cookie;
 mod door;
 mod error;
+mod events;
 mod failed_sign_ins;
+mod find;
 mod invitations;
 mod json_body;
 mod links;
 mod me;
+mod media;
+mod media_details;
 mod middleware;
 mod mount;
 mod names;
@@ -32,15 +37,20 @@ mod operations;
 mod organisation;
 mod origin;
 mod page;
+mod passes;
 mod password_check;
 mod password_gate;
 mod people;
+mod playback_check;
+mod renditions;
 mod request_origin;
 mod server;
 mod session;
 mod state;
+mod still_image;
 mod throttle;
 mod view;
+mod workspace_operations;
 mod workspaces;
 
 use authenticate::Rotation;
@@ -52,10 +62,12 @@ use kinora_web::middleware::layer_fn;
 use kinora_web::roles::Roles;
 
 pub use door::CREATE_COMMAND;
+pub use media_details::MediaDetails;
 pub use mount::{MOUNT_PREFIX, protect_mount};
 pub use operations::{Operation, operations};
 pub use server::{DatabaseKind, ServerReport, ServerStatus, StorageKind};
 pub use state::{DashboardParts, DashboardState};
+pub use workspace_operations::workspace_operations;
 
 /// The prefix of the operations.
 const API: &str = "/dashboard/api";

@@ -1,4 +1,5 @@
-//! The operations of the API at their second mount, where a session authorizes requests.
+//! The operations of a workspace, where a session authorizes requests: those of the API at their second
+//! mount, and those that only the dashboard has.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use kinora_web::middleware::{layer_fn, next_response, respond_with};
 
 use crate::authenticate::{Authenticated, CurrentSession, Rotation};
 use crate::middleware::{authenticate, with_cookie};
-use crate::{DashboardState, error};
+use crate::{DashboardState, error, workspace_operations};
 
 /// The prefix of the operations of the API. [`protect_mount`] finds the workspace in it.
 pub const MOUNT_PREFIX: &str = "/dashboard/api/workspaces/{workspaceId}";
@@ -40,10 +41,11 @@ impl Workspaces {
     }
 }
 
-/// Wraps the operations of the API below [`MOUNT_PREFIX`] in the check of each request: the rule against
-/// cross-site requests, the session, and the workspace. They get the [`Access`] of the person, and read no
-/// access token.
+/// The operations of the API below [`MOUNT_PREFIX`] and those of `workspace_operations.rs`, behind the check
+/// of each request: the rule against cross-site requests, the session, and the workspace. They get the
+/// [`Access`] of the person, and read no access token.
 pub fn protect_mount(operations: Router, state: &DashboardState) -> Router {
+    let operations = operations.merge(workspace_operations::router(state));
     let state = state.clone();
     operations.route_layer(layer_fn(move |request, next| {
         let (app, mut next) = (state.clone(), next.clone());
@@ -58,7 +60,7 @@ pub fn protect_mount(operations: Router, state: &DashboardState) -> Router {
 
 /// The request with the access of its person, and the cookie for its response.
 async fn admit(app: &DashboardState, request: Request) -> Result<(Request, Option<HeaderValue>), ApiError> {
-    let Authenticated { current: CurrentSession { member, .. }, cookie } =
+    let Authenticated { current, cookie } =
         authenticate(app, request.method(), request.headers(), Rotation::WhenDue).await?;
     let (mut parts, body) = request.into_parts();
     let workspace = {
@@ -68,11 +70,13 @@ async fn admit(app: &DashboardState, request: Request) -> Result<(Request, Optio
             params.iter().find(|(name, _)| *name == WORKSPACE).ok_or_else(error::workspace_not_found)?;
         workspace.parse().map_err(|_| error::workspace_not_found())?
     };
+    let CurrentSession { member, .. } = &current;
     if organisation_of(app, workspace).await? != Some(member.organisation) {
         return Err(error::workspace_not_found());
     }
     let caller = Caller { workspace, principal: Principal::Person(member.person.id) };
     parts.extensions.insert(Access { caller, permission: member.role.permission() });
+    parts.extensions.insert(current);
     Ok((Request::from_parts(parts, body), cookie))
 }
 

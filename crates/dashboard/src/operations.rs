@@ -19,7 +19,7 @@ use crate::{
 /// One operation.
 pub struct Operation {
     method: Method,
-    /// The path below `/dashboard/api`.
+    /// The path below the prefix of its table: `/dashboard/api`, or that of a workspace.
     pub path: &'static str,
     /// What a role must be allowed to do.
     pub action: Action,
@@ -28,8 +28,9 @@ pub struct Operation {
     route: fn(MethodFilter) -> MethodRouter<DashboardState>,
 }
 
+/// The methods of operations.
 #[derive(Clone, Copy)]
-enum Method {
+pub(crate) enum Method {
     Get,
     Post,
     Patch,
@@ -73,7 +74,7 @@ static TABLE: [Operation; 20] = [
 ];
 
 /// An operation without a confirmation.
-const fn open(method: Method, path: &'static str, action: Action, route: Route) -> Operation {
+pub(crate) const fn open(method: Method, path: &'static str, action: Action, route: Route) -> Operation {
     Operation { method, path, action, needs_confirmation: false, route }
 }
 
@@ -89,11 +90,20 @@ pub fn operations() -> &'static [Operation] {
 
 /// The routes of all operations, each behind its check. They need a [`CurrentSession`] in the request.
 pub(crate) fn router(state: &DashboardState) -> Router<DashboardState> {
-    TABLE.iter().fold(Router::new(), |router, operation| {
+    router_of(&TABLE, API, state)
+}
+
+/// The routes of a table below a prefix.
+pub(crate) fn router_of(
+    table: &'static [Operation],
+    prefix: &str,
+    state: &DashboardState,
+) -> Router<DashboardState> {
+    table.iter().fold(Router::new(), |router, operation| {
         let state = state.clone();
         let check = layer_fn(move |request, next| operation.forward(&state, request, next));
         let route = (operation.route)(operation.method.filter()).route_layer(check);
-        router.route(&format!("{API}{}", operation.path), route)
+        router.route(&format!("{prefix}{}", operation.path), route)
     })
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use kinora_delivery::DeliveryState;
 use kinora_domain::{Clock, Random};
 use kinora_service::Service;
 use kinora_store::Store;
@@ -12,6 +13,7 @@ use kinora_web::base_urls::BaseUrls;
 use crate::authenticate::Sessions;
 use crate::cookie::SessionCookie;
 use crate::failed_sign_ins::FailureCounts;
+use crate::media_details::MediaDetails;
 use crate::mount::Workspaces;
 use crate::origin::AllowedOrigins;
 use crate::password_gate::PasswordGate;
@@ -38,8 +40,12 @@ pub struct DashboardParts {
     pub assets: Arc<dyn Assets>,
     /// Further origins at which people open the dashboard, besides that of the public URL.
     pub origins: Vec<String>,
+    /// Makes the still images of media. It has the limits and the store of images for players.
+    pub delivery: DeliveryState,
     /// The state of this process.
     pub server: Arc<dyn ServerReport>,
+    /// What other crates know of media.
+    pub media_details: Arc<dyn MediaDetails>,
 }
 
 /// The given parts and those of this crate. Other crates see only [`DashboardParts`].

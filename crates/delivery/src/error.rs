@@ -1,7 +1,7 @@
 //! Errors of delivery alone; [`ApiError`] has those of several crates (C-109, C-178).
 
 use axum::http::StatusCode;
-use kinora_domain::{PathError, PlaybackDenied, Resolution, TokenError, error_chain};
+use kinora_domain::{PassError, PathError, PlaybackDenied, Resolution, TokenError, error_chain};
 use kinora_packager::Error;
 use kinora_web::error::ApiError;
 
@@ -60,6 +60,11 @@ pub(crate) fn playback_failed() -> ApiError {
     )
 }
 
+/// 404 to a person: the media has no still image.
+pub(crate) fn no_image(description: &'static str) -> ApiError {
+    ApiError::described(StatusCode::NOT_FOUND, "not found", description)
+}
+
 /// 416: the range is outside the file.
 pub(crate) fn range_not_satisfiable() -> ApiError {
     ApiError::described(
@@ -83,12 +88,13 @@ pub(crate) fn playlist_empty() -> ApiError {
     )
 }
 
-/// To a viewer: 401 where a token or a signed path is not valid, 403 where a rule forbids access (C-12,
-/// C-13).
+/// To a viewer: 401 where a token, a pass or a signed path is not valid, 403 where a rule forbids access
+/// (C-12, C-13).
 pub(crate) fn playback_denied(rejection: PlaybackDenied) -> ApiError {
     let forbidden = |description: &str| ApiError::described(StatusCode::FORBIDDEN, "forbidden", description);
     match rejection {
         PlaybackDenied::Token(refusal) => ApiError::unauthorized_with(PLAYBACK_TOKEN, token(refusal)),
+        PlaybackDenied::Pass(refusal) => ApiError::unauthorized_with(PLAYBACK_TOKEN, pass(refusal)),
         PlaybackDenied::Path(refusal) => ApiError::unauthorized_with(PLAYBACK_TOKEN, path(refusal)),
         PlaybackDenied::Domain => {
             forbidden("the domain rules of this playback ID deny the host in Origin or Referer")
@@ -194,6 +200,19 @@ fn token(rejection: TokenError) -> &'static str {
         TokenError::Expired => "the playback token has expired; sign a new one",
         TokenError::NotYetValid => "the playback token is not valid yet: its nbf is in the future",
         TokenError::Revoked => "the playback token was revoked; sign a new one",
+    }
+}
+
+fn pass(rejection: PassError) -> &'static str {
+    match rejection {
+        PassError::Forged => {
+            "this pass is not valid for this playback ID; open the media in the dashboard again"
+        }
+        PassError::Expired => "this pass has expired; open the media in the dashboard again",
+        PassError::Revoked => "this pass was revoked; open the media in the dashboard again",
+        PassError::NotYetValid => {
+            "this pass was signed in the future of the server clock; open the media in the dashboard again"
+        }
     }
 }
 

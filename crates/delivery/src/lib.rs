@@ -10,8 +10,9 @@
 //! - The key of encrypted segments is at `{playbackId}/{indexId}/aes-128/key`.
 //! - Addresses of restricted content have one more part: `{playbackId}/{signed}/{indexId}/…`.
 //!
-//! Every request passes `authorization/` first. This crate contains no API operation, no box of a file
-//! format and no process.
+//! Every request passes `authorization/` first. The dashboard, which has checked its person, asks for passes
+//! and still images without a request to these addresses ([`issue_pass`], [`still_image()`]). This crate
+//! contains no API operation, no box of a file format and no process.
 //!
 //! Begin with [`routes`], then `authorization/`.
 
@@ -27,6 +28,7 @@ mod manifest;
 mod metered_body;
 mod mp4;
 mod oembed;
+mod pass;
 mod playback_request;
 mod player_page;
 mod playlist;
@@ -38,6 +40,7 @@ mod rendition_filter;
 mod response;
 mod source;
 mod state;
+mod still_image;
 mod storyboard;
 mod subtitles;
 mod thumbnail;
@@ -57,8 +60,11 @@ use kinora_web::roles::Roles;
 use kinora_web::routes::Routes;
 
 pub use authorization::AuthorizationCache;
+pub use pass::{Pass, issue_pass};
+pub use playback_request::page_of_address;
 pub use playlist::PlaylistCache;
 pub use state::{DeliveryParts, DeliveryState};
+pub use still_image::{StillImage, still_image};
 
 /// The addresses that players read. No access token is read here (C-105): `authorization` decides.
 fn playback_routes() -> Routes<DeliveryState> {

@@ -4,7 +4,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
-use kinora_domain::{Media, MediaState, PlaybackDenied, PlaybackId, TrackKind};
+use kinora_domain::{Media, MediaState, PassClaims, PlaybackDenied, PlaybackId, Timestamp, TrackKind};
 use kinora_web::base_urls::BaseUrls;
 use kinora_web::error::ApiError;
 use serde::Serialize;
@@ -13,6 +13,7 @@ use url::Url;
 
 use super::authorization::{self, PageAccess};
 use super::image_query::Parameters;
+use super::pass;
 use super::playback_request::PlaybackRequest;
 use super::response::{CacheLifetime, ResponsePolicy, hex, send};
 use super::token::{self, VerifyError};
@@ -106,7 +107,7 @@ pub(super) async fn oembed(
     oembed_response.thumbnail = oembed_response.thumbnail.filter(|_| may_watch);
     if let Some(token) = token {
         oembed_response.cache_age =
-            oembed_response.cache_age.min(token_expires_in_s(&app, &media, token).await?);
+            oembed_response.cache_age.min(token_expires_in_s(&app, &media, playback, token).await?);
     }
     let body = serde_json::to_vec(&oembed_response).expect("strings and numbers are always JSON");
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
@@ -174,8 +175,18 @@ fn frame_shape(media: &Media) -> Option<FrameShape> {
     Some(size.filter(|_| facts.has_thumbnails()).unwrap_or(FrameShape::Audio))
 }
 
-/// The remaining validity of a token, in seconds: a page that is embedded with it plays no longer.
-async fn token_expires_in_s(app: &DeliveryState, media: &Media, token: &str) -> Result<u32, ApiError> {
+/// The remaining validity of a token or pass, in seconds: a page that is embedded with it plays no longer.
+async fn token_expires_in_s(
+    app: &DeliveryState,
+    media: &Media,
+    playback: PlaybackId,
+    token: &str,
+) -> Result<u32, ApiError> {
+    if token.starts_with(PassClaims::PREFIX) {
+        let expires_at = pass::read(&app.store, playback, token).map(|claims| claims.expires_at());
+        let left_us = expires_at.map_or(0, |expires_at| expires_at.micros_since(app.clock.now()));
+        return Ok(u32::try_from((left_us / Timestamp::SECOND).max(0)).unwrap_or(u32::MAX));
+    }
     let expires_at_s = match token::verify(app, media.workspace, token).await {
         Ok(verified) => verified.claims.expires_at_s.unwrap_or(0.0),
         Err(VerifyError::Rejected(_)) => 0.0,

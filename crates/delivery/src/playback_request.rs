@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use axum::http::{HeaderMap, header};
-use kinora_domain::{EmbeddingPage, Page, PageHost, PlaybackPolicy, TokenError, ViewerCredential};
+use kinora_domain::{
+    EmbeddingPage, Page, PageHost, PassClaims, PlaybackPolicy, TokenError, ViewerCredential,
+};
 use kinora_web::base_urls::BaseUrls;
 
 /// The parameter that contains a token (C-164).
@@ -23,6 +25,8 @@ pub(super) struct PlaybackRequest<'a> {
 pub(super) enum RequestCredential {
     /// The address is one that users share: the token in its query.
     Token(Result<String, TokenError>),
+    /// The same, with a pass of the dashboard in place of the token.
+    Pass(String),
     /// The address is one that a manifest lists: the signature in its path, where it has one.
     Path(Option<String>),
 }
@@ -31,7 +35,11 @@ impl<'a> PlaybackRequest<'a> {
     /// A request to an address that takes a token in its query. Forwarded headers and credentials are
     /// ignored: neither contains a token.
     pub(super) fn by_token(query: &'a str, headers: &'a HeaderMap) -> Self {
-        Self { credential: RequestCredential::Token(token(query)), query, headers }
+        let credential = match token(query) {
+            Ok(token) if token.starts_with(PassClaims::PREFIX) => RequestCredential::Pass(token),
+            token => RequestCredential::Token(token),
+        };
+        Self { credential, query, headers }
     }
 
     /// A request to an address whose path may be signed.
@@ -39,20 +47,26 @@ impl<'a> PlaybackRequest<'a> {
         Self { credential: RequestCredential::Path(signed), query: "", headers }
     }
 
-    /// The token of an admitted viewer, to be passed on.
+    /// The token or pass of an admitted viewer, to be passed on.
     ///
     /// `None` where this policy needs none: a token that was sent then was not verified, may be anything of
     /// any length, and is passed on to no address.
     pub(super) fn token_for(&self, policy: &PlaybackPolicy) -> Option<&str> {
-        self.token().filter(|_| policy.is_private())
+        let is_verified = if self.has_pass() { policy.is_restricted() } else { policy.is_private() };
+        self.token().filter(|_| is_verified)
     }
 
-    /// The token, where it can be read. It is not verified yet, and the policy may need none.
+    /// The token or pass, where it can be read. It is not verified yet, and the policy may need none.
     pub(super) fn token(&self) -> Option<&str> {
         match &self.credential {
-            RequestCredential::Token(Ok(token)) => Some(token),
+            RequestCredential::Token(Ok(token)) | RequestCredential::Pass(token) => Some(token),
             RequestCredential::Token(Err(_)) | RequestCredential::Path(_) => None,
         }
+    }
+
+    /// Whether a pass was sent. It is not verified yet.
+    pub(super) fn has_pass(&self) -> bool {
+        matches!(self.credential, RequestCredential::Pass(_))
     }
 
     /// The page: that of `Origin`, else of `Referer` (C-12). `Referer` does not replace an `Origin` of
@@ -66,14 +80,8 @@ impl<'a> PlaybackRequest<'a> {
         };
         // Not as ASCII alone: a `Referer` whose path contains unescaped letters beyond ASCII still names its
         // host.
-        let Some(address) = address.and_then(|address| str::from_utf8(address.as_bytes()).ok()) else {
-            return Page::Unknown;
-        };
-        let own = [&base_urls.public, &base_urls.stream, &base_urls.images];
-        if own.into_iter().any(|base| has_origin(address, base)) {
-            return Page::Own;
-        }
-        PageHost::of_address(address).map_or(Page::Unknown, Page::Of)
+        let address = address.and_then(|address| str::from_utf8(address.as_bytes()).ok());
+        address.map_or(Page::Unknown, |address| page_of_address(address, base_urls))
     }
 
     /// The page that embeds our player page, which sent this request: as named in the query, or in the path
@@ -82,7 +90,7 @@ impl<'a> PlaybackRequest<'a> {
         match credential {
             ViewerCredential::Token(_) => embedding_page(self.query),
             ViewerCredential::Path(Ok(claims)) => claims.binding.embedding_page.clone(),
-            ViewerCredential::Path(Err(_)) => None,
+            ViewerCredential::Pass(_) | ViewerCredential::Path(Err(_)) => None,
         }
     }
 
@@ -99,6 +107,15 @@ impl<'a> PlaybackRequest<'a> {
     pub(super) fn user_agent(&self) -> Option<Cow<'a, str>> {
         self.headers.get(header::USER_AGENT).map(|agent| String::from_utf8_lossy(agent.as_bytes()))
     }
+}
+
+/// The page of an address, as `Origin` or `Referer` has it. [`Page::Unknown`] where it names no host.
+pub fn page_of_address(address: &str, base_urls: &BaseUrls) -> Page {
+    let own = [&base_urls.public, &base_urls.stream, &base_urls.images];
+    if own.into_iter().any(|base| has_origin(address, base)) {
+        return Page::Own;
+    }
+    PageHost::of_address(address).map_or(Page::Unknown, Page::Of)
 }
 
 /// The query to pass on to addresses that take a token: with a leading `?`, or empty.
@@ -173,6 +190,23 @@ mod tests {
         check("%74oken=a%2Eb", Ok("a.b"));
         check("token=a&token=a", Err(TokenError::Malformed));
         check("token=&token=a", Err(TokenError::Malformed));
+    }
+
+    #[test]
+    fn pass_is_recognised_by_its_prefix_alone() {
+        let headers = HeaderMap::new();
+        let check = |query: &str, is_pass: bool| {
+            assert_eq!(PlaybackRequest::by_token(query, &headers).has_pass(), is_pass, "{query}");
+        };
+        check("token=pass.AAAA", true);
+        check("token=pass.", true);
+        check("token=%70ass%2EAAAA", true);
+        check("token=pass", false);
+        check("token=Pass.AAAA", false);
+        check("token=eyJhbGciOiJFUzI1NiJ9.e30.AAAA", false);
+        check("token=pass.AAAA&token=pass.AAAA", false);
+        check("pass=pass.AAAA", false);
+        assert!(!PlaybackRequest::by_path(Some("pass.AAAA".to_owned()), &headers).has_pass());
     }
 
     #[test]

@@ -37,8 +37,8 @@ struct PageValues {
 
 /// `GET /embed/{playbackId}`: a page that plays a media, to be embedded in other pages.
 ///
-/// The `?token=` of the request is passed on to the addresses that the page plays. So is the page that
-/// embeds it, since the player page's own requests name only the player page.
+/// The `?token=` of the request, a token or a pass, is passed on to the addresses that the page plays. So is
+/// the page that embeds it, since the player page's own requests name only the player page.
 ///
 /// The page is the same for every playback ID: the manifest reports why a media cannot be played. Where the
 /// rules of the playback ID forbid access there is no page, 403 (D-0084).
@@ -54,7 +54,7 @@ pub(super) async fn embed(
     let status = match access.as_ref().map(|caller_access| caller_access.rejection) {
         None => StatusCode::NOT_FOUND,
         Some(None) => StatusCode::OK,
-        Some(Some(rejection @ PlaybackDenied::Token(_))) => {
+        Some(Some(rejection @ (PlaybackDenied::Token(_) | PlaybackDenied::Pass(_)))) => {
             authorization::count_rejection(rejection.name());
             StatusCode::UNAUTHORIZED
         }
@@ -84,7 +84,12 @@ pub(super) async fn embed(
     let discovery = allowed.map(|_| oembed::discovery_link(&app.base_urls, playback, token));
     // Derived from the request, so that each page learns only of itself; `Vary` names the same headers.
     let embedding_page = playback_request.page(&app.base_urls);
-    let ancestors = access.as_ref().and_then(|entrance| entrance.policy.frame_ancestors(&embedding_page));
+    // A pass plays in any page, as it plays for any page.
+    let is_by_pass = token.is_some() && playback_request.has_pass();
+    let ancestors = access
+        .as_ref()
+        .filter(|_| !is_by_pass)
+        .and_then(|entrance| entrance.policy.frame_ancestors(&embedding_page));
     let vary_on_headers =
         access.as_ref().map(|entrance| authorization::vary_on(&entrance.policy)).unwrap_or_default();
     let vary = vary_on_headers.vary().map(|vary| [(header::VARY, vary)]);

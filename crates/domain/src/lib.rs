@@ -61,10 +61,10 @@ pub use person::{
     BadEmail, Email, LibraryView, Member, Person, PersonSettings, Role, SettingsChange, Theme, TimeZoneChoice,
 };
 pub use playback::{
-    AccessPolicy, AccessRestrictions, ContentKey, DefaultPolicy, EmbeddingPage, Encryption, HostPattern,
-    NewPlaybackId, Page, PageHost, PathBinding, PathClaims, PathError, PlaybackDenied, PlaybackGrant,
-    PlaybackIdSettings, PlaybackPolicy, Restriction, SignedPath, TokenClaims, TokenError, Viewer,
-    ViewerCredential,
+    AccessPolicy, AccessProof, AccessRestrictions, ContentKey, DefaultPolicy, EmbeddingPage, Encryption,
+    HostPattern, NewPlaybackId, Page, PageHost, PassClaims, PassError, PathBinding, PathClaims, PathError,
+    PlaybackDenied, PlaybackGrant, PlaybackIdSettings, PlaybackPolicy, Restriction, SignedPath, TokenClaims,
+    TokenError, Viewer, ViewerCredential,
 };
 pub use playlist::{
     DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistRejected, SmartRules,

@@ -53,6 +53,7 @@ use kinora_store::{Store, WorkerId};
 use tokio_util::sync::CancellationToken;
 
 pub use backfill::RecentBackfills;
+pub use deliver_event::event_body;
 pub use disk_space::DiskFullJobs;
 pub use ownership::{ForeignObjects, OwnershipError, check as check_ownership};
 

@@ -139,15 +139,18 @@ impl Packaged {
         u32::try_from(self.index.plan.encoded_video.len()).unwrap_or(u32::MAX)
     }
 
+    /// The number of segments of an encoded rendition; `None` for a copy.
+    pub fn encoded_segment_count(&self, rendition: Rendition) -> Option<u32> {
+        match rendition {
+            Rendition::Rung(_) => Some(self.rung_segment_count()),
+            Rendition::Aac(audio) | Rendition::Levelled { audio, .. } => Some(self.aac_segment_count(audio)),
+            Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => None,
+        }
+    }
+
     /// Whether the playlist of an encoded rendition lists segment `number`.
     pub fn is_listed(&self, rendition: Rendition, number: u32) -> bool {
-        match rendition {
-            Rendition::Rung(_) => number < self.rung_segment_count(),
-            Rendition::Aac(audio) | Rendition::Levelled { audio, .. } => {
-                number < self.aac_segment_count(audio)
-            }
-            Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => false,
-        }
+        self.encoded_segment_count(rendition).is_some_and(|count| number < count)
     }
 
     /// Duration of a segment in microseconds. It is 0 for segments that no playlist lists, and for single

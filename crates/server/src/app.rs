@@ -21,6 +21,7 @@ use kinora_web::observe::Observer;
 use kinora_web::rate_limit::{RateLimit, RateLimits};
 use kinora_web::roles::Roles;
 
+use crate::media_details::Details;
 use crate::usage::UsageTotals;
 
 /// The state of all routes; cheap to clone. `router.rs` serves it.
@@ -103,22 +104,12 @@ impl App {
         let gzip = Arc::new(GzipCache::default());
         let observer = Arc::new(Observer::new(&*random));
         let service = Service::new(store.clone(), Arc::clone(&clock), Arc::clone(&random));
-        let dashboard = DashboardState::new(DashboardParts {
-            store: store.clone(),
-            service: service.clone(),
-            clock: Arc::clone(&clock),
-            random: Arc::clone(&random),
-            base_urls: Arc::clone(&addresses),
-            assets: Arc::clone(&assets),
-            origins: dashboard_origins,
-            server: server_report,
-        });
         let api = ApiState::new(ApiParts {
             store: store.clone(),
-            service,
+            service: service.clone(),
             intake: intake.clone(),
             clock: Arc::clone(&clock),
-            random,
+            random: Arc::clone(&random),
             base_urls: Arc::clone(&addresses),
             authenticator: authenticator.clone(),
             idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator.clone()),
@@ -136,6 +127,21 @@ impl App {
             playlists: PlaylistCache::default(),
             gzip: Arc::clone(&gzip),
             shared_max_age_s,
+        });
+        let dashboard = DashboardState::new(DashboardParts {
+            store: store.clone(),
+            service,
+            clock: Arc::clone(&clock),
+            random,
+            base_urls: Arc::clone(&addresses),
+            assets: Arc::clone(&assets),
+            origins: dashboard_origins,
+            delivery: delivery.clone(),
+            server: server_report,
+            media_details: Arc::new(Details {
+                packager: packager.clone(),
+                base_urls: Arc::clone(&addresses),
+            }),
         });
         let upload = UploadRouterState::new(UploadRouterParts {
             store: store.clone(),

@@ -12,6 +12,7 @@ mod backends;
 mod command;
 mod confinement;
 mod logging;
+mod media_details;
 mod readiness;
 mod report;
 mod router;

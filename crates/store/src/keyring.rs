@@ -46,16 +46,19 @@ pub(crate) enum Purpose {
     UploadAddress,
     /// The path of a playback that needs authorization.
     PlaybackPath,
+    /// The pass by which a person plays a media in the dashboard.
+    PlaybackPass,
 }
 
 impl Purpose {
-    const ALL: [Self; 2] = [Self::UploadAddress, Self::PlaybackPath];
+    const ALL: [Self; 3] = [Self::UploadAddress, Self::PlaybackPath, Self::PlaybackPass];
 
     /// The name that its keys are derived from. A change would invalidate all signatures.
     fn name(self) -> &'static str {
         match self {
             Self::UploadAddress => "upload address",
             Self::PlaybackPath => "playback path",
+            Self::PlaybackPass => "playback pass",
         }
     }
 }
@@ -185,10 +188,11 @@ impl Key {
 
     /// HMAC-SHA256 with the key of this purpose.
     fn mac(&self, purpose: Purpose, message: &[&[u8]]) -> Hmac<Sha256> {
-        let [upload, path] = &self.macs;
+        let [upload, path, pass] = &self.macs;
         let keyed = match purpose {
             Purpose::UploadAddress => upload,
             Purpose::PlaybackPath => path,
+            Purpose::PlaybackPass => pass,
         };
         message.iter().fold(keyed.clone(), |mac, part| mac.chain_update(part))
     }
@@ -253,7 +257,13 @@ mod tests {
         assert!(both.has_signed(Purpose::UploadAddress, &[b"message"], &signature));
         assert!(both.has_signed(Purpose::UploadAddress, &[b"mess", b"", b"age"], &signature));
         assert!(!both.has_signed(Purpose::UploadAddress, &[b"messagf"], &signature));
-        assert!(!both.has_signed(Purpose::PlaybackPath, &[b"message"], &signature));
+        for purpose in [Purpose::PlaybackPath, Purpose::PlaybackPass] {
+            assert!(!both.has_signed(purpose, &[b"message"], &signature), "{purpose:?}");
+            let other = both.sign(purpose, &[b"message"]);
+            for wrong in Purpose::ALL.into_iter().filter(|wrong| *wrong != purpose) {
+                assert!(!both.has_signed(wrong, &[b"message"], &other), "{purpose:?} {wrong:?}");
+            }
+        }
         assert!(!ring(&word(2)).has_signed(Purpose::UploadAddress, &[b"message"], &signature));
         assert!(!both.has_signed(Purpose::UploadAddress, &[b"message"], &[0; 32]));
         assert_eq!(

@@ -18,6 +18,7 @@
 //! | `playback_path.rs` | signatures of playback paths in manifests |
 //! | `content_key.rs` | keys of encrypted playback IDs |
 //! | `list.rs` | pagination by number and by cursor |
+//! | `find.rs` | objects of any kind by their id |
 //! | `usage/` | usage of workspaces: counted in memory, added to rows |
 //! | `prune.rs` | removal of expired rows |
 //! | `change_poll.rs`, `pg_notify.rs`, `data_version.rs` | changes of other processes: by polling, by notification, and on demand |
@@ -32,6 +33,7 @@ mod delivery;
 mod error;
 mod event;
 mod fault;
+mod find;
 mod idempotency;
 mod job;
 mod key_rotation;
@@ -67,7 +69,9 @@ pub use audit::{AuditFilter, AuditPosition};
 pub use data_version::DataVersion;
 pub use delivery::{ClaimDeliveries, ClaimedDelivery, DueWebhook, NextDeliveryState, StoredEvent};
 pub use error::Error;
+pub use event::{DeliveryState, LastAttempt, ListedDelivery, ListedEvent};
 pub use fault::{FaultAction, FaultPoint, Faults};
+pub use find::{FoundKind, FoundObject};
 pub use idempotency::{IdempotencyKey, StoredResponse};
 pub use job::{
     ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, NewJob, Priority,

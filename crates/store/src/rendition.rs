@@ -101,7 +101,15 @@ impl RenditionCursor {
     }
 }
 
+/// The end of the name of a rendition that is joined to one object, for files.
+const FILE_SUFFIX: &str = " whole";
+
 impl RenditionRow {
+    /// The name of the rendition that is joined to this one object, for files; `None` if it has segments.
+    pub fn joined_name(&self) -> Option<&str> {
+        self.name.strip_suffix(FILE_SUFFIX)
+    }
+
     /// The position after this rendition.
     pub fn cursor(&self) -> RenditionCursor {
         RenditionCursor(self.watched_at.map_or(0, Timestamp::as_micros), Some(self.id))

@@ -20,7 +20,7 @@ struct Migration {
 }
 
 /// All steps. A released step never changes; a new schema adds one at the end.
-const STEPS: [Migration; 6] = [
+const STEPS: [Migration; 7] = [
     Migration {
         from: 0,
         to: 26,
@@ -56,6 +56,12 @@ const STEPS: [Migration; 6] = [
         to: 30,
         sqlite: include_str!("../migrations/sqlite/from_29.sql"),
         postgres: include_str!("../migrations/postgres/from_29.sql"),
+    },
+    Migration {
+        from: 30,
+        to: 31,
+        sqlite: include_str!("../migrations/sqlite/from_30.sql"),
+        postgres: include_str!("../migrations/postgres/from_30.sql"),
     },
 ];
 /// The newest schema.

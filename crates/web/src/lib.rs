@@ -6,6 +6,7 @@
 //!
 //! Begin with [`serve`](mod@serve), [`error`] and [`extract`].
 
+pub mod access_restrictions;
 pub mod assets;
 pub mod auth;
 pub mod base_urls;
@@ -24,6 +25,7 @@ pub mod observe;
 pub mod openapi;
 pub mod pagination;
 pub mod parse_timestamp;
+pub mod playback_report;
 pub mod preconditions;
 pub mod preflight;
 pub mod public_key;

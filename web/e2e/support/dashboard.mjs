@@ -11,6 +11,9 @@ const EXPECTED = [
   /^Clear-Site-Data header on '[^']*': Not supported for insecure origins/,
 ];
 
+/** The same of requests without a response, and of gateways without a server. */
+const LOST = /^Failed to load resource: (net::ERR_|the server responded with a status of 50[2347])/;
+
 let people = 0;
 
 /** Creates a person by command. Returns the email and the link that sets up the account. */
@@ -34,7 +37,7 @@ export async function setUp(kinora, page, { role = "administrator", name = "Mara
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("New password", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: "Create the account" }).click();
-  await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
   return email;
 }
 
@@ -50,9 +53,9 @@ export async function signIn(place, email, password = PASSWORD) {
  *
  * Fails if it has an error on the console, breaks the policy or sends a request to another origin. Chromium
  * writes responses of 4xx to the console, which are part of the protocol here, and headers that it ignores
- * over plain HTTP.
+ * over plain HTTP. With `mayLoseConnections` requests may also fail without a response.
  */
-export async function withPage(browser, address, use, options = {}) {
+export async function withPage(browser, address, use, { mayLoseConnections = false, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const errors = [];
   const elsewhere = [];
@@ -66,7 +69,8 @@ export async function withPage(browser, address, use, options = {}) {
     context.on("page", (page) => {
       page.on("pageerror", (error) => errors.push(String(error)));
       page.on("console", (message) => {
-        const isExpected = EXPECTED.some((pattern) => pattern.test(message.text()));
+        const expected = mayLoseConnections ? [...EXPECTED, LOST] : EXPECTED;
+        const isExpected = expected.some((pattern) => pattern.test(message.text()));
         if (message.type() === "error" && !isExpected) errors.push(message.text());
       });
     });

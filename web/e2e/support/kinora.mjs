@@ -50,14 +50,16 @@ async function startOn(port, publicUrl) {
   const address = `http://127.0.0.1:${port}`;
   const env = { ...process.env, KINORA_DATA_DIR: data, KINORA_LOG: process.env.KINORA_LOG ?? "warn" };
   if (publicUrl !== undefined) env.KINORA_PUBLIC_URL = typeof publicUrl === "function" ? publicUrl(port) : publicUrl;
-  const server = spawn(BINARY, ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private", "127.0.0.0/8"], {
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
   let log = "";
-  for (const output of [server.stdout, server.stderr]) output.setEncoding("utf8").on("data", (text) => (log += text));
-  const ended = once(server, "exit");
-  const closed = once(server, "close");
+  const launch = () => {
+    const server = spawn(BINARY, ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private", "127.0.0.0/8"], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const output of [server.stdout, server.stderr]) output.setEncoding("utf8").on("data", (text) => (log += text));
+    return { server, ended: once(server, "exit"), closed: once(server, "close") };
+  };
+  let { server, ended, closed } = launch();
   const stop = async () => {
     if (server.exitCode === null) server.kill("SIGTERM");
     await ended;
@@ -71,6 +73,17 @@ async function startOn(port, publicUrl) {
       address,
       port,
       stop,
+      /** Ends the server as a power failure would. */
+      async kill() {
+        server.kill("SIGKILL");
+        await ended;
+      },
+      /** Starts it again on the same port and data. */
+      async start() {
+        await rm(join(data, "addresses.json"), { force: true });
+        ({ server, ended, closed } = launch());
+        await answers(address, data, server);
+      },
       log: () => log,
       /** Runs a command of the binary on the same data, and returns its JSON. */
       command,

@@ -23,6 +23,7 @@ export async function openLine() {
   let isCut = false;
   /** Number of client bytes until a connection is paused, and the function that is called then. */
   let left = Number.POSITIVE_INFINITY;
+  let forwarded = 0;
   let onHeld = () => {};
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -60,6 +61,7 @@ export async function openLine() {
     }
     const now = bytes.subarray(0, left);
     left -= now.length;
+    forwarded += now.length;
     if (now.length > 0 && !pair.upstream.write(now)) pair.client.pause();
     if (left > 0) return;
     left = Number.POSITIVE_INFINITY;
@@ -85,6 +87,8 @@ export async function openLine() {
   await once(server, "listening");
   return {
     address: `http://127.0.0.1:${server.address().port}`,
+    /** Bytes of clients that were forwarded so far. */
+    bytes: () => forwarded,
     /** New connections go to port `to` from now on. */
     lead(to) {
       port = to;

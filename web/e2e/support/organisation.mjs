@@ -38,7 +38,7 @@ export async function join(page, link, name) {
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("New password", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: "Join" }).click();
-  await page.getByRole("heading", { level: 1, name: "Development" }).waitFor();
+  await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
 }
 
 /** Waits for a short message. */

@@ -8,7 +8,8 @@ import type { Action } from "./api/types.js";
 import { Boundary } from "./frame/boundary.js";
 import { Frame } from "./frame/frame.js";
 import { Page } from "./frame/page.js";
-import { LastWorkspace, WorkspaceOverview } from "./pages/home/start.js";
+import { pageOf } from "./frame/page-path.js";
+import { InWorkspace, LastWorkspace, ToLibrary, type WorkspacePage } from "./pages/start/start.js";
 import { signInPath } from "./pages/sign-in/next.js";
 import { SignInPage } from "./pages/sign-in/sign-in.js";
 import { Outline } from "./parts/outline.js";
@@ -27,6 +28,13 @@ const organisationPages: { path: string; action: Action; page: ComponentType }[]
   { path: "/audit", action: "audit.see", page: lazy(() => import("./pages/audit/audit.js")) },
   { path: "/server", action: "server.see", page: lazy(() => import("./pages/server/server.js")) },
   { path: "/settings", action: "organisation.manage", page: lazy(() => import("./pages/settings/settings.js")) },
+];
+
+/** Pages of a workspace. */
+const workspacePages: { path: string; page: WorkspacePage }[] = [
+  { path: "/library", page: lazy(() => import("./pages/library/library.js")) },
+  { path: "/media/:mediaId/:tab?", page: lazy(() => import("./pages/media/media.js")) },
+  { path: "/uploads", page: lazy(() => import("./pages/uploads/uploads.js")) },
 ];
 
 export function App() {
@@ -54,11 +62,16 @@ function SignedIn() {
   if (session.data) {
     return (
       <Frame session={session.data}>
-        <Boundary key={path}>
+        <Boundary key={pageOf(path)}>
           <Suspense fallback={<PageOutline />}>
             <Switch>
               <Route path="/" component={LastWorkspace} />
-              <Route path="/w/:workspaceId" component={WorkspaceOverview} />
+              <Route path="/w/:workspaceId" component={ToLibrary} />
+              {workspacePages.map(({ path, page }) => (
+                <Route key={path} path={`/w/:workspaceId${path}`}>
+                  <InWorkspace page={page} />
+                </Route>
+              ))}
               <Route path="/account" component={AccountPage} />
               {organisationPages.map(({ path, action, page }) => (
                 <Route

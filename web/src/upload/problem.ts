@@ -12,6 +12,10 @@ export interface Problem {
   retry: "by-itself" | "on-request" | "never";
   /** Delay before the automatic retry, if the server gave one. */
   after_ms?: number;
+  /** Whether the same bytes fail again, so another file is needed. */
+  isFileAtFault?: boolean;
+  /** The error of the server that ended the upload or its media. */
+  failure?: Status["error"];
 }
 
 /** An unexpected response of the server. */
@@ -42,13 +46,15 @@ export const UNREADABLE: Problem = {
   retry: "on-request",
 };
 
+/** Delays between automatic retries when the server gives none; the last one repeats. */
+const RETRY_AFTER_MS = [500, 1_000, 2_000, 3_000, 5_000, 10_000];
 /** Maximum delay before a retry, for longer values of Retry-After: the user still waits. */
 const RETRY_AFTER_MAX_S = 60;
 
 const LINK = "Request a new link where you got this one.";
 
-/** The problem of an error response. */
-export function problemOf(refusal: Refusal): Problem {
+/** The problem of an error response. `next` says what to do when this upload cannot go on. */
+export function problemOf(refusal: Refusal, next = LINK): Problem {
   const { status, retryAfter, description } = refusal;
   const words = sentence(description);
   switch (status) {
@@ -65,11 +71,11 @@ export function problemOf(refusal: Refusal): Problem {
             retry: "by-itself",
           };
     case 403:
-      return { title: "Not allowed from here", text: `${words} ${LINK}`, retry: "never" };
+      return { title: "Not allowed from here", text: `${words} ${next}`, retry: "never" };
     case 404:
       return {
         title: "There is no upload at this address",
-        text: `The link is incomplete, or its upload was deleted. ${LINK}`,
+        text: `The link is incomplete, or its upload was deleted. ${next}`,
         retry: "never",
       };
     case 409:
@@ -81,12 +87,12 @@ export function problemOf(refusal: Refusal): Problem {
         retry: "on-request",
       };
     case 410:
-      return { title: "This upload is over", text: `${words} ${LINK}`, retry: "never" };
+      return { title: "This upload is over", text: `${words} ${next}`, retry: "never" };
     case 413:
       return { title: "The file is too large", text: words, retry: "never" };
     case 415:
     case 422:
-      return { title: "This file cannot be used", text: `${words} ${LINK}`, retry: "never" };
+      return { title: "This file cannot be used", text: `${words} ${next}`, retry: "never" };
     case 423:
       return {
         title: "Another request is still ending",
@@ -119,26 +125,31 @@ export function problemOf(refusal: Refusal): Problem {
   };
 }
 
-/** The problem of an upload that can no longer complete; `null` if it can. */
-export function endOf({ status, error }: Status): Problem | null {
+/** The problem of an upload that can no longer complete; `null` if it can. `next` as for `problemOf`. */
+export function endOf({ status, error }: Status, next = LINK): Problem | null {
   const words = sentence(error?.message ?? "");
   switch (status) {
     case "cancelled":
-      return { title: "This upload was cancelled", text: `The sent part is deleted. ${LINK}`, retry: "never" };
+      return { title: "This upload was cancelled", text: `The sent part is deleted. ${next}`, retry: "never" };
     case "timedout":
       return {
         title: "This upload has expired",
-        text: `No data arrived in time, so the upload ended. ${LINK}`,
+        text: `No data arrived in time, so the upload ended. ${next}`,
         retry: "never",
       };
     case "failed":
-      return { title: "This file cannot be used", text: `${words} ${LINK}`, retry: "never" };
+      return { title: "This file cannot be used", text: `${words} ${next}`, retry: "never", failure: error };
     case "completed":
       return error === undefined
         ? null
-        : { title: "This file cannot be played", text: `It was uploaded, but processing failed. ${words} ${LINK}`, retry: "never" };
+        : { title: "This file cannot be played", text: `It was uploaded, but processing failed. ${words} ${next}`, retry: "never", failure: error };
   }
   return null;
+}
+
+/** Delay before the automatic retry after this many attempts. */
+export function retryAfter_ms(problem: Problem, tries: number): number {
+  return problem.after_ms ?? RETRY_AFTER_MS[Math.min(tries, RETRY_AFTER_MS.length - 1)] ?? 0;
 }
 
 /** Retry-After in seconds. The date form (RFC 9110, 10.2.3) is ignored. */

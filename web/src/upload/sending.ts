@@ -1,9 +1,9 @@
-// Sends a file to the server by tus 1.0. The URL of the page is the URL of the upload.
+// Sends a file to the server by tus 1.0.
 
 import { DetailedError, Upload } from "tus-js-client";
 
 import { type Refusal, NO_ANSWER } from "./problem.js";
-import { address, descriptionOf } from "./status.js";
+import { descriptionOf } from "./status.js";
 
 /**
  * Bytes per request. Below 100 MB, the usual limit of reverse proxies and tunnels, and large enough that the
@@ -30,12 +30,12 @@ export interface Sending {
 }
 
 /**
- * Sends `file` from the server's offset.
+ * Sends `file` to the URL of its upload, from the server's offset.
  *
  * If the server knows the length, asks for the offset. Otherwise sends the length first. Never retries: the
  * listener knows whether a retry can help.
  */
-export function send(file: File, knowsLength: boolean, listener: Listener): Sending {
+export function send(address: string, file: File, knowsLength: boolean, listener: Listener): Sending {
   let isStopped = false;
   const upload = new Upload(file, {
     ...(knowsLength ? { uploadUrl: address } : { endpoint: address }),

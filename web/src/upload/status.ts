@@ -1,5 +1,4 @@
-// The status of the upload, requested from the URL of the page. A status request does not interrupt a
-// running upload.
+// The status of an upload, requested from its URL. A status request does not interrupt a running upload.
 
 import { NO_ANSWER, type Refusal } from "./problem.js";
 
@@ -22,14 +21,11 @@ export interface Status {
   error?: { code: string; message: string };
 }
 
-/** The URL of the page, which is the URL of the upload. */
-export const address = location.href.replace(/#.*$/s, "");
-
 /** Timeout for a response. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** Requests the status; any other response is a refusal. */
-export async function ask(): Promise<{ status: Status } | { refusal: Refusal }> {
+/** Requests the status of the upload at this URL; any other response is a refusal. */
+export async function ask(address: string): Promise<{ status: Status } | { refusal: Refusal }> {
   let answer: Response;
   let body: unknown;
   try {

@@ -1,11 +1,12 @@
 // The page at the URL of a direct upload: sends a file to that URL, and plays the resulting media.
 //
-// `status.ts` requests the status, `sending.ts` sends, `problem.ts` explains errors, `memory.ts` recognises
-// a file, `view.ts` shows. This file connects them.
+// `status.ts` requests the status, `sending.ts` sends, `diagnosis.ts` and `problem.ts` explain errors,
+// `memory.ts` recognises a file, `view.ts` shows. This file connects them.
 
+import { diagnose } from "./diagnosis.js";
 import { fingerprintOf, forget, recall, remember } from "./memory.js";
 import { Pace, bytesText } from "./pace.js";
-import { type Problem, type Refusal, EMPTY, UNREADABLE, endOf, problemOf } from "./problem.js";
+import { type Problem, type Refusal, EMPTY, endOf, problemOf, retryAfter_ms } from "./problem.js";
 import { type Sending, send } from "./sending.js";
 import { type Status, ask } from "./status.js";
 import {
@@ -22,8 +23,8 @@ import {
   showWaiting,
 } from "./view.js";
 
-/** Delays between automatic retries when the server gives none; the last one repeats. */
-const RETRY_AFTER_MS = [500, 1_000, 2_000, 3_000, 5_000, 10_000];
+/** The URL of the page, which is the URL of the upload. */
+const address = location.href.replace(/#.*$/s, "");
 /** Delays between status requests while the media is not ready; mostly it is ready at once. */
 const ASK_AFTER_MS = [100, 200, 400, 800, 1_500, 3_000];
 /** Interval of rate updates while no bytes move. */
@@ -84,7 +85,7 @@ function takeFirst(files: FileList | null): void {
 
 /** Requests the status and continues from there. */
 async function begin(): Promise<void> {
-  const answer = await ask();
+  const answer = await ask(address);
   if ("refusal" in answer) return showRefused(answer.refusal);
   const { status } = answer;
   const end = endOf(status);
@@ -115,7 +116,7 @@ async function take(file: File): Promise<void> {
   if (job !== null) return;
   asking += 1;
   const asked = asking;
-  const answer = await ask(); // another tab may have sent more, or all of it
+  const answer = await ask(address); // another tab may have sent more, or all of it
   if (job !== null || asked !== asking) return; // another file was chosen in the meantime
   if ("refusal" in answer) return showRefused(answer.refusal);
   const { status } = answer;
@@ -172,7 +173,7 @@ function start(current: Job): void {
   current.sent = null;
   offer("pause");
   let from: number | null = null;
-  current.sending = send(current.file, current.knowsLength, {
+  current.sending = send(address, current.file, current.knowsLength, {
     onBegin() {
       current.knowsLength = true;
     },
@@ -193,29 +194,16 @@ function start(current: Job): void {
   });
 }
 
-/** Diagnoses why it stopped, shows the reason, and retries if that can help. */
+/** Shows why it stopped, and retries if that can help. */
 async function stopped(current: Job, refusal: Refusal | null): Promise<void> {
-  if (refusal === null || (refusal.status === 0 && !(await isReadable(current.file)))) {
-    end(UNREADABLE);
-    return;
-  }
-  // Only a reachable server can report the status of the upload.
-  if (refusal.status >= 400 && refusal.status < 500) {
-    const answer = await ask();
-    if ("status" in answer) {
-      const { status } = answer;
-      const problem = endOf(status);
-      if (problem !== null) return end(problem);
-      if (status.status === "completed") return finish(status.uploadId);
-      current.knowsLength ||= status.sizeBytes !== undefined;
-    } else if (answer.refusal.status === 404 || answer.refusal.status === 410) {
-      return end(problemOf(answer.refusal));
-    }
-  }
+  const found = await diagnose(address, current.file, refusal);
+  if (found.end !== undefined) return end(found.end);
+  if (found.isComplete) return finish(current.uploadId);
+  current.knowsLength ||= found.knowsLength;
   // The user pressed a button meanwhile.
   if (job !== current || current.isPaused || current.sending !== null) return;
-  const problem = problemOf(refusal);
-  if (refusal.status === 409 && refusal.isBehind && current.tries === 0) {
+  const { problem } = found;
+  if (found.isBehind && current.tries === 0) {
     current.tries = 1;
     current.knowsLength = true;
     start(current);
@@ -224,9 +212,8 @@ async function stopped(current: Job, refusal: Refusal | null): Promise<void> {
   } else if (problem.retry === "on-request") {
     standStill(current, problem);
   } else {
-    const after_ms = problem.after_ms ?? RETRY_AFTER_MS[Math.min(current.tries, RETRY_AFTER_MS.length - 1)];
     showState(problem.title, problem);
-    timer = window.setTimeout(() => start(current), after_ms);
+    timer = window.setTimeout(() => start(current), retryAfter_ms(problem, current.tries));
     current.tries += 1;
   }
 }
@@ -237,7 +224,7 @@ function standStill(current: Job, problem: Problem): void {
   showState(problem.title, problem);
   offer("resume");
   const watch = async () => {
-    const answer = await ask();
+    const answer = await ask(address);
     if (job !== current || !current.isPaused) return;
     if ("status" in answer) {
       if (answer.status.status === "completed") return finish(current.uploadId);
@@ -255,7 +242,7 @@ async function finish(uploadId: string): Promise<void> {
   forget(uploadId);
   showWaiting();
   for (let asked = 0; ; asked += 1) {
-    const answer = await ask();
+    const answer = await ask(address);
     if ("status" in answer) {
       const problem = endOf(answer.status);
       if (problem !== null) return showEnded(problem);
@@ -297,14 +284,4 @@ function pause(): void {
   showState("Paused", null);
   say("Paused");
   offer("resume");
-}
-
-/** A file that was changed or moved fails with the same error as a lost connection. */
-async function isReadable(file: File): Promise<boolean> {
-  try {
-    await file.slice(0, 1).arrayBuffer();
-    return true;
-  } catch {
-    return false;
-  }
 }

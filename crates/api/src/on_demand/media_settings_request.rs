@@ -8,9 +8,9 @@ use kinora_domain::{
     AccessPolicy, AccessRestrictions, AudioEdit, Encryption, Media, MediaId, MediaQuality, MediaSettings,
     Mp4Support, NewTrack, Resolution, TimelineEdit, Watermark,
 };
+use kinora_web::access_restrictions::restrictions;
 use kinora_web::fields::{Fields, replace_nul};
 
-use super::access_restrictions::restrictions;
 use super::audio_input::audio_input;
 use super::timeline_edit;
 use super::tracks::subtitle_input;

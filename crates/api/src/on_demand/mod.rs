@@ -1,6 +1,5 @@
 //! `/on-demand`: media made from addresses and from direct uploads.
 
-mod access_restrictions;
 mod audio_input;
 mod clips;
 mod create;

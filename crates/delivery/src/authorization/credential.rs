@@ -1,4 +1,4 @@
-//! Playback tokens and signed paths: the proofs of access by which a viewer is admitted.
+//! Playback tokens, passes and signed paths: the proofs of access by which a viewer is admitted.
 
 use std::borrow::Cow;
 
@@ -12,6 +12,7 @@ use kinora_web::error::ApiError;
 use super::cache::{self, Lookup, Rules};
 use super::{Granted, Playable, PlayableId, PlayableMedia, decide};
 use crate::DeliveryState;
+use crate::pass;
 use crate::playback_request::{PlaybackRequest, RequestCredential};
 use crate::response::VaryOn;
 use crate::token::{self, Verified, VerifyError};
@@ -73,7 +74,7 @@ impl PlaybackSession {
     }
 }
 
-/// Checks the token or the signed path of a request. Reads keys that are not cached.
+/// Checks the token, the pass or the signed path of a request. Reads keys that are not cached.
 pub(super) async fn check_credential(
     app: &DeliveryState,
     rules: &Rules,
@@ -83,6 +84,13 @@ pub(super) async fn check_credential(
         // A public playback ID needs no token.
         RequestCredential::Token(_) if !rules.policy.is_private() => {
             Ok(ViewerCredential::Token(Err(TokenError::Missing)))
+        }
+        // Nor a pass, unless a rule can reject a viewer.
+        RequestCredential::Pass(_) if !rules.policy.is_restricted() => {
+            Ok(ViewerCredential::Token(Err(TokenError::Missing)))
+        }
+        RequestCredential::Pass(pass) => {
+            Ok(ViewerCredential::Pass(pass::read(&app.store, rules.policy.playback(), pass)))
         }
         RequestCredential::Token(Ok(token)) => check_token(app, rules, token).await,
         RequestCredential::Token(Err(rejection)) => Ok(ViewerCredential::Token(Err(*rejection))),
@@ -110,7 +118,7 @@ async fn check_path_claims(
     rules: &Rules,
     claims: PathClaims,
 ) -> Result<ViewerCredential, ApiError> {
-    let Some(key) = claims.binding.key.filter(|key| rules.existing_key.get() != Some(key)) else {
+    let Some(key) = claims.binding.proof.key().filter(|key| rules.existing_key.get() != Some(key)) else {
         return Ok(ViewerCredential::Path(Ok(claims)));
     };
     if !token::has_key(app, rules.workspace, key).await? {
@@ -133,10 +141,16 @@ fn read_path(app: &DeliveryState, playback: PlaybackId, signed: &str) -> Result<
     if app.store.has_signed_path(playback, part) { Ok(claims) } else { Err(PathError::Forged) }
 }
 
-/// How many whole seconds the signature of a path is still valid; `None` without one.
+/// How many whole seconds the signature of a path or of a pass is still valid; `None` without one.
 pub(super) fn expires_in_s(credential: &ViewerCredential, now: Timestamp) -> Option<u32> {
-    let ViewerCredential::Path(Ok(claims)) = credential else { return None };
-    let expires_in_s = claims.expires_at().micros_since(now) / Timestamp::SECOND;
+    let expires_at = match credential {
+        ViewerCredential::Path(Ok(claims)) => claims.expires_at(),
+        ViewerCredential::Pass(Ok(claims)) => claims.expires_at(),
+        ViewerCredential::Token(_) | ViewerCredential::Path(Err(_)) | ViewerCredential::Pass(Err(_)) => {
+            return None;
+        }
+    };
+    let expires_in_s = expires_at.micros_since(now) / Timestamp::SECOND;
     Some(u32::try_from(expires_in_s.max(0)).unwrap_or(u32::MAX))
 }
 
@@ -153,14 +167,14 @@ pub(super) fn s_maxage_s(shared_max_age_s: Option<u32>, vary: VaryOn, expires_in
 
 #[cfg(test)]
 mod tests {
-    use kinora_domain::PathBinding;
+    use kinora_domain::{AccessProof, PassClaims, PathBinding};
 
     use super::*;
 
     #[test]
     fn signed_path_expiry_is_never_negative() {
         let made = Timestamp::from_micros(0);
-        let binding = PathBinding { generation: 0, key: None, embedding_page: None };
+        let binding = PathBinding { generation: 0, proof: AccessProof::None, embedding_page: None };
         let claims =
             PathClaims::new("8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(), binding, 0, made);
         let end = claims.expires_at();
@@ -180,6 +194,17 @@ mod tests {
             ViewerCredential::Token(Err(TokenError::Missing)),
         ] {
             assert_eq!(expires_in_s(&other, made), None);
+        }
+    }
+
+    #[test]
+    fn response_to_a_pass_is_cached_no_longer_than_it() {
+        let issued = Timestamp::from_micros(0);
+        let claims = PassClaims::new("8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(), 0, issued);
+        let end = claims.expires_at();
+        for (from_end_us, expected) in [(900_000_000, 900), (1_999_999, 1), (0, 0), (-1, 0)] {
+            let left = expires_in_s(&ViewerCredential::Pass(Ok(claims)), end.plus_micros(-from_end_us));
+            assert_eq!(left, Some(expected), "{from_end_us}");
         }
     }
 

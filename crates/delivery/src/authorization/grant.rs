@@ -5,8 +5,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
-    AddedTrackKind, AudioGain, ContentKey, Media, MediaFacts, Mp4Support, PathBinding, PathClaims,
-    PlaybackId, PlaybackPolicy, PresentationId, Resolution, SourceId, TrackId, WorkspaceId,
+    AccessProof, AddedTrackKind, AudioGain, ContentKey, Media, MediaFacts, Mp4Support, PathBinding,
+    PathClaims, PlaybackId, PlaybackPolicy, PresentationId, Resolution, SourceId, TrackId, WorkspaceId,
 };
 use kinora_packager::{AddedAudioSource, AddedSubtitlesSource};
 use kinora_web::error::ApiError;
@@ -80,8 +80,8 @@ pub(crate) struct Granted {
 pub(crate) struct GrantScope {
     /// The content of the signed paths of children; `None` where all viewers share the same paths.
     pub(super) binding: Option<PathBinding>,
-    /// How long the signature of the path is still valid, in seconds: a viewer caches it no longer. `None`
-    /// without a signed path.
+    /// How long the signature of the path or of the pass is still valid, in seconds: a viewer caches the
+    /// content no longer. `None` without either.
     pub(super) expires_in_s: Option<u32>,
     /// How long shared caches may store immutable content below this path, in seconds.
     pub(super) s_maxage_s: Option<u32>,
@@ -141,13 +141,14 @@ impl Granted {
         }
     }
 
-    /// The token that admitted the viewer.
+    /// The token or pass that admitted the viewer.
     ///
-    /// `None` where no signing key of the workspace admitted the viewer: a token that was sent then was not
-    /// verified, and is passed on to no address.
+    /// `None` where neither a signing key of the workspace nor a pass admitted the viewer: a token that was
+    /// sent then was not verified, and is passed on to no address.
     pub(crate) fn token_of<'a>(&self, playback_request: &'a PlaybackRequest<'_>) -> Option<&'a str> {
-        let is_by_key = self.scope.binding.as_ref().is_some_and(|binding| binding.key.is_some());
-        playback_request.token().filter(|_| is_by_key)
+        let is_verified =
+            self.scope.binding.as_ref().is_some_and(|binding| binding.proof != AccessProof::None);
+        playback_request.token().filter(|_| is_verified)
     }
 
     /// 403 for content that exists only unencrypted, where the playback ID encrypts. Thumbnails and

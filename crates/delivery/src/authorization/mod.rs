@@ -1,7 +1,7 @@
 //! The access check of delivery: every request to an address that plays content of a workspace passes it.
 //!
 //! `GET {stream}/{playbackId}.m3u8`: [`cache`] finds the media of the playback ID, [`credential`] checks the
-//! token or the signed path, and [`PlaybackPolicy::decide`] applies the rules. The result holds a
+//! token, the pass or the signed path, and [`PlaybackPolicy::decide`] applies the rules. The result holds a
 //! [`grant`](mod@grant): the content that this viewer may fetch, and the cache policy. A playlist passes the
 //! same steps. It has no policy of its own, since each of its media is requested below its own playback ID.
 
@@ -12,7 +12,8 @@ mod grant;
 use std::sync::Arc;
 
 use kinora_domain::{
-    Media, Page, PlaybackDenied, PlaybackId, PlaybackPolicy, PlaylistId, Resolution, Timestamp, Viewer,
+    AccessProof, Media, Page, PathBinding, PlaybackDenied, PlaybackId, PlaybackPolicy, PlaylistId,
+    Resolution, Timestamp, Viewer,
 };
 use kinora_store::PlaylistVersion;
 use kinora_web::error::ApiError;
@@ -65,7 +66,7 @@ struct Admitted {
 /// The decision about a request.
 enum Decision {
     Admitted(Admitted),
-    /// The token, the signed path or a rule of the playback ID forbids it.
+    /// The token, the pass, the signed path or a rule of the playback ID forbids it.
     Rejected(PlaybackDenied),
     Failed,
     NotReady,
@@ -73,9 +74,9 @@ enum Decision {
 
 /// Admits a viewer to a media.
 ///
-/// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token or a signed path that
-/// is not valid, 403 where a rule forbids it, 400 while the media is not ready (C-12, C-13, C-15). A
-/// rejection writes nothing and is counted by its reason.
+/// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token, a pass or a signed
+/// path that is not valid, 403 where a rule forbids it, 400 while the media is not ready (C-12, C-13, C-15).
+/// A rejection writes nothing and is counted by its reason.
 pub(super) async fn grant(
     app: &DeliveryState,
     playback: PlaybackId,
@@ -196,7 +197,10 @@ fn decide(
         Err(rejection) => return Decision::Rejected(rejection),
     };
     let expires_in_s = credential::expires_in_s(&viewer.credential, now);
+    // No shared cache stores what a pass opens: the next viewer of the address needs no pass.
+    let is_by_pass = matches!(allowed.binding, Some(PathBinding { proof: AccessProof::Pass, .. }));
     let s_maxage_s = expires_in_s
+        .filter(|_| !is_by_pass)
         .and_then(|remaining_s| credential::s_maxage_s(app.shared_max_age_s, vary_on(policy), remaining_s));
     cached.state.admit(allowed.resolution, GrantScope { binding: allowed.binding, expires_in_s, s_maxage_s })
 }

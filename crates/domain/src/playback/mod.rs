@@ -4,15 +4,17 @@
 
 mod encryption;
 mod host;
+mod pass;
 mod policy;
 mod signed_path;
 mod token_claims;
 
 pub use encryption::{ContentKey, Encryption};
 pub use host::{EmbeddingPage, HostPattern, PageHost};
+pub use pass::PassClaims;
 pub use policy::{
-    Page, PathBinding, PathError, PlaybackDenied, PlaybackGrant, PlaybackPolicy, TokenError, Viewer,
-    ViewerCredential,
+    AccessProof, Page, PassError, PathBinding, PathError, PlaybackDenied, PlaybackGrant, PlaybackPolicy,
+    TokenError, Viewer, ViewerCredential,
 };
 pub use signed_path::{PathClaims, SignedPath};
 pub use token_claims::TokenClaims;

@@ -1,9 +1,14 @@
 //! The access decision for all requests below a playback ID.
 
+mod denied;
+
 use super::host::{EmbeddingPage, HostPattern, PageHost};
+use super::pass::PassClaims;
 use super::signed_path::PathClaims;
 use super::{AccessPolicy, DefaultPolicy, PlaybackIdSettings, Restriction};
 use crate::{KeyRef, PlaybackId, Resolution, Timestamp};
+
+pub use denied::{PassError, PathError, PlaybackDenied, TokenError};
 
 /// The access rules of a playback ID, parsed once for many decisions.
 #[derive(Debug, Clone)]
@@ -48,8 +53,31 @@ pub enum ViewerCredential {
     /// The workspace key that signed a token which is valid for this playback ID now, or the fault of the
     /// token.
     Token(Result<KeyRef, TokenError>),
+    /// The claims of a pass whose signature is valid, or the fault of the pass.
+    Pass(Result<PassClaims, PassError>),
     /// The claims of a path whose signature is valid and whose key exists, or the fault of the path.
     Path(Result<PathClaims, PathError>),
+}
+
+/// The proof that admitted a viewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessProof {
+    /// None was needed.
+    None,
+    /// A token that this workspace key signed.
+    Token(KeyRef),
+    /// A pass of the dashboard. The restrictions by page and by player do not apply.
+    Pass,
+}
+
+impl AccessProof {
+    /// The key that signed the viewer's token.
+    pub fn key(self) -> Option<KeyRef> {
+        match self {
+            Self::Token(key) => Some(key),
+            Self::None | Self::Pass => None,
+        }
+    }
 }
 
 /// The rights of an admitted viewer.
@@ -67,72 +95,11 @@ pub struct PlaybackGrant {
 pub struct PathBinding {
     /// The generation of the playback ID.
     pub generation: u32,
-    /// The key that signed the viewer's token; `None` if no token was needed.
-    pub key: Option<KeyRef>,
+    /// The proof that admitted the viewer of the manifest.
+    pub proof: AccessProof,
     /// The page that embeds our player page, from the address of the manifest: later requests have the
-    /// player page as their origin.
+    /// player page as their origin. `None` with a pass, whose viewers come from any page.
     pub embedding_page: Option<EmbeddingPage>,
-}
-
-/// The reason why a viewer is rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlaybackDenied {
-    /// The playback ID is private, and the token does not admit the viewer.
-    Token(TokenError),
-    /// The path is not valid for the current manifests.
-    Path(PathError),
-    /// The domain restriction rejects the page.
-    Domain,
-    /// The user agent restriction rejects the player.
-    UserAgent,
-}
-
-/// The fault of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenError {
-    /// The request has no token.
-    Missing,
-    /// It is longer than [`TokenClaims::TOKEN_BYTES_MAX`](super::TokenClaims::TOKEN_BYTES_MAX).
-    TooLong,
-    /// It is not a signed JWT, or the request has two tokens.
-    Malformed,
-    /// A header field has a wrong form, or requires an unsupported feature.
-    BadHeader,
-    /// A claim has a wrong form, or requires an unsupported feature.
-    BadClaim,
-    /// Its key ID is not of the workspace.
-    UnknownKey,
-    /// It was not signed with the algorithm of its key.
-    WrongAlgorithm,
-    /// The signature does not match its key.
-    BadSignature,
-    /// It is for another audience.
-    WrongAudience,
-    /// It has no expiry.
-    NoExpiry,
-    /// It has expired.
-    Expired,
-    /// It is not valid yet.
-    NotYetValid,
-    /// It was revoked.
-    Revoked,
-}
-
-/// The fault of a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathError {
-    /// It has no signature.
-    Missing,
-    /// The signature is invalid, or for another playback ID.
-    Forged,
-    /// It has expired.
-    Expired,
-    /// All paths of its generation were revoked.
-    Revoked,
-    /// The key of its viewer's token was deleted.
-    KeyDeleted,
-    /// It expires later than any path that is issued now: the issuing clock was ahead.
-    NotYetValid,
 }
 
 #[derive(Debug, Clone)]
@@ -194,49 +161,92 @@ impl PlaybackPolicy {
     /// Decides whether this viewer may watch now, and with which rights.
     ///
     /// The credential is checked before the restrictions. A signed path must be valid even where none is
-    /// required: one address has one meaning.
+    /// required: one address has one meaning. A token is read only where one is required, a pass only where
+    /// a viewer can be rejected: all other viewers share their addresses.
     pub fn decide(&self, viewer: &Viewer<'_>, now: Timestamp) -> Result<PlaybackGrant, PlaybackDenied> {
-        let key = match &viewer.credential {
-            ViewerCredential::Token(token) if self.is_private() => {
-                Some(token.map_err(PlaybackDenied::Token)?)
-            }
-            ViewerCredential::Token(_) => None,
-            ViewerCredential::Path(Err(PathError::Missing)) if !self.is_restricted() => None,
-            ViewerCredential::Path(path) => {
-                let checked = path.as_ref().map_err(|error| *error);
-                checked.and_then(|claims| self.check_path(claims, now)).map_err(PlaybackDenied::Path)?
+        let proof = self.check_credential(&viewer.credential, now)?;
+        let embedding_page = match proof {
+            AccessProof::Pass => None,
+            AccessProof::None | AccessProof::Token(_) => {
+                self.check_restrictions(&viewer.page, viewer.embedding_page.as_ref(), viewer.user_agent)?;
+                viewer.embedding_page.clone()
             }
         };
+        let binding = || PathBinding { generation: self.generation, proof, embedding_page };
+        Ok(PlaybackGrant { resolution: self.resolution, binding: self.is_restricted().then(binding) })
+    }
+
+    fn check_credential(
+        &self,
+        credential: &ViewerCredential,
+        now: Timestamp,
+    ) -> Result<AccessProof, PlaybackDenied> {
+        match credential {
+            ViewerCredential::Token(token) if self.is_private() => {
+                token.map(AccessProof::Token).map_err(PlaybackDenied::Token)
+            }
+            ViewerCredential::Token(_) => Ok(AccessProof::None),
+            ViewerCredential::Pass(_) if !self.is_restricted() => Ok(AccessProof::None),
+            ViewerCredential::Pass(pass) => {
+                let checked = pass.as_ref().map_err(|error| *error);
+                checked.and_then(|claims| self.check_pass(claims, now)).map_err(PlaybackDenied::Pass)
+            }
+            ViewerCredential::Path(Err(PathError::Missing)) if !self.is_restricted() => Ok(AccessProof::None),
+            ViewerCredential::Path(path) => {
+                let checked = path.as_ref().map_err(|error| *error);
+                checked.and_then(|claims| self.check_path(claims, now)).map_err(PlaybackDenied::Path)
+            }
+        }
+    }
+
+    /// Whether the restrictions admit a viewer with a valid credential other than a pass.
+    ///
+    /// The embedding page is checked in addition to the page, never instead of it: a forged one in an
+    /// address gains nothing.
+    pub fn check_restrictions(
+        &self,
+        page: &Page,
+        embedding_page: Option<&EmbeddingPage>,
+        user_agent: Option<&str>,
+    ) -> Result<(), PlaybackDenied> {
         let is_allowed = |host: Option<&PageHost>| {
             self.domains.allows(|pattern| host.is_some_and(|host| pattern.matches(host)))
         };
-        let is_page_allowed = match &viewer.page {
+        let is_page_allowed = match page {
             Page::Own => true,
             Page::Unknown => is_allowed(None),
             Page::Of(host) => is_allowed(Some(host)),
         };
-        // The embedding page is checked in addition to the page, never instead of it: a forged one in an
-        // address gains nothing.
-        let is_embedding_page_allowed =
-            viewer.embedding_page.as_ref().is_none_or(|EmbeddingPage(host)| is_allowed(host.as_ref()));
-        if !is_page_allowed || !is_embedding_page_allowed {
+        if !is_page_allowed || !embedding_page.is_none_or(|EmbeddingPage(host)| is_allowed(host.as_ref())) {
             return Err(PlaybackDenied::Domain);
         }
-        let user_agent = viewer.user_agent.unwrap_or_default();
+        let user_agent = user_agent.unwrap_or_default();
         // Case-sensitive parts (C-12).
         if !self.user_agents.allows(|part| user_agent.contains(part.as_str())) {
             return Err(PlaybackDenied::UserAgent);
         }
-        let binding = || PathBinding {
-            generation: self.generation,
-            key,
-            embedding_page: viewer.embedding_page.clone(),
-        };
-        Ok(PlaybackGrant { resolution: self.resolution, binding: self.is_restricted().then(binding) })
+        Ok(())
     }
 
-    fn check_path(&self, claims: &PathClaims, now: Timestamp) -> Result<Option<KeyRef>, PathError> {
-        if claims.playback != self.playback || (self.is_private() && claims.binding.key.is_none()) {
+    fn check_pass(&self, claims: &PassClaims, now: Timestamp) -> Result<AccessProof, PassError> {
+        if claims.playback != self.playback {
+            return Err(PassError::Forged);
+        }
+        if claims.generation != self.generation {
+            return Err(PassError::Revoked);
+        }
+        if claims.expires_at() <= now {
+            return Err(PassError::Expired);
+        }
+        if !claims.is_plausible(now) {
+            return Err(PassError::NotYetValid);
+        }
+        Ok(AccessProof::Pass)
+    }
+
+    fn check_path(&self, claims: &PathClaims, now: Timestamp) -> Result<AccessProof, PathError> {
+        let proof = claims.binding.proof;
+        if claims.playback != self.playback || (self.is_private() && proof == AccessProof::None) {
             return Err(PathError::Forged);
         }
         if claims.binding.generation != self.generation {
@@ -245,7 +255,7 @@ impl PlaybackPolicy {
         if claims.expires_at() <= now {
             return Err(PathError::Expired);
         }
-        Ok(claims.binding.key)
+        Ok(proof)
     }
 
     /// The pages, other than our own, that may embed the content for this page, as source expressions of a
@@ -289,79 +299,6 @@ impl<T> RestrictionRule<T> {
         match self.default_policy {
             DefaultPolicy::Allow => !is_exception,
             DefaultPolicy::Deny => is_exception,
-        }
-    }
-}
-
-impl PlaybackDenied {
-    /// Whether the cause is in the request alone: the same request through the same playback ID is always
-    /// rejected again, regardless of other changes.
-    ///
-    /// This is so for a private playback ID, because its policy never changes, and for a key, because a
-    /// [`KeyRef`] never means another key. A cache may confuse a key with a later one that has the same ID
-    /// (D-0098).
-    pub fn is_caused_by_request(self) -> bool {
-        match self {
-            Self::Token(error) => match error {
-                TokenError::Missing
-                | TokenError::TooLong
-                | TokenError::Malformed
-                | TokenError::BadHeader
-                | TokenError::BadClaim
-                | TokenError::WrongAlgorithm
-                | TokenError::BadSignature => true,
-                TokenError::UnknownKey
-                | TokenError::WrongAudience
-                | TokenError::NoExpiry
-                | TokenError::Expired
-                | TokenError::NotYetValid
-                | TokenError::Revoked => false,
-            },
-            Self::Path(refusal) => refusal == PathError::Forged,
-            Self::Domain | Self::UserAgent => false,
-        }
-    }
-
-    /// The name in metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Token(error) => error.name(),
-            Self::Path(refusal) => refusal.name(),
-            Self::Domain => "domain",
-            Self::UserAgent => "user_agent",
-        }
-    }
-}
-
-impl TokenError {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Missing => "token_missing",
-            Self::TooLong => "token_too_long",
-            Self::Malformed => "token_malformed",
-            Self::BadHeader => "token_bad_header",
-            Self::BadClaim => "token_bad_claim",
-            Self::UnknownKey => "token_unknown_key",
-            Self::WrongAlgorithm => "token_wrong_algorithm",
-            Self::BadSignature => "token_bad_signature",
-            Self::WrongAudience => "token_wrong_audience",
-            Self::NoExpiry => "token_no_expiry",
-            Self::Expired => "token_expired",
-            Self::NotYetValid => "token_not_yet_valid",
-            Self::Revoked => "token_revoked",
-        }
-    }
-}
-
-impl PathError {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Missing => "path_missing",
-            Self::Forged => "path_forged",
-            Self::Expired => "path_expired",
-            Self::Revoked => "path_old",
-            Self::KeyDeleted => "path_key_gone",
-            Self::NotYetValid => "path_future",
         }
     }
 }

@@ -22,6 +22,8 @@ use crate::lease::{LEASE, lease_until};
 use crate::outage_retry::{RetrySubject, retry_during_outage};
 use concurrency::WebhookConcurrency;
 
+pub use payload::event_body;
+
 /// Polling interval. Wake-ups are only an optimisation (C-42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 

@@ -176,7 +176,8 @@ async fn attempts(session: &mut Session, delivery: DeliveryId) -> Result<Vec<Att
     rows.iter().rev().map(read).collect()
 }
 
-fn stored_event(row: &Row) -> Result<StoredEvent, Error> {
+/// The event of a row with the columns of the event and its workspace.
+pub(crate) fn stored_event(row: &Row) -> Result<StoredEvent, Error> {
     let workspace = row.id("workspace_id")?;
     Ok(StoredEvent {
         id: row.id("event_id")?,

@@ -8,8 +8,10 @@ use kinora_domain::{Attempt, DeliveryId, Event, EventId, Timestamp, WebhookId, W
 
 #[cfg(test)]
 pub(crate) use claim::STATEMENTS as CLAIM;
+pub(crate) use claim::stored_event;
 #[cfg(test)]
 pub(crate) use finish::STATEMENTS as FINISH;
+pub(crate) use outcome::decode as decode_outcome;
 
 use crate::WorkerId;
 

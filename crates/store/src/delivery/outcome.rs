@@ -50,7 +50,7 @@ pub(super) fn encode(outcome: &AttemptOutcome) -> String {
     serde_json::to_string(&json).expect("texts and numbers are always JSON")
 }
 
-pub(super) fn decode(text: &str) -> Result<AttemptOutcome, Error> {
+pub(crate) fn decode(text: &str) -> Result<AttemptOutcome, Error> {
     Ok(match serde_json::from_str(text).map_err(Error::internal)? {
         OutcomeJson::Unanswered(why) => AttemptOutcome::Unanswered(why),
         OutcomeJson::Answered(json) => AttemptOutcome::Answered(AttemptResponse {

@@ -1,12 +1,16 @@
 //! Events: changes with the facts at their time, stored in the commit of the change.
 
 mod facts;
+mod history;
 mod media_json;
 mod upload_json;
 
-use kinora_domain::{DeliveryId, Event, EventId, EventKind, EventSubject, Timestamp, WebhookId};
+use kinora_domain::{DeliveryId, Event, EventId, EventKind, EventSubject, MediaId, Timestamp, WebhookId};
 
 pub(crate) use facts::{decode, encode};
+#[cfg(test)]
+pub(crate) use history::STATEMENTS as HISTORY;
+pub use history::{DeliveryState, LastAttempt, ListedDelivery, ListedEvent};
 
 use crate::sql::{statements, values};
 use crate::{Error, Tx};
@@ -66,6 +70,10 @@ impl Tx {
 /// The subject of an event as one text: deliveries of one subject keep their order.
 fn subject_text(subject: &EventSubject) -> String {
     match subject {
-        EventSubject::Media(id) => format!("media:{id}"),
+        EventSubject::Media(id) => subject_of_media(*id),
     }
+}
+
+fn subject_of_media(id: MediaId) -> String {
+    format!("media:{id}")
 }

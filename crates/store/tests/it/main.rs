@@ -50,6 +50,8 @@ mod change_poll;
 mod content_keys;
 mod crash;
 mod deliveries;
+mod event_history;
+mod find;
 mod idempotency;
 mod jobs;
 mod key_rotation;

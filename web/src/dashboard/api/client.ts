@@ -52,7 +52,30 @@ type OnSessionEnd = "signInAgain" | "reject";
 
 interface Options {
   body?: unknown;
+  /** The request runs only if the resource still has this ETag; else it rejects with a 412. */
+  ifMatch?: string | null | undefined;
+  /** The same request with this key runs once. */
+  idempotencyKey?: string;
+  /** Ends the request. It rejects with the reason of the signal. */
+  signal?: AbortSignal | undefined;
   onSessionEnd?: OnSessionEnd;
+}
+
+/** Data with the ETag of its version, for `ifMatch` of a later change. */
+export interface Tagged<T> {
+  data: T;
+  etag: string | null;
+}
+
+/** A page of a list of the API. */
+export interface ListPage<T> {
+  entries: T[];
+  /** Cursor of the next page; `null` on the last one. */
+  nextCursor: string | null;
+  /** Number of all entries that match. */
+  total: number;
+  /** Whether there can be more than `total`. */
+  isTotalLowerBound: boolean;
 }
 
 /**
@@ -61,12 +84,49 @@ interface Options {
  * Rejects with a `RequestError`. A 412 names no field: the caller shows both versions.
  */
 export async function send<T>(method: string, path: string, options: Options = {}): Promise<T> {
-  const { body, onSessionEnd = "signInAgain" } = options;
+  const response = await respond(method, path, options);
+  if (response.status === 204) return undefined as T;
+  return ((await response.json()) as { data: T }).data;
+}
+
+/** The same with the ETag of the response. */
+export async function sendTagged<T>(method: string, path: string, options: Options = {}): Promise<Tagged<T>> {
+  const response = await respond(method, path, options);
+  const { data } = (await response.json()) as { data: T };
+  return { data, etag: response.headers.get("etag") };
+}
+
+/** Reads a page of a list of the API, with the cursor of the next page. */
+export async function readList<T>(path: string, options: Options = {}): Promise<ListPage<T>> {
+  const response = await respond("GET", path, options);
+  const { data, pagination } = (await response.json()) as { data: T[]; pagination?: Pagination };
+  return {
+    entries: data,
+    nextCursor: nextCursorOf(response.headers.get("link")),
+    total: pagination?.totalRecords ?? data.length,
+    isTotalLowerBound: pagination?.totalIsLowerBound ?? false,
+  };
+}
+
+interface Pagination {
+  totalRecords: number;
+  totalIsLowerBound?: boolean;
+}
+
+/** The cursor in the `next` URL of a `Link` header. */
+function nextCursorOf(link: string | null): string | null {
+  const url = /<([^>]*)>\s*;\s*rel="next"/.exec(link ?? "")?.[1];
+  return url === undefined ? null : new URL(url, location.origin).searchParams.get("cursor");
+}
+
+/** A response of success. Waits for a sign-in and for a confirmation where one is needed. */
+async function respond(method: string, path: string, options: Options): Promise<Response> {
+  const { onSessionEnd = "signInAgain" } = options;
   let mayWaitForSignIn = onSessionEnd === "signInAgain";
   let mayWaitForConfirmation = true;
   for (;;) {
-    const response = await request(method, path, body);
-    if (response.ok) return ((await response.json()) as { data: T }).data;
+    const response = await request(method, path, options);
+    if (response.ok) return response;
     const error = await errorOf(response);
     if (error.reason === PERSON_CHANGED) shownPerson.reload();
     if (error.status === 401 && mayWaitForSignIn) {
@@ -105,7 +165,7 @@ function isTemporary(error: unknown): boolean {
   return (error.retryAfterS ?? 0) <= RETRY_AFTER_MAX_S;
 }
 
-async function request(method: string, path: string, body: unknown): Promise<Response> {
+async function request(method: string, path: string, { body, ifMatch, idempotencyKey, signal }: Options): Promise<Response> {
   const init: RequestInit = {
     method,
     credentials: "same-origin",
@@ -115,9 +175,13 @@ async function request(method: string, path: string, body: unknown): Promise<Res
     init.headers = { ...init.headers, "content-type": "application/json" };
     init.body = JSON.stringify(body);
   }
+  if (ifMatch) init.headers = { ...init.headers, "if-match": ifMatch };
+  if (idempotencyKey !== undefined) init.headers = { ...init.headers, "idempotency-key": idempotencyKey };
+  if (signal) init.signal = signal;
   try {
     return await fetch(BASE + path, init);
   } catch {
+    signal?.throwIfAborted();
     throw new RequestError(0, "");
   }
 }

@@ -3,7 +3,8 @@
 import { QueryClient, queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { newDocument } from "../frame/leave.js";
 import { forgetAll } from "../frame/memory.js";
-import { inWorkspace, RequestError, retryPolicy, send } from "./client.js";
+import { forgetUploads } from "../upload-ui/intake.js";
+import { RequestError, retryPolicy, send } from "./client.js";
 import { shownPerson } from "./shown-person.js";
 import type { Door, Me, OneTimeLink, Session, SessionEntry, Settings } from "./types.js";
 
@@ -62,13 +63,6 @@ export const linkQuery = (secret: string) =>
     gcTime: 0,
   });
 
-/** Whether the workspace has at least one media. */
-export const hasMediaQuery = (workspaceId: string) =>
-  queryOptions({
-    queryKey: ["workspace", workspaceId, "hasMedia"],
-    queryFn: async () => (await send<unknown[]>("GET", inWorkspace(workspaceId, "/on-demand?limit=1"))).length > 0,
-  });
-
 /** The session of a page behind the sign-in. */
 export function useSession(): Session {
   const { data } = useQuery(sessionQuery);
@@ -107,8 +101,9 @@ export function useLink() {
 export function useSignOut() {
   return useMutation({
     mutationFn: () => send("DELETE", "/session", { onSessionEnd: "reject" }),
-    onSuccess: () => {
+    onSuccess: async () => {
       forgetAll();
+      await forgetUploads();
       newDocument("/dashboard/sign-in");
     },
   });

@@ -1,6 +1,6 @@
 // The frame of each page behind the sign-in: side bar, top bar, and below 720 px a bar at the bottom.
 
-import { type ReactNode, useEffect } from "react";
+import { lazy, type ReactNode, Suspense, useEffect } from "react";
 import { ChevronRight } from "lucide-react";
 import { Link, useLocation } from "wouter";
 import { confirmation } from "../api/confirmation.js";
@@ -8,6 +8,7 @@ import { sessionEnd } from "../api/session-end.js";
 import type { Session, Workspace } from "../api/types.js";
 import { text } from "../text/en.js";
 import { ConfirmAgain } from "./confirm-again.js";
+import { FinderButton } from "./finder-button.js";
 import { Mark } from "./mark.js";
 import { recall, remember } from "./memory.js";
 import { Dock, groupsOf, NavGroup, shownOf } from "./navigation.js";
@@ -16,6 +17,8 @@ import { Shortcuts } from "./shortcuts.js";
 import { SignInAgain } from "./sign-in-again.js";
 import { UserMenu } from "./user-menu.js";
 import { WorkspaceSwitch } from "./workspace-switch.js";
+
+const UploadHost = lazy(() => import("../upload-ui/host.js"));
 
 export function Frame({ session, children }: { session: Session; children: ReactNode }) {
   const settings = settingsOf(session.person.settings);
@@ -29,6 +32,7 @@ export function Frame({ session, children }: { session: Session; children: React
 
   const groups = groupsOf(session, workspace);
   const shown = shownOf(groups, path);
+  const mayUpload = workspace !== null && session.actions.includes("media.change");
 
   return (
     <SettingsContext value={settings}>
@@ -56,13 +60,14 @@ export function Frame({ session, children }: { session: Session; children: React
               <WorkspaceSwitch session={session} current={workspace} isPlain />
             </div>
             <div className="crumbs wide-only">
-              {shown?.map((name, level) => (
+              {crumbsOf(shown, workspace).map((name, level) => (
                 <span key={name} className="row">
                   {level > 0 && <ChevronRight className="i faint" aria-hidden />}
-                  {level > 0 ? <b>{name}</b> : name}
+                  {level > 0 ? <b>{name}</b> : <span className="clip">{name}</span>}
                 </span>
               ))}
             </div>
+            <FinderButton session={session} workspace={workspace} entries={groups.flatMap(({ entries }) => entries)} />
             <div className="thin">
               <UserMenu session={session} isPlain />
             </div>
@@ -73,11 +78,23 @@ export function Frame({ session, children }: { session: Session; children: React
         </div>
       </div>
       <Dock groups={groups} path={path} />
-      <Shortcuts entries={groups.flatMap(({ entries }) => entries)} />
+      <Shortcuts entries={groups.flatMap(({ entries }) => entries)} mayUpload={mayUpload} />
+      {mayUpload && (
+        <Suspense fallback={null}>
+          <UploadHost workspace={workspace} />
+        </Suspense>
+      )}
       {needsConfirmation && <ConfirmAgain />}
       {isEnded && <SignInAgain session={session} />}
     </SettingsContext>
   );
+}
+
+/** Pages of media belong to the workspace, which says more than their group. */
+function crumbsOf(shown: [string, string] | undefined, workspace: Workspace | null): string[] {
+  if (shown === undefined) return [];
+  const [group, page] = shown;
+  return [group === text.nav.media && workspace !== null ? workspace.name : group, page];
 }
 
 /** The workspace of the address, else the last one, else the first. */

@@ -1,6 +1,6 @@
 // What this browser remembers: nothing secret.
 
-const NAMES = ["theme", "workspace"] as const;
+const NAMES = ["theme", "workspace", "uploadsAtOnce"] as const;
 type Name = (typeof NAMES)[number];
 
 export function recall(name: Name): string | null {

@@ -1,6 +1,6 @@
 // The pages that a person may open, in the side bar and in the bar at the bottom of narrow screens.
 
-import { BookOpen, House, KeyRound, Layers, type LucideIcon, Menu as MenuIcon, ScrollText, Server, Settings, UserRound, Users } from "lucide-react";
+import { BookOpen, Clapperboard, KeyRound, Layers, type LucideIcon, Menu as MenuIcon, ScrollText, Server, Settings, Upload, UserRound, Users } from "lucide-react";
 import { Link } from "wouter";
 import type { Action, Session, Workspace } from "../api/types.js";
 import { Menu } from "../parts/menu.js";
@@ -18,6 +18,8 @@ export interface Entry {
   shortName?: string;
   /** The key after `g` that opens it. */
   key?: string;
+  /** Beginning of the paths of its sub-pages. */
+  below?: string;
 }
 
 export interface Group {
@@ -29,10 +31,14 @@ export interface Group {
 const DOCK_MAX = 4;
 
 export function groupsOf({ actions }: Session, workspace: Workspace | null): Group[] {
+  const base = workspace === null ? null : `/w/${workspace.id}`;
   const groups: Group[] = [
     {
       name: text.nav.media,
-      entries: [{ name: text.nav.overview, icon: House, href: workspace === null ? "/" : `/w/${workspace.id}`, key: "o" }],
+      entries: [
+        { name: text.nav.library, icon: Clapperboard, href: base === null ? "/" : `${base}/library`, key: "l", ...(base !== null && { below: `${base}/media/` }) },
+        ...(base === null ? [] : [{ name: text.nav.uploads, icon: Upload, href: `${base}/uploads`, key: "u" }]),
+      ],
     },
     { name: text.nav.developers, entries: [{ name: text.nav.apiReference, icon: BookOpen, href: "/docs", isOutside: true }] },
     {
@@ -41,7 +47,7 @@ export function groupsOf({ actions }: Session, workspace: Workspace | null): Gro
         { name: text.nav.accessTokens, shortName: text.nav.tokens, icon: KeyRound, href: "/organisation/access-tokens", action: "accessTokens.manage", key: "t" },
         { name: text.nav.people, icon: Users, href: "/organisation/people", action: "people.see", key: "p" },
         { name: text.nav.workspaces, icon: Layers, href: "/organisation/workspaces", action: "workspaces.manage", key: "w" },
-        { name: text.nav.audit, icon: ScrollText, href: "/organisation/audit", action: "audit.see", key: "l" },
+        { name: text.nav.audit, icon: ScrollText, href: "/organisation/audit", action: "audit.see", key: "d" },
         { name: text.nav.server, icon: Server, href: "/organisation/server", action: "server.see", key: "s" },
         { name: text.nav.settings, icon: Settings, href: "/organisation/settings", action: "organisation.manage", key: "e" },
         { name: text.nav.account, icon: UserRound, href: "/account", key: "a" },
@@ -57,10 +63,15 @@ export function groupsOf({ actions }: Session, workspace: Workspace | null): Gro
 /** The group and the entry of the page that is shown. */
 export function shownOf(groups: Group[], path: string): [string, string] | undefined {
   for (const { name, entries } of groups) {
-    const entry = entries.find(({ href }) => href === path);
+    const entry = entries.find((entry) => isShown(entry, path));
     if (entry) return [name, entry.name];
   }
   return undefined;
+}
+
+/** Whether the page of this entry, or a sub-page, is shown. */
+function isShown({ href, below }: Entry, path: string): boolean {
+  return href === path || (below !== undefined && path.startsWith(below));
 }
 
 export function NavGroup({ group: { name, entries }, path }: { group: Group; path: string }) {
@@ -70,7 +81,7 @@ export function NavGroup({ group: { name, entries }, path }: { group: Group; pat
         {name}
       </div>
       {entries.map((entry) => (
-        <NavLink key={entry.href} {...entry} isCurrent={entry.href === path} />
+        <NavLink key={entry.href} {...entry} isCurrent={isShown(entry, path)} />
       ))}
     </nav>
   );
@@ -84,11 +95,11 @@ export function Dock({ groups, path }: { groups: Group[]; path: string }) {
   return (
     <nav className="dock thin" aria-label={text.nav.main}>
       {most.map((entry) => (
-        <NavLink key={entry.href} {...entry} name={entry.shortName ?? entry.name} isCurrent={entry.href === path} />
+        <NavLink key={entry.href} {...entry} name={entry.shortName ?? entry.name} isCurrent={isShown(entry, path)} />
       ))}
       <Menu
         label={text.nav.more}
-        className={rest.some(({ href }) => href === path) ? "current" : ""}
+        className={rest.some((entry) => isShown(entry, path)) ? "current" : ""}
         button={
           <>
             <MenuIcon className="i" aria-hidden />
@@ -97,7 +108,7 @@ export function Dock({ groups, path }: { groups: Group[]; path: string }) {
         }
       >
         {rest.map((entry) => (
-          <NavLink key={entry.href} {...entry} className="item" isCurrent={entry.href === path} />
+          <NavLink key={entry.href} {...entry} className="item" isCurrent={isShown(entry, path)} />
         ))}
       </Menu>
     </nav>

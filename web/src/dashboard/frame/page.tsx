@@ -3,32 +3,39 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import { text } from "../text/en.js";
+import { pageOf } from "./page-path.js";
 
 let hasShownPage = false;
 
 interface Props {
   title: string;
-  lead?: string | undefined;
+  /** Beside the title. */
+  beside?: ReactNode;
+  lead?: ReactNode;
   actions?: ReactNode;
   children?: ReactNode;
 }
 
-export function Page({ title, lead, actions, children }: Props) {
+export function Page({ title, beside, lead, actions, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   const [path] = useLocation();
+  const page = pageOf(path);
   useTitle(title);
   useEffect(() => {
     // The browser places the focus of the first page.
     if (hasShownPage) heading.current?.focus();
     hasShownPage = true;
-  }, [path]);
+  }, [page]);
   return (
     <>
       <div className="head">
         <div className="words">
-          <h1 ref={heading} tabIndex={-1}>
-            {title}
-          </h1>
+          <div className="row wrap">
+            <h1 ref={heading} tabIndex={-1}>
+              {title}
+            </h1>
+            {beside}
+          </div>
           {lead !== undefined && <p className="sub">{lead}</p>}
         </div>
         {actions !== undefined && <div className="actions">{actions}</div>}

@@ -5,6 +5,8 @@ import { useLocation } from "wouter";
 import { Button } from "../parts/button.js";
 import { Dialog } from "../parts/dialog.js";
 import { text } from "../text/en.js";
+import { uploadStartText } from "../text/upload-start.js";
+import { openUploadPicker } from "../upload-ui/intake.js";
 import type { Entry } from "./navigation.js";
 import { useSettings } from "./settings.js";
 
@@ -13,13 +15,19 @@ const PAIR_MS = 1500;
 /** Targets of keys that are text. */
 const TYPED_INTO = "input, textarea, select, [contenteditable]";
 
-export function Shortcuts({ entries }: { entries: Entry[] }) {
+export function Shortcuts({ entries, mayUpload }: { entries: Entry[]; mayUpload: boolean }) {
   const { keys } = useSettings();
   const [, navigate] = useLocation();
   const [isListShown, showList] = useState(false);
 
   const pages = entries.filter(({ key }) => key !== undefined);
-  const list = [...pages.map(({ key, name }) => [`g ${key}`, text.keys.goTo(name)] as const), ["?", text.keys.showList] as const];
+  const list = [
+    ...pages.map(({ key, name }) => [`g ${key}`, text.keys.goTo(name)] as const),
+    ...(mayUpload ? [["u", uploadStartText.key] as const] : []),
+    ["/", text.finder.search] as const,
+    [text.finder.key, text.finder.open] as const,
+    ["?", text.keys.showList] as const,
+  ];
 
   useEffect(() => {
     if (!keys) return undefined;
@@ -33,10 +41,11 @@ export function Shortcuts({ entries }: { entries: Entry[] }) {
       if (event.key === "?") showList(true);
       const target = isSecond && pages.find(({ key }) => key === event.key);
       if (target) navigate(target.href);
+      else if (event.key === "u" && mayUpload) openUploadPicker();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
-  }, [keys, navigate, pages]);
+  }, [keys, mayUpload, navigate, pages]);
 
   if (!isListShown) return null;
   return (

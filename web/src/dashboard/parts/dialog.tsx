@@ -4,6 +4,7 @@ import { type ReactNode, type RefObject, useEffect, useId, useRef } from "react"
 
 interface Props {
   title: string;
+  className?: string;
   /** Escape, or a click beside the dialog if `closesOutside`. */
   onClose: () => void;
   closesOutside?: boolean;
@@ -13,7 +14,7 @@ interface Props {
 }
 
 /** Open as long as it is rendered. `data-autofocus` marks the element that gets the focus first. */
-export function Dialog({ title, onClose, closesOutside = false, endsAtHeading, children }: Props) {
+export function Dialog({ title, className = "", onClose, closesOutside = false, endsAtHeading, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -32,7 +33,7 @@ export function Dialog({ title, onClose, closesOutside = false, endsAtHeading, c
   return (
     <dialog
       ref={dialog}
-      className="dialog"
+      className={`dialog ${className}`.trim()}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

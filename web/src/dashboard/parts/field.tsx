@@ -7,6 +7,8 @@ import { IconButton } from "./button.js";
 
 interface Props extends InputHTMLAttributes<HTMLInputElement> {
   label: string;
+  /** The label is for screen readers only. */
+  isLabelHidden?: boolean;
   hint?: string;
   /** The message of the server for this field, of a 422. It follows the label: "must have …". */
   problem?: string | null;
@@ -16,12 +18,12 @@ interface Props extends InputHTMLAttributes<HTMLInputElement> {
   inside?: ReactNode;
 }
 
-export function Field({ label, hint, problem = null, beside, inside, ...rest }: Props) {
+export function Field({ label, isLabelHidden = false, hint, problem = null, beside, inside, ...rest }: Props) {
   const id = useId();
   const described = [problem === null ? null : `${id}-problem`, hint === undefined ? null : `${id}-hint`];
   return (
     <div className="field">
-      <div className="row">
+      <div className={isLabelHidden ? "unseen" : "row"}>
         <label htmlFor={id}>{label}</label>
         {beside}
       </div>

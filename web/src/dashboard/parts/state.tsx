@@ -2,12 +2,12 @@
 
 import type { ReactNode } from "react";
 
-export type Tone = "ok" | "warn" | "bad" | "plain";
+export type Tone = "ok" | "warn" | "bad" | "busy" | "plain";
 
 export function State({ tone = "plain", children }: { tone?: Tone; children: ReactNode }) {
   return <span className={`state ${tone}`}>{children}</span>;
 }
 
-export function Tag({ tone = "plain", children }: { tone?: Tone | "accent"; children: ReactNode }) {
+export function Tag({ tone = "plain", children }: { tone?: Exclude<Tone, "busy"> | "accent"; children: ReactNode }) {
   return <span className={`tag ${tone}`}>{children}</span>;
 }

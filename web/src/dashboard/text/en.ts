@@ -24,7 +24,7 @@ export const text = {
   error: {
     network: "The server cannot be reached. Check the network connection.",
     busy: "The server is busy.",
-    server: "The server failed to answer.",
+    server: "The server responded with an error.",
     forbidden: "You are not allowed to do this.",
     signedOut: "You are signed out. Sign in, then try again.",
     changedMeanwhile: "It was changed meanwhile. Load the page again to see the change.",
@@ -58,7 +58,8 @@ export const text = {
     media: "Media",
     developers: "Developers",
     organisation: "Organisation",
-    overview: "Overview",
+    library: "Library",
+    uploads: "Uploads",
     apiReference: "API reference",
     account: "Account",
     accessTokens: "Access Tokens",
@@ -68,7 +69,7 @@ export const text = {
     server: "Server",
     settings: "Settings",
     more: "More",
-    home: "Kinora, overview",
+    home: "Kinora, library",
     workspaces: "Workspaces",
     workspace: "Workspace: ",
     noWorkspace: "No workspace",
@@ -97,6 +98,12 @@ export const text = {
     title: "Keyboard shortcuts",
     goTo: (page: string) => `Go to ${page}`,
     showList: "Show this list",
+  },
+
+  finder: {
+    open: "Find anything by name or id",
+    key: "Ctrl K",
+    search: "Search",
   },
 
   field: {
@@ -129,7 +136,7 @@ export const text = {
   again: {
     title: "Sign in again",
     lead: "Your session has ended. Your page is unchanged: sign in and it continues.",
-    other: "With another account, the page is loaded anew.",
+    other: "With another account, the page is loaded again.",
     later: "Not now",
   },
 
@@ -163,24 +170,7 @@ export const text = {
     toSignIn: "Go to the sign-in page",
   },
 
-  home: {
-    noMedia: "This workspace has no media yet. These commands and requests fill it.",
-    someMedia: "Media arrive in this workspace by the command line and the API.",
-    viewer: "You can watch the media of this workspace. Your role does not allow you to add any.",
-    factsTitle: "Workspace",
-    workspaceId: "Workspace ID",
-    baseUrl: "API base URL",
-    uploadTitle: "Upload a file",
-    upload: "On the server. The command waits until the media is ready.",
-    uploadCommand: "the upload command",
-    tokenTitle: "Create an access token",
-    token: "On the server. The command prints the id and the secret once.",
-    tokenByPage: "On the page Access Tokens, or on the server by this command. Both show the secret once.",
-    tokenCommand: "the token command",
-    curlTitle: "Add a video by its URL",
-    curl: "From any machine, with the id and the secret of an access token.",
-    request: "the request",
-    reference: "All requests in the API reference",
+  start: {
     noneTitle: "No workspace yet",
     none: "A workspace contains media, webhooks and access tokens. Create one on the server:",
     workspaceCommand: "the workspace command",
@@ -191,7 +181,7 @@ export const text = {
   notFound: {
     title: "Page not found",
     lead: "The address is wrong, or the page has moved.",
-    back: "Go to the overview",
+    back: "Go to the library",
   },
 
   account: {

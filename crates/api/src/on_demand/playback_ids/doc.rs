@@ -119,7 +119,7 @@ mod tests {
 
     use super::super::{request as new, restrict};
     use super::*;
-    use crate::on_demand::access_restrictions::RestrictionKind;
+    use kinora_web::access_restrictions::RestrictionKind;
 
     #[test]
     fn playback_id_schema_has_exactly_the_parsed_fields() {

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use kinora_domain::{MediaId, PlaybackId, PlaybackIdSettings, Restriction, RestrictionUpdate};
+use kinora_web::access_restrictions::{RestrictionKind, restriction, warnings};
 use kinora_web::auth::WriteCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
@@ -13,7 +14,6 @@ use serde_json::Value;
 use super::view::PlaybackIdView;
 use crate::ApiState;
 use crate::error;
-use crate::on_demand::access_restrictions::{RestrictionKind, restriction, warnings};
 use crate::view::RestrictionView;
 
 /// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages, with

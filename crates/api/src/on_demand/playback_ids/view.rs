@@ -1,11 +1,11 @@
 //! The JSON view of a playback ID (C-121, C-161, D-0067).
 
 use kinora_domain::{AccessPolicy, AccessRestrictions, Encryption, Media, PlaybackIdSettings};
+use kinora_web::access_restrictions;
 use kinora_web::openapi::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::on_demand::access_restrictions;
 use crate::view::PlaybackView;
 
 /// A playback ID of a media, with the largest resolution that it plays.

@@ -31,9 +31,25 @@ fn mark(id: &str) -> KeyRef {
 }
 
 fn claims(generation: u32, key: Option<&str>) -> PathClaims {
-    let key = key.map(mark);
-    let binding = PathBinding { generation, key, embedding_page: None };
+    let proof = key.map(mark).map_or(AccessProof::None, AccessProof::Token);
+    let binding = PathBinding { generation, proof, embedding_page: None };
     PathClaims::new(PLAYBACK.parse().unwrap(), binding, 0, Timestamp::from_micros(NOW))
+}
+
+fn pass(generation: u32, issued_at: i64) -> PassClaims {
+    PassClaims::new(PLAYBACK.parse().unwrap(), generation, Timestamp::from_micros(issued_at))
+}
+
+fn claims_by_pass(generation: u32) -> PathClaims {
+    let binding = PathBinding { generation, proof: AccessProof::Pass, embedding_page: None };
+    PathClaims::new(PLAYBACK.parse().unwrap(), binding, 0, Timestamp::from_micros(NOW))
+}
+
+/// A public and a private playback ID that reject every page and every player.
+fn closed() -> [PlaybackIdSettings; 2] {
+    let none = rule(DefaultPolicy::Deny, &[], &[]);
+    let restrictions = AccessRestrictions { domains: none.clone(), user_agents: none };
+    [AccessPolicy::Public, AccessPolicy::Private].map(|policy| settings(policy, restrictions.clone()))
 }
 
 fn decide(
@@ -53,8 +69,11 @@ fn public_playback_needs_no_credential() {
         ViewerCredential::Token(Err(TokenError::Missing)),
         ViewerCredential::Token(Err(TokenError::BadSignature)),
         ViewerCredential::Token(Ok(mark(KEY))),
+        ViewerCredential::Pass(Ok(pass(3, NOW))),
+        ViewerCredential::Pass(Err(PassError::Forged)),
         ViewerCredential::Path(Err(PathError::Missing)),
         ViewerCredential::Path(Ok(claims(3, None))),
+        ViewerCredential::Path(Ok(claims_by_pass(3))),
     ] {
         assert_eq!(decide(&public, admission.clone(), NOW), allowed, "{admission:?}");
     }
@@ -71,7 +90,7 @@ fn public_playback_needs_no_credential() {
 fn private_playback_needs_token_or_signed_path() {
     let private = settings(AccessPolicy::Private, free());
     let key = mark(KEY);
-    let binding = PathBinding { generation: 3, key: Some(key), embedding_page: None };
+    let binding = PathBinding { generation: 3, proof: AccessProof::Token(key), embedding_page: None };
     let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(binding) });
     assert_eq!(decide(&private, ViewerCredential::Token(Ok(key)), NOW), allowed);
     assert_eq!(decide(&private, ViewerCredential::Path(Ok(claims(3, Some(KEY)))), NOW), allowed);
@@ -103,7 +122,7 @@ fn private_playback_needs_token_or_signed_path() {
 fn restricted_playback_signs_paths_without_token() {
     let domains = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
     let restricted = settings(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
-    let binding = PathBinding { generation: 3, key: None, embedding_page: None };
+    let binding = PathBinding { generation: 3, proof: AccessProof::None, embedding_page: None };
     let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(binding) });
     assert_eq!(decide(&restricted, ViewerCredential::Token(Err(TokenError::Missing)), NOW), allowed);
     // The claims store the embedding page, for later requests of the player page.
@@ -121,6 +140,65 @@ fn restricted_playback_signs_paths_without_token() {
     assert_eq!(decide(&restricted, ViewerCredential::Path(Ok(claims(3, None))), NOW), allowed);
     let rejected = decide(&restricted, ViewerCredential::Path(Err(PathError::Missing)), NOW);
     assert_eq!(rejected, Err(PlaybackDenied::Path(PathError::Missing)));
+}
+
+#[test]
+fn pass_plays_under_any_restriction() {
+    let binding = PathBinding { generation: 3, proof: AccessProof::Pass, embedding_page: None };
+    let allowed = Ok(PlaybackGrant { resolution: Some(Resolution::P720), binding: Some(binding) });
+    for settings in closed().into_iter().chain([settings(AccessPolicy::Private, free())]) {
+        for credential in
+            [ViewerCredential::Pass(Ok(pass(3, NOW))), ViewerCredential::Path(Ok(claims_by_pass(3)))]
+        {
+            assert_eq!(decide(&settings, credential.clone(), NOW), allowed, "{credential:?}");
+            let viewer = Viewer {
+                credential,
+                page: Page::Of(PageHost::of_address("https://bad.example").unwrap()),
+                embedding_page: Some(EmbeddingPage::from_text("bad.example")),
+                user_agent: Some("curl"),
+            };
+            let decided = PlaybackPolicy::of(&settings).decide(&viewer, Timestamp::from_micros(NOW));
+            assert_eq!(decided, allowed, "{viewer:?}");
+        }
+    }
+}
+
+#[test]
+fn invalid_pass_is_rejected_where_a_viewer_can_be() {
+    let mut other = pass(3, NOW);
+    other.playback = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60".parse().unwrap();
+    let end = pass(3, NOW).expires_at().as_micros();
+    // A rule that admits this viewer: the pass is rejected all the same.
+    let domains = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
+    let restricted = settings(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
+    for settings in closed().into_iter().chain([settings(AccessPolicy::Private, free()), restricted]) {
+        for (pass, now, error) in [
+            (Err(PassError::Forged), NOW, PassError::Forged),
+            (Ok(other), NOW, PassError::Forged),
+            (Ok(pass(2, NOW)), NOW, PassError::Revoked),
+            (Ok(pass(4, NOW)), NOW, PassError::Revoked),
+            (Ok(pass(3, NOW)), end, PassError::Expired),
+            (Ok(pass(3, NOW + 61 * Timestamp::SECOND)), NOW, PassError::NotYetValid),
+        ] {
+            let rejected = decide(&settings, ViewerCredential::Pass(pass), now);
+            assert_eq!(rejected, Err(PlaybackDenied::Pass(error)), "{pass:?}");
+        }
+        assert!(decide(&settings, ViewerCredential::Pass(Ok(pass(3, NOW))), end - 1).is_ok());
+    }
+}
+
+#[test]
+fn path_by_pass_ends_with_its_generation_and_time() {
+    let end = claims_by_pass(3).expires_at().as_micros();
+    for settings in closed() {
+        for (claims, now, error) in
+            [(claims_by_pass(2), NOW, PathError::Revoked), (claims_by_pass(3), end, PathError::Expired)]
+        {
+            let rejected = decide(&settings, ViewerCredential::Path(Ok(claims)), now);
+            assert_eq!(rejected, Err(PlaybackDenied::Path(error)));
+        }
+        assert!(decide(&settings, ViewerCredential::Path(Ok(claims_by_pass(3))), end - 1).is_ok());
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod upload;
 use kinora_domain::{Attempt, EventKind, EventSubject, MediaState, WebhookId};
 use kinora_store::StoredEvent;
 use serde::Serialize;
+use serde_json::Value;
 
 use attempt::AttemptItem;
 use media::{CreatedData, DataWithoutTracks, FailedData, ReadyData};
@@ -25,6 +26,24 @@ pub(super) fn body(
     images_url: &str,
     url_signer: &UploadUrlSigner<'_>,
 ) -> Vec<u8> {
+    let attempts = attempts.iter().map(|attempt| AttemptItem::new(attempt, webhook)).collect();
+    let envelope = envelope(event, attempts, images_url, Some(url_signer));
+    serde_json::to_vec(&envelope).expect("wire types hold strings, numbers and lists of them")
+}
+
+/// The body of an event as webhooks get it first, for people who look at it. It lacks the signed URL of an
+/// upload: others could upload with it.
+pub fn event_body(event: &StoredEvent, images_url: &str) -> Value {
+    serde_json::to_value(envelope(event, Vec::new(), images_url, None))
+        .expect("wire types hold strings, numbers and lists of them")
+}
+
+fn envelope<'a>(
+    event: &'a StoredEvent,
+    attempts: Vec<AttemptItem>,
+    images_url: &str,
+    url_signer: Option<&UploadUrlSigner<'_>>,
+) -> Envelope<'a> {
     let kind = &event.event.kind;
     let at = event.event.at.to_string();
     let (mut created_at, mut created_at_snake, mut updated_at_snake) = (None, None, None);
@@ -74,7 +93,7 @@ pub(super) fn body(
         EventKind::UploadRegistered(_) | EventKind::UploadCompleted(_) => created_at_snake = Some(at),
         _ => created_at = Some(at),
     }
-    let envelope = Envelope {
+    Envelope {
         r#type: kind.name(),
         object: object(kind),
         id: event.id.to_string(),
@@ -84,9 +103,8 @@ pub(super) fn body(
         created_at,
         created_at_snake,
         updated_at_snake,
-        attempts: attempts.iter().map(|attempt| AttemptItem::new(attempt, webhook)).collect(),
-    };
-    serde_json::to_vec(&envelope).expect("wire types hold strings, numbers and lists of them")
+        attempts,
+    }
 }
 
 #[derive(Serialize)]

@@ -31,7 +31,8 @@ pub(super) struct UploadData {
     upload_id: String,
     trial: bool,
     status: &'static str,
-    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
     timeout: u32,
     cors_origin: String,
     push_media_settings: PushMediaSettings,
@@ -57,7 +58,8 @@ struct PolicyItem {
 }
 
 impl UploadData {
-    pub(super) fn new(upload: &Upload, url_signer: &UploadUrlSigner<'_>) -> Self {
+    /// Without the URL if nothing signs it.
+    pub(super) fn new(upload: &Upload, url_signer: Option<&UploadUrlSigner<'_>>) -> Self {
         let policy = PolicyItem {
             access_policy: upload.policy.as_str(),
             access_restrictions: (&upload.restrictions).into(),
@@ -67,7 +69,7 @@ impl UploadData {
             upload_id: upload.id.to_string(),
             trial: false,
             status: upload.state.name(),
-            url: url_signer.sign_url(upload),
+            url: url_signer.map(|url_signer| url_signer.sign_url(upload)),
             timeout: upload.timeout_s,
             cors_origin: upload.origin.as_str().to_owned(),
             push_media_settings: PushMediaSettings {

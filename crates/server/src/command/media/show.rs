@@ -1,9 +1,9 @@
 //! Prints a media: for people, and for scripts.
 
-use kinora_api::PlaybackReportView;
 use kinora_domain::{
     AddedTrack, AddedTrackState, AudioLevels, Media, MediaFacts, MediaState, PlaybackReport, TrackKind,
 };
+use kinora_web::playback_report::PlaybackReportView;
 use serde_json::{Value, json};
 
 use super::player_url;

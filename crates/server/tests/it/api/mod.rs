@@ -13,7 +13,7 @@ mod empty_lists;
 mod errors;
 mod health;
 mod idempotency;
-mod images;
+pub(crate) mod images;
 mod list;
 mod mounts;
 pub(crate) mod mp4_support;

@@ -1,6 +1,10 @@
 //! Processes with a single role each.
 
-use kinora_server::Roles;
+use std::sync::Arc;
+
+use kinora_domain::{Actor, DEVELOPMENT, Email, PasswordHash, RequestOrigin, Role};
+use kinora_server::{Roles, SystemClock, SystemRandom};
+use kinora_service::{NewPerson, Service, SignIn};
 use kinora_testkit::fixture;
 use serde_json::{Value, json};
 
@@ -28,6 +32,41 @@ async fn api_worker_and_delivery_roles_cooperate() {
     assert_eq!(delivery.fetch(&format!("/{playback}/thumbnail.jpg")).await.status, 200);
     assert_eq!(delivery.fetch(&format!("/embed/{playback}")).await.status, 200);
     assert_eq!(api.event("video.media.ready").await["object"]["id"], media["id"]);
+}
+
+/// The secret of the session of a new person.
+async fn session(app: &TestApp) -> String {
+    let service = Service::new(app.store.clone(), Arc::new(SystemClock), Arc::new(SystemRandom));
+    let password = PasswordHash::of("correct horse battery", [7; 16]);
+    let new = NewPerson {
+        email: Email::parse("ada@example.com").unwrap(),
+        name: None,
+        role: Role::Viewer,
+        password: Some(password.clone()),
+    };
+    let person = service.create_person(&Actor::command_line(), new).await.unwrap().member.person.id;
+    let sign_in = SignIn { person, verified: password, rehash: None, origin: RequestOrigin::default() };
+    service.sign_in(sign_in).await.unwrap().secret.reveal().to_owned()
+}
+
+/// The process for the API makes still images for the dashboard, and passes that the others take.
+#[tokio::test]
+async fn api_process_serves_images_and_passes_of_the_dashboard() {
+    let (api, delivery, _worker) = three().await;
+    let media = api.ready_with("/a.mp4", fixture::two_seconds(), json!({"accessPolicy": "private"})).await;
+    let (cookie, development) =
+        (session(&api).await, api.store.workspace_by_name(DEVELOPMENT).await.unwrap().unwrap().id);
+    let call = |method: &str, path: &str| {
+        let path = format!("/dashboard/api/workspaces/{development}/media/{}{path}", text(&media["id"]));
+        let request = api.request(method, &path).header("Sec-Fetch-Site", "same-origin");
+        request.header("Cookie", &format!("kinora={cookie}"))
+    };
+    let image = call("GET", "/picture.jpg").send().await;
+    assert_eq!((image.status, image.header("content-type")), (200, Some("image/jpeg")), "{image:?}");
+    let pass = call("POST", "/pass").json(&json!({})).send().await.data();
+    let manifest = format!("/{}.m3u8?token={}", text(&pass["playbackId"]), text(&pass["token"]));
+    assert_eq!(delivery.fetch(&manifest).await.status, 200);
+    assert_eq!(api.fetch(&manifest).await.status, 404, "served by the other role");
 }
 
 #[tokio::test]

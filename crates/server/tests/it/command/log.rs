@@ -9,8 +9,9 @@ use crate::support::{DEADLINE, text};
 const PASSWORD: &str = "correct horse battery";
 const WRONG_PASSWORD: &str = "incorrect donkey cell";
 
-/// Uses a link, signs in and reads, also wrongly. Returns the secrets of the link and the session.
-async fn sign_in(machine: &Machine) -> (String, String) {
+/// Uses a link, signs in and reads, also wrongly, then plays a media by a pass. Returns the secrets of the
+/// link, the session and the pass.
+async fn sign_in(machine: &Machine, media: &str) -> [String; 3] {
     let created = ["user", "create", "--email", "ada@example.com", "--role", "administrator"];
     let link = machine.json(&created).await;
     let link = text(&link["link"]["url"]).split('#').nth(1).expect("a secret in the fragment").to_owned();
@@ -28,7 +29,20 @@ async fn sign_in(machine: &Machine) -> (String, String) {
     let cookie =
         signed_in.header("set-cookie").expect("a cookie").split(';').next().unwrap_or_default().to_owned();
     assert_eq!(request("GET", "/me").header("Cookie", &cookie).send().await.status, 200);
-    (link, cookie.split('=').nth(1).expect("it has a value").to_owned())
+    let me = request("GET", "/session").header("Cookie", &cookie).send().await.data();
+    let workspaces = me["workspaces"].as_array().expect("a list");
+    let workspace =
+        workspaces.iter().find(|workspace| workspace["name"] == "Development").expect("it is there");
+    let path = format!("/workspaces/{}/media/{media}/pass", text(&workspace["id"]));
+    let pass = request("POST", &path).header("Cookie", &cookie).json(&json!({})).send().await.data();
+    let (playback, pass) = (text(&pass["playbackId"]), text(&pass["token"]).to_owned());
+    for path in
+        [format!("/embed/{playback}"), format!("/{playback}.m3u8"), format!("/{playback}/thumbnail.jpg")]
+    {
+        let answer = machine.fetch(&format!("{path}?token={pass}")).await;
+        assert_eq!(answer.status, 200, "{path}");
+    }
+    [link, cookie.split('=').nth(1).expect("it has a value").to_owned(), pass]
 }
 
 /// Does one operation for each kind of secret, and returns the secrets with the log of the server.
@@ -44,7 +58,7 @@ async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, Strin
     let signed = sources.url("/a.mp4?signature=5d41402abc4b2a76");
     let none = sources.url("/none.mp4?signature=5d41402abc4b2a76");
     let call = |method: &str, path: &str| machine.request(method, path).token(&token);
-    let mut playback = String::new();
+    let (mut playback, mut ready) = (String::new(), None);
     for url in [signed, none] {
         let body = json!({"inputs": [{"type": "video", "url": url}], "title": "a very private title"});
         let made = call("POST", "/on-demand").json(&body).send().await.data();
@@ -58,17 +72,19 @@ async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, Strin
             machine.fetch(&path).await;
         }
         playback = id.to_owned();
+        ready = ready.or(Some(text(&made["id"]).to_owned()));
     }
     call("GET", "/on-demand").header("X-Request-Id", "request-of-the-test").send().await;
     machine.request("GET", "/on-demand").basic(&token.id, "a-wrong-secret").send().await;
     receiver.wait_for_event("video.media.failed", DEADLINE).await;
-    let (link, cookie) = sign_in(&machine).await;
+    let [link, cookie, pass] = sign_in(&machine, &ready.expect("the first one is")).await;
     let log = server.stop().await.ok().stderr;
     let secrets = vec![
         ("the secret of the token", token.secret.clone()),
         ("a secret that was tried", "a-wrong-secret".to_owned()),
         ("the secret of a link", link),
         ("the secret of a session", cookie),
+        ("a pass", pass),
         ("a password", PASSWORD.to_owned()),
         ("a password that was tried", WRONG_PASSWORD.to_owned()),
         ("the secret of the webhook", text(&hook["secret"]).to_owned()),

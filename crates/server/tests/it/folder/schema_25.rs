@@ -38,7 +38,7 @@ async fn data_of_schema_25_is_migrated_and_plays() {
     copy(&folder.join("secret.key"), &machine.data_dir().join("secret.key"));
     schema_25::make_file(&machine.data_dir().join("kinora.db"), include_str!("schema_25/rows.sql")).await;
     let refused = machine.run(&["workspace", "list"]).await;
-    let sentence = "kinora: the database cannot be used: the database has schema 25 and this binary needs 30; \
+    let sentence = "kinora: the database cannot be used: the database has schema 25 and this binary needs 31; \
                     start kinora serve once to migrate it";
     assert_eq!((refused.code, refused.stderr.trim_end()), (Some(1), sentence), "{refused:?}");
 

@@ -80,6 +80,27 @@ async fn cached_plan_of_empty_table_has_no_nested_full_scan() {
     assert!(found.is_empty(), "{}", found.join("\n\n"));
 }
 
+/// With statistics of 10,000 media, each with 4 events.
+#[tokio::test]
+async fn events_of_a_media_and_objects_by_id_are_searched_by_index() {
+    const FILL: &str = "INSERT INTO event (id, workspace_id, kind, subject, facts, at)
+        SELECT gen_random_uuid()::text, (SELECT min(id) FROM workspace), 'video.media.updated', 'media:' || n % 10000, '{}', n
+        FROM generate_series(1, 40000) AS n; ANALYZE";
+    let database = database().await;
+    let mut connection = database.connect().await;
+    sqlx::raw_sql(FILL).execute(&mut connection).await.unwrap();
+    sqlx::raw_sql("SET plan_cache_mode = force_generic_plan").execute(&mut connection).await.unwrap();
+    for statement in crate::event::HISTORY {
+        let steps = plan(&mut connection, *statement).await.join("\n");
+        let walk = steps.contains("event_subject") && !steps.contains("Seq Scan on event");
+        assert!(walk, "{}\n{steps}", statement.postgres());
+    }
+    for statement in crate::find::STATEMENTS {
+        let steps = plan(&mut connection, *statement).await.join("\n");
+        assert!(steps.contains("event_id_key") && !steps.contains("Seq Scan on event"), "{steps}");
+    }
+}
+
 /// An empty database, and a connection that plans like those of a store once their plans are cached.
 async fn planner() -> (TestDatabase, PgConnection) {
     let database = database().await;

@@ -205,6 +205,33 @@ async fn audit_pages_are_read_in_index_order() {
 }
 
 #[tokio::test]
+async fn events_of_a_media_and_objects_by_id_are_searched_by_index() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut connection = connection(&store).await;
+    let [page, deliveries] = crate::event::HISTORY else { panic!("it has two statements") };
+    let steps = plan(&mut connection, *page).await;
+    let walked = "SEARCH e USING INDEX event_subject (subject=? AND sequence<?)";
+    assert!(steps.iter().any(|step| step.starts_with(walked)), "{steps:#?}");
+    assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:#?}");
+    let steps = plan(&mut connection, *deliveries).await;
+    for walked in [
+        "SEARCH e USING INDEX event_subject (subject=? AND sequence>? AND sequence<?)",
+        "SEARCH d USING INDEX sqlite_autoindex_delivery_2 (event_id=?)",
+        "SEARCH a USING INDEX sqlite_autoindex_attempt_2 (delivery_id=? AND number=?)",
+    ] {
+        assert!(steps.iter().any(|step| step.starts_with(walked)), "{walked}: {steps:#?}");
+    }
+    for statement in crate::find::STATEMENTS {
+        let steps = plan(&mut connection, *statement).await;
+        let searches = steps.iter().filter(|step| step.starts_with("SEARCH "));
+        let by_key =
+            searches.filter(|step| step.contains("(id=?)") || step.contains("(workspace_id=? AND id=?)"));
+        assert_eq!(by_key.count(), 13, "one for each table: {steps:#?}");
+    }
+}
+
+#[tokio::test]
 async fn pragmas_are_full_sync_foreign_keys_and_wal() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;

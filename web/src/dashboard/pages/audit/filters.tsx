@@ -1,6 +1,5 @@
 // What, who, from, to. Each change is in the address at once.
 
-import { useState } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { AuditFilter } from "../../api/audit.js";
@@ -8,13 +7,10 @@ import { peopleQuery } from "../../api/people.js";
 import { focusHeading } from "../../frame/page.js";
 import { useSettings } from "../../frame/settings.js";
 import { Button } from "../../parts/button.js";
-import { Field } from "../../parts/field.js";
+import { DayField, dayOf, lastDayBefore, startOf } from "../../parts/day-field.js";
 import { Select } from "../../parts/select.js";
 import { auditText } from "../../text/audit.js";
-import { dayOf, lastDayBefore, startOf, withValue } from "./filter.js";
-
-/** Days before it are typed only halfway. */
-const FIRST_YEAR = 2000;
+import { withValue } from "./filter.js";
 
 interface Props {
   filter: AuditFilter;
@@ -76,25 +72,4 @@ export function Filters({ filter, onChange }: Props) {
 function optionsOf(none: string, known: { value: string; name: string }[], chosen: string | undefined) {
   const isKnown = chosen === undefined || known.some(({ value }) => value === chosen);
   return [{ value: "", name: none }, ...known, ...(isKnown ? [] : [{ value: chosen, name: chosen }])];
-}
-
-/** A day. One that is typed halfway changes nothing. */
-function DayField({ label, day, onChange }: { label: string; day: string; onChange: (day: string) => void }) {
-  const [typed, setTyped] = useState(day);
-  const [before, setBefore] = useState(day);
-  if (day !== before) {
-    setBefore(day);
-    setTyped(day);
-  }
-  return (
-    <Field
-      label={label}
-      type="date"
-      value={typed}
-      onChange={({ target: { value } }) => {
-        setTyped(value);
-        if (value === "" || Number.parseInt(value, 10) >= FIRST_YEAR) onChange(value);
-      }}
-    />
-  );
 }

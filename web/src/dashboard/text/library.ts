@@ -1,0 +1,76 @@
+// Text of the library.
+
+const number = new Intl.NumberFormat("en-GB");
+const media = (count: number): string => (count === 1 ? "1 media" : `${number.format(count)} media`);
+
+export const libraryText = {
+  count: (count: number, isLowerBound: boolean) => (isLowerBound ? `More than ${number.format(count)} media` : media(count)),
+  countMatching: (count: number, isLowerBound: boolean) => `${libraryText.count(count, isLowerBound)} ${count === 1 ? "matches" : "match"} the filters`,
+  list: "Media",
+  filters: "Filters",
+  fromUrl: "From a URL",
+
+  search: "Title begins with",
+  searchHint: "A title, or the id of a media, playback ID, track or upload",
+  clearSearch: "Clear the search",
+  looking: "Looking up the id",
+  unknownId: "No media, playback ID, track or upload of this workspace has this id.",
+
+  state: "State",
+  anyState: "Any state",
+  created: "Created",
+  from: "From",
+  to: "To",
+  lastDays: (days: number) => (days === 1 ? "Today" : `Last ${days} days`),
+  days: (from: string | null, to: string | null) => (from !== null && to !== null ? `${from} to ${to}` : from !== null ? `since ${from}` : `until ${to}`),
+  creator: "Creator",
+  creatorId: "Creator ID",
+  metadata: "Metadata",
+  key: "Key",
+  value: "Value",
+  valueHint: "Empty: any value",
+  set: (name: string, value: string) => `${name}: ${value}`,
+  apply: "Apply",
+  remove: (filter: string) => `Remove the filter ${filter}`,
+  clear: "Clear all filters",
+  anyValue: "any value",
+
+  view: "View",
+  views: { grid: "Grid", list: "List" },
+  more: (count: number) => `Show ${count} more`,
+  showMore: "Show more",
+  isNew: (count: number, isMore: boolean) => `${count}${isMore ? "+" : ""} new`,
+  select: (title: string) => `Select: ${title}`,
+
+  noneTitle: "No media yet",
+  noneViewer: "This workspace has no media. Your role does not allow you to add any.",
+  noMatchTitle: "No media match",
+  noMatch: "Remove a filter below, or clear all.",
+  noMatchTitleHint: "The search compares the beginning of titles: type their first letters.",
+
+  selection: "Selection",
+  selected: (count: number) => `${number.format(count)} selected`,
+  selectAll: (count: number) => `Select all ${number.format(count)}`,
+  selectFirst: (count: number) => `Select the first ${number.format(count)}`,
+  clearSelection: "Clear the selection",
+  playlist: "Add to playlist",
+  setMetadata: "Set metadata",
+  sourceAccess: "Source access",
+  copyIds: "Copy ids",
+  delete: "Delete",
+
+  add: {
+    title: "Add media from a URL",
+    lead: "Kinora downloads the file. You can leave this page meanwhile.",
+    url: "URL",
+    urlHint: "The address of a video or audio file, not of a web page.",
+    mediaTitle: "Title",
+    policy: "Playback",
+    policies: { public: "Public", private: "Private" },
+    policyHint: "“Private” needs a signed token to play.",
+    button: "Add",
+    request: "the request",
+    requestTitle: "The same as a request",
+    added: "Added. The download has begun.",
+  },
+};
