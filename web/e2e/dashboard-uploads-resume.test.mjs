@@ -71,6 +71,7 @@ test("three files, reload at 40 %, the same files again: only the rest is sent",
     const sentBefore = line.bytes();
     await page.reload();
     await page.getByRole("heading", { name: "3 uploads wait for their files" }).waitFor();
+    assert.ok((await waitForPercent(page, "reload-2", 1)) < 100, "the row shows the stored bytes");
     assert.equal(await page.getByRole("button", { name: /^Pause/ }).count(), 0, "nothing can be paused without its file");
     await fits(page, "uploads that wait for their files");
     const stored = await page.evaluate(() => JSON.stringify({ ...localStorage }));

@@ -8,7 +8,7 @@ use kinora_web::base_urls::BaseUrls;
 
 /// A pass for a playback ID.
 pub struct Pass {
-    /// The value of `?token=`. It plays the media, so no log has it.
+    /// The value of `?token=`. A secret: never log it.
     pub token: String,
     /// The player page with the pass.
     pub url: String,

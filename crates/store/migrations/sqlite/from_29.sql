@@ -2,7 +2,8 @@
 ALTER TABLE access_token ADD COLUMN name TEXT;
 ALTER TABLE access_token ADD COLUMN made_by TEXT;
 
--- Filters of the audit log compare these: the ID of the actor, or its kind if it has none, and the ID of the object.
+-- Filters of the audit log compare these: the ID of the actor, or its kind if it has none, and the ID of the
+-- object.
 ALTER TABLE audit ADD COLUMN actor_key TEXT NOT NULL DEFAULT '';
 ALTER TABLE audit ADD COLUMN object_id TEXT NOT NULL DEFAULT '';
 

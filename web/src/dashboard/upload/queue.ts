@@ -258,7 +258,8 @@ export class Queue {
   }
 
   #onOffset(id: string, bytes: number): void {
-    if (!this.#items.has(id) || this.#progress.has(id)) return;
+    // Never back: once an upload resumes, its own progress is ahead of the stored bytes.
+    if (!this.#items.has(id) || (this.#progress.get(id)?.bytes ?? -1) >= bytes) return;
     this.#progress.set(id, { bytes, perSecond: null });
     this.#update();
   }

@@ -1,4 +1,4 @@
-//! The renditions of a media, with what is made of them.
+//! The renditions of a media, and how many of their segments are encoded.
 
 use kinora_domain::{Clock as _, MediaId, PresentationId, RenditionId, Role};
 use kinora_server::Roles;

@@ -28,7 +28,7 @@ export interface RunState {
   isRunning: boolean;
 }
 
-/** Starts the steps. Returns a function that stops: what is sent ends, nothing new begins. */
+/** Starts the steps. Returns a function that stops them: requests in flight finish, no other is sent. */
 export function startRun(steps: Step[], onChange: (state: RunState) => void): () => void {
   const waiting = [...steps];
   const end = new AbortController();
