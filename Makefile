@@ -33,7 +33,7 @@ run: ## Install what is missing, build quickly, serve on 127.0.0.1:8080 and show
 	cargo build --profile quick --locked --package kinora-server
 	@LISTEN='$(LISTEN)' DATA_DIR='$(DATA_DIR)' PUBLIC_URL='$(PUBLIC_URL)' scripts/run.sh '$(TARGET)/quick/kinora'
 
-test: ## Install what the tests need and run what every change has to pass: 21 to 24 minutes on 2 cores
+test: ## Install what the tests need and run what every change has to pass: about 50 minutes on 2 cores
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory web
 	@scripts/test.sh

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 from collections.abc import Callable
 
+import cpu_time
 import load
 import machine
 from bench import Bench
@@ -27,7 +28,9 @@ SIGN_IN_ROUNDS = 5
 SIGN_IN_MEMORY_MAX_MIB = 200
 PAGE_ROUNDS = 7
 SIGN_IN_USABLE_MAX_MS, LIBRARY_USABLE_MAX_MS = 1500, 1000
-EMAIL, PASSWORD = "bench@northlight.example", "quiet harbour lantern seven"
+PEOPLE = 4
+"""An account takes five sign-ins at once; further ones wait for their results."""
+PASSWORD = "quiet harbour lantern seven"
 SCRIPT = pathlib.Path(__file__).parent.parent / "web" / "e2e" / "page-usable.mjs"
 
 
@@ -45,7 +48,7 @@ def measure(bench: Bench) -> list[Row]:
 
 
 def mount(kinora: Kinora, cookie: str, workspace: str, folder: pathlib.Path) -> list[Row]:
-    """Milliseconds of one answer at the mount and at `/v1`, alternately."""
+    """CPU time of the server per answer at the mount and at `/v1`, alternately."""
     prefix = f"/dashboard/api/workspaces/{workspace}"
     media = json.loads(kinora.get("/v1/on-demand?limit=1"))["data"][0]["id"]
     rows = []
@@ -54,16 +57,24 @@ def mount(kinora: Kinora, cookie: str, workspace: str, folder: pathlib.Path) -> 
             "mount": runner(kinora, folder / "mount.txt", prefix + path, f"Cookie: {cookie}"),
             "v1": runner(kinora, folder / "v1.txt", f"/v1{path}", f"Authorization: {kinora.authorization}"),
         }
-        took_ms: dict[str, list[float]] = {way: [] for way in ways}
+        cpu_us: dict[str, list[float]] = {way: [] for way in ways}
         for run in ways.values():
             run(WARM_UP_SECONDS)
         for number in range(ROUNDS):
             for way in sorted(ways, reverse=number % 2 == 1):
-                took_ms[way].append(1000 / ways[way](SECONDS).per_second)
+                cpu_us[way].append(cpu_per_answer_us(kinora, ways[way]))
         rows.append(
-            cost_against_baseline(f"{what} at the dashboard, over /v1", took_ms["mount"], took_ms["v1"], "ms", MOUNT_RATIO_MAX)
+            cost_against_baseline(
+                f"CPU time of {what} at the dashboard, over /v1", cpu_us["mount"], cpu_us["v1"], "us", MOUNT_RATIO_MAX
+            )
         )
     return rows
+
+
+def cpu_per_answer_us(kinora: Kinora, run: Callable[[int], load.Load]) -> float:
+    before_s = cpu_time.of_tree(kinora.process.pid)
+    requests = run(SECONDS).requests
+    return (cpu_time.of_tree(kinora.process.pid) - before_s) * 1e6 / requests
 
 
 def runner(kinora: Kinora, file: pathlib.Path, path: str, header: str) -> Callable[[int], load.Load]:
@@ -72,7 +83,10 @@ def runner(kinora: Kinora, file: pathlib.Path, path: str, header: str) -> Callab
 
 
 def pages(kinora: Kinora, cookie: str, workspace: str) -> list[Row]:
-    """Pages in a new Chromium profile each, at 10 Mb/s, 40 ms, and a CPU that is four times slower."""
+    """Pages in a new Chromium profile each, at 10 Mb/s, 40 ms, and a CPU that is four times slower.
+
+    Chromium has both CPUs: it slows its pages down with a thread of its own, which needs the second one.
+    """
     targets = {
         "sign-in": ("/dashboard/sign-in", "", SIGN_IN_USABLE_MAX_MS),
         f"library of {MEDIA:,} media": (f"/dashboard/w/{workspace}/library", cookie, LIBRARY_USABLE_MAX_MS),
@@ -80,7 +94,7 @@ def pages(kinora: Kinora, cookie: str, workspace: str) -> list[Row]:
     rows = []
     for what, (path, value, most_ms) in targets.items():
         command = ["node", SCRIPT, kinora.base + path, "--cookie", value, "--rounds", str(PAGE_ROUNDS)]
-        output = subprocess.run(machine.pinned(command, machine.LOAD_CPU), check=True, capture_output=True, text=True).stdout
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         rows.append(at_most(f"{what}: address → usable in Chromium", json.loads(output), "ms", most_ms))
     return rows
 
@@ -90,26 +104,31 @@ def sign_ins(bench: Bench) -> list[Row]:
     peaks = []
     for number in range(SIGN_IN_ROUNDS):
         with Kinora(bench, f"sign-ins-{number}") as kinora:
-            set_up(kinora)
+            for person in range(PEOPLE):
+                set_up(kinora, person)
             with concurrent.futures.ThreadPoolExecutor(SIGN_INS) as clients:
-                answers = list(clients.map(lambda _: sign_in(kinora), range(SIGN_INS)))
-            if not {200, 503}.issuperset(answers) or 200 not in answers:
+                answers = list(clients.map(lambda number: sign_in(kinora, number % PEOPLE), range(SIGN_INS)))
+            if not {201, 503}.issuperset(answers) or 201 not in answers:
                 raise RuntimeError(f"sign-ins returned {answers}")
             peaks.append(kinora.memory_kib("VmHWM") / 1024)
     return [at_most(f"peak memory, {SIGN_INS} sign-ins at once", peaks, "MiB", SIGN_IN_MEMORY_MAX_MIB)]
 
 
-def sign_in(kinora: Kinora) -> int:
-    status, _, _ = post(kinora, "/session", {"email": EMAIL, "password": PASSWORD})
+def sign_in(kinora: Kinora, person: int) -> int:
+    status, _, _ = post(kinora, "/session", {"email": email_of(person), "password": PASSWORD})
     return status
 
 
-def set_up(kinora: Kinora) -> str:
+def email_of(person: int) -> str:
+    return f"bench{person}@northlight.example"
+
+
+def set_up(kinora: Kinora, person: int = 0) -> str:
     """Creates an administrator and returns the cookie of a session."""
-    made = kinora.command("user", "create", "--email", EMAIL, "--role", "administrator")
+    made = kinora.command("user", "create", "--email", email_of(person), "--role", "administrator")
     secret = made["link"]["url"].partition("#")[2]
     status, headers, body = post(kinora, "/links/use", {"secret": secret, "name": "Bench", "password": PASSWORD})
-    if status != 200:
+    if status != 201:
         raise RuntimeError(f"the setup link returned {status}: {body}")
     return headers["Set-Cookie"].partition(";")[0]
 

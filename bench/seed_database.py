@@ -1,7 +1,12 @@
-"""Inserts media into the database of a server by SQL: a million through the API takes an hour."""
+"""Inserts media into the database of a server by SQL: a million through the API takes an hour.
 
+    python3 seed_database.py FILE COUNT    into the workspace Development of this SQLite database
+"""
+
+import pathlib
 import sqlite3
 import subprocess
+import sys
 
 from kinora import Kinora
 
@@ -49,16 +54,24 @@ def seed(kinora: Kinora, count: int) -> None:
         subprocess.run([*psql, "--single-transaction"], check=True, input=script, text=True)
         subprocess.run([*psql, "--command", "VACUUM ANALYZE"], check=True)
     else:
-        connection = sqlite3.connect(kinora.folder / "data" / "kinora.db", isolation_level=None, timeout=60)
-        (workspace,) = connection.execute(WORKSPACE).fetchone()
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in statements("sqlite", workspace, count):
-            connection.execute(statement)
-        connection.execute("COMMIT")
-        connection.close()
+        seed_sqlite(kinora.folder / "data" / "kinora.db", count)
+
+
+def seed_sqlite(path: pathlib.Path, count: int) -> None:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=60)
+    (workspace,) = connection.execute(WORKSPACE).fetchone()
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in statements("sqlite", workspace, count):
+        connection.execute(statement)
+    connection.execute("COMMIT")
+    connection.close()
 
 
 def statements(engine: str, workspace: str, count: int) -> list[str]:
     ids = {kind: IDS[engine].format(n="n", kind=number) for number, kind in enumerate(KINDS)}
     numbers = NUMBERS[engine].format(count=count)
     return [text.format(workspace=workspace, count=count, numbers=numbers, **ids) for text in STATEMENTS]
+
+
+if __name__ == "__main__":
+    seed_sqlite(pathlib.Path(sys.argv[1]), int(sys.argv[2]))

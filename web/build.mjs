@@ -24,7 +24,7 @@ const pages = [
 /** The dashboard, whose pages are chunks that load when they are opened. */
 const dashboard = {
   template: "src/dashboard/dashboard.html",
-  entries: ["src/dashboard/main.tsx", "src/dashboard/style/dashboard.css"],
+  entries: ["src/dashboard/main.tsx", "src/dashboard/early.ts", "src/dashboard/style/dashboard.css"],
   /** The page that most people see first. */
   firstPage: "src/dashboard/pages/library/library.tsx",
 };
@@ -66,9 +66,35 @@ async function bundle(entryPoints, options = {}) {
   return metafile;
 }
 
+/**
+ * Keeps what is loaded first in few files.
+ *
+ * esbuild makes a chunk for each set of entries that share a module: dozens of small files, one round trip
+ * for each six of them. A page that is loaded later comes after all of the frame and, but for links, after
+ * the first page. With an import of both it shares all of their modules, so the sets are the same.
+ */
+const fewFirstChunks = {
+  name: "few first chunks",
+  setup(esbuild) {
+    const loadedLater = new Set();
+    const first = ["src/dashboard/app.tsx", dashboard.firstPage].map((path) => join(web, path));
+    esbuild.onResolve({ filter: /^\./ }, async ({ kind, path, resolveDir, pluginData }) => {
+      if (kind !== "dynamic-import" || pluginData === fewFirstChunks) return undefined;
+      const resolved = await esbuild.resolve(path, { kind, resolveDir, pluginData: fewFirstChunks });
+      loadedLater.add(resolved.path);
+      return resolved;
+    });
+    esbuild.onLoad({ filter: /\.tsx?$/ }, async ({ path }) => {
+      if (!loadedLater.has(path)) return undefined;
+      const imports = first.filter((other) => other !== path).map((other) => `import ${JSON.stringify(other)};\n`);
+      return { contents: (await readFile(path, "utf8")) + imports.join(""), loader: path.endsWith("x") ? "tsx" : "ts" };
+    });
+  },
+};
+
 const builds = [
   await bundle(pages.flatMap((page) => page.entries)),
-  await bundle(dashboard.entries, { splitting: true, jsx: "automatic" }),
+  await bundle(dashboard.entries, { splitting: true, jsx: "automatic", plugins: [fewFirstChunks] }),
 ];
 const outputs = Object.assign({}, ...builds.map((metafile) => metafile.outputs));
 const inputs = builds.flatMap((metafile) => Object.keys(metafile.inputs));
@@ -90,15 +116,18 @@ function closure(path, found = new Set()) {
   return found;
 }
 
-for (const { template, entries } of [...pages, dashboard]) {
+for (const { template, entries, firstPage } of [...pages, dashboard]) {
   let html = await readFile(join(web, template), "utf8");
   for (const entry of entries) {
     const name = basename(entry);
     if (!html.includes(`"${name}"`)) throw new Error(`${template} does not load ${name}`);
     const output = outputOf.get(entry);
     html = html.replaceAll(`"${name}"`, `"/assets/${basename(output)}"`);
-    // What the script imports loads together with it, not after it.
-    const imported = [...closure(output)].filter((path) => path !== output && path.endsWith(".js"));
+    // What the script imports loads together with it, not after it; so does the first page.
+    const together = [entry, ...(firstPage && html.includes(`"module" src="/assets/${basename(output)}"`) ? [firstPage] : [])];
+    const imported = [...new Set(together.flatMap((path) => [...closure(outputOf.get(path))]))].filter(
+      (path) => path !== output && path.endsWith(".js"),
+    );
     const links = imported.map((path) => `<link rel="modulepreload" href="/assets/${basename(path)}">\n    `);
     html = html.replace('<script type="module"', () => `${links.join("")}<script type="module"`);
   }
@@ -137,9 +166,12 @@ for (const name of [...assets, "dashboard.html"].sort()) {
   };
   const brotli = brotliCompressSync(bytes, { params });
   const gzip = gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION });
-  await writeFile(`${path}.br`, brotli);
-  await writeFile(`${path}.gz`, gzip);
-  sizes.set(name, gzip.length);
+  // The script of a page that shares all of its modules is one line, and compresses to more.
+  if (gzip.length < bytes.length) {
+    await writeFile(`${path}.br`, brotli);
+    await writeFile(`${path}.gz`, gzip);
+  }
+  sizes.set(name, Math.min(gzip.length, bytes.length));
   console.log(`${name}  ${kilobytes(bytes.length)}, gzip ${kilobytes(gzip.length)}, brotli ${kilobytes(brotli.length)}`);
 }
 

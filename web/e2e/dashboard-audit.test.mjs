@@ -3,26 +3,12 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { setUp, withPage } from "./support/dashboard.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { openPage, toast } from "./support/organisation.mjs";
+import { test } from "node:test";
+import { setUp, toast } from "./support/dashboard.mjs";
+import { openPage } from "./support/organisation.mjs";
+import { start } from "./support/start.mjs";
 
-let kinora;
-let browser;
-
-before(async () => {
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, open } = await start();
 
 test("audit log: sentences, filters in the address, details, export", async () => {
   await open(async (page) => {
@@ -39,16 +25,19 @@ test("audit log: sentences, filters in the address, details, export", async () =
     await entry.waitFor();
     assert.match(await entry.innerText(), /^Mara Lindqvist created the workspace أرشيف <script>/);
 
-    await page.getByLabel("What", { exact: true }).selectOption("workspace");
+    await page.getByLabel("Action", { exact: true }).selectOption("workspace");
     await page.waitForURL("**/organisation/audit?action=workspace");
     await entries.getByText("used the setup link").first().waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Date", exact: true }).click();
     const today = await page.evaluate(() => new Date().toLocaleDateString("sv-SE"));
     await page.getByLabel("From", { exact: true }).fill(today);
     await page.waitForURL(/&from=/);
     await entry.waitFor();
     await page.reload();
+    await page.getByRole("button", { name: `Since ${today}` }).click();
     assert.equal(await page.getByLabel("From", { exact: true }).inputValue(), today, "the address has the filter");
 
+    await page.keyboard.press("Escape");
     await entry.click();
     const details = entries.locator("details[open]");
     await details.getByText("workspace.created").waitFor();
@@ -63,9 +52,11 @@ test("audit log: sentences, filters in the address, details, export", async () =
     assert.deepEqual(lines.map(({ action, object }) => [action, object.name]), [["workspace.created", "أرشيف <script>"]]);
 
     await page.getByRole("button", { name: "Remove the filter Object" }).click();
-    await page.getByLabel("From", { exact: true }).fill("");
+    await page.getByRole("button", { name: "Remove the filter Date" }).click();
+    await page.getByRole("button", { name: "Date", exact: true }).click();
     await page.getByLabel("To", { exact: true }).fill("2020-01-01");
     await page.getByText("No entry matches").waitFor();
+    await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Remove all filters" }).click();
     await entries.getByText("used the setup link").first().waitFor();
   });
@@ -133,7 +124,7 @@ test("server: checks, versions and storage, asked again", async () => {
     await page.getByText(/^(SQLite|PostgreSQL), schema \d+$/).waitFor();
     await page.getByText(/ of .* used, .* free$/).waitFor();
     await page.getByText(/^ffmpeg \S+/).waitFor();
-    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByRole("button", { name: "Check again" }).click();
     await toast(page, "The server has answered");
   });
 });

@@ -2,37 +2,17 @@
 // `make web`, the binary (`KINORA_BIN`, or target/debug/kinora) and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { setUp, withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { setUp } from "./support/dashboard.mjs";
 import { fits, hasFocus, tabTo } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { assertSelected, entryOf, madeUpMedia, makeUpLibrary, openLibrary } from "./support/library.mjs";
+import { assertSelected, entryOf, items, madeUpMedia, makeUpLibrary, many, openLibrary } from "./support/library.mjs";
+import { start } from "./support/start.mjs";
 
 const HTML = '<img src=x onerror="alert(1)"><b>bold</b>';
 const RIGHT_TO_LEFT = "\u202Egnp.exe مرحبا بالعالم";
 const EMOJI = "🎬".repeat(127);
 
-let kinora;
-let browser;
-
-before(async () => {
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
-const items = (page) => page.getByRole("list", { name: "Media" }).getByRole("listitem");
-
-/** Newest first. */
-function many(count, fieldsOf = () => ({})) {
-  return Array.from({ length: count }, (_, place) => madeUpMedia(count - place, fieldsOf(count - place)));
-}
+const { kinora, open } = await start();
 
 test("titles are text: HTML, right to left, emoji; grid and list fit, and axe finds nothing", async () => {
   await open(async (page) => {
@@ -54,6 +34,8 @@ test("titles are text: HTML, right to left, emoji; grid and list fit, and axe fi
     const stored = page.waitForResponse((response) => response.request().method() === "PATCH" && response.ok());
     await page.getByRole("button", { name: "List", exact: true }).click();
     await stored;
+    const places = await page.locator(".image.failed").evaluate((image) => [image, image.querySelector("svg")].map((one) => one.getBoundingClientRect()).map(({ y, height }) => y + height / 2));
+    assert.ok(Math.abs(places[0] - places[1]) < 1, "the icon of a failed media is in the middle");
     await page.getByRole("checkbox", { name: "Select: Media 4" }).click();
     await assertSelected(page, 1);
     await fits(page, "list with a selection");

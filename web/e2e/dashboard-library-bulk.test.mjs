@@ -2,32 +2,17 @@
 // (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { setUp, withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { setUp, toast } from "./support/dashboard.mjs";
 import { fits } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
 import { assertSelected, entryOf, madeUpMedia, makeUpLibrary, openLibrary, select } from "./support/library.mjs";
 import { ffmpeg, startSite } from "./support/site.mjs";
+import { start } from "./support/start.mjs";
 
-let kinora;
-let browser;
-let site;
+const { kinora, site, open } = await start({ site: startSite });
+await ffmpeg(site.folder, "-f lavfi -i sine=f=440:d=2 -c:a aac a.m4a");
 
-before(async () => {
-  [kinora, browser, site] = await Promise.all([startKinora(), startBrowser(), startSite()]);
-  await ffmpeg(site.folder, "-f lavfi -i sine=f=440:d=2 -c:a aac a.m4a");
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-  await site?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
 const bar = (page) => page.getByRole("region", { name: "Selection" });
-const toast = (page, message) => page.getByRole("status").filter({ hasText: message }).waitFor();
 
 /** Ready media of the server with these titles, the last one newest. */
 async function createMedia(...titles) {
@@ -139,6 +124,40 @@ test("what fails stays selected, is listed with its reason, and can be tried aga
   });
 });
 
+test("an unreadable response, a defect and a limit end their steps, and the others go on", async () => {
+  await open(async (page) => {
+    await setUp(kinora, page);
+    await makeUpLibrary(page, Array.from({ length: 10 }, (_, place) => madeUpMedia(10 - place)));
+    const error = { code: 429, message: "too many requests", description: "this access token may send 60 requests within 60 seconds" };
+    const answers = {
+      10: { contentType: "text/html", body: "<h1>The page of a proxy</h1>" },
+      9: { json: { success: true, data: {} } }, // without metadata
+      8: { status: 429, headers: { "retry-after": "0" }, json: { success: false, error } },
+    };
+    await page.route(/\/on-demand\/[0-9a-f-]{36}$/, (route) => {
+      const answer = answers[Number(route.request().url().slice(-12))];
+      return answer === undefined ? route.fallback() : route.fulfill(answer);
+    });
+    await openLibrary(page, kinora.address);
+    await select(page, "Media 10");
+    await bar(page).getByRole("button", { name: "Select all 10" }).click();
+    await bar(page).getByRole("button", { name: "Set metadata" }).click();
+    const dialog = page.getByRole("dialog", { name: "Set metadata" });
+    await dialog.getByLabel("Key").fill("genre");
+    await dialog.getByRole("button", { name: "Change 10 media" }).click();
+    await dialog.getByText("7 done, 3 failed.").waitFor();
+    const reasons = await dialog.getByRole("list", { name: "Failed" }).getByRole("listitem").allInnerTexts();
+    assert.deepEqual(reasons.map((reason) => reason.split("\n").at(-1).split(/[.:]/, 1)[0]).sort(), [
+      "An error of this page stopped the change",
+      "The response of the server cannot be read",
+      "Too many requests in a short time",
+    ]);
+    for (const number of [8, 9, 10]) delete answers[number];
+    await dialog.getByRole("button", { name: "Try these again" }).click();
+    await toast(page, "Metadata of 10 media changed");
+  });
+});
+
 test("a cleared selection stays cleared when “select all” answers late", async () => {
   await open(async (page) => {
     await setUp(kinora, page);
@@ -171,7 +190,7 @@ test("a cleared selection stays cleared when “select all” answers late", asy
   });
 });
 
-test("a change can be stopped; what has not begun stays selected", async () => {
+test("a change can be stopped; what has not started stays selected", async () => {
   await open(async (page) => {
     await setUp(kinora, page);
     await makeUpLibrary(page, Array.from({ length: 30 }, (_, place) => madeUpMedia(30 - place)));
@@ -189,7 +208,7 @@ test("a change can be stopped; what has not begun stays selected", async () => {
     await dialog.getByText("Stopping").waitFor();
     assert.equal(held.length, 6);
     for (const route of held) await route.fulfill({ json: { success: true, data: {} } });
-    await dialog.getByText("6 done, 24 not begun.").waitFor();
+    await dialog.getByText("6 done, 24 not started.").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
     await assertSelected(page, 24);
     assert.equal(held.length, 6);

@@ -2,36 +2,18 @@
 // (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { setUp, withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { makeBusy } from "./support/busy.mjs";
+import { setUp } from "./support/dashboard.mjs";
+import { confirmSheet, dropFiles, hostIsThere } from "./support/dashboard-uploads.mjs";
 import { fits, hasFocus } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { entryOf, madeUpMedia, makeUpLibrary, openLibrary } from "./support/library.mjs";
+import { entryOf, fewFrames, items, madeUpMedia, makeUpLibrary, many, openLibrary, select } from "./support/library.mjs";
 import { ffmpeg, startSite } from "./support/site.mjs";
+import { start } from "./support/start.mjs";
 
 const HTML = '<img src=x onerror="alert(1)"><b>bold</b>';
 
-let kinora;
-let browser;
-
-before(async () => {
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
-const items = (page) => page.getByRole("list", { name: "Media" }).getByRole("listitem");
-
-/** Newest first. */
-function many(count, fieldsOf = () => ({})) {
-  return Array.from({ length: count }, (_, place) => madeUpMedia(count - place, fieldsOf(count - place)));
-}
+const { kinora, open } = await start();
 
 test("without media the page names the ways to fill the workspace", async () => {
   await open(async (page) => {
@@ -187,5 +169,131 @@ test("back returns to the same place with the loaded pages", async () => {
     const after = (await link.boundingBox()).y;
     assert.ok(Math.abs(after - before) < 4, `${before} px and ${after} px down the window`);
     assert.ok(await hasFocus(link));
+  });
+});
+
+test("back after a reload of a media returns to the same place, below the first page", async () => {
+  await open(async (page) => {
+    await setUp(kinora, page);
+    const asked = await makeUpLibrary(page, many(200));
+    await openLibrary(page, kinora.address);
+    await page.getByRole("button", { name: "Show 48 more" }).click();
+    await entryOf(page, "Media 110").scrollIntoViewIfNeeded();
+    const link = entryOf(page, "Media 110").getByRole("link");
+    const before = (await link.boundingBox()).y;
+    await link.click();
+    await page.waitForURL(/\/media\//);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Media 110" }).waitFor();
+    const { length } = asked;
+    await page.goBack();
+    await page.waitForFunction(() => document.activeElement?.matches("li[data-id] a"));
+    const after = (await link.boundingBox()).y;
+    assert.ok(Math.abs(after - before) < 4, `${before} px and ${after} px down the window`);
+    assert.ok(await hasFocus(link));
+    assert.ok(asked.slice(length).some(({ query }) => query.has("cursor")), "the second page is loaded again");
+    const stored = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, history.state]));
+    assert.doesNotMatch(stored, /Media|0198/, "numbers only");
+  });
+});
+
+test("narrow screen: after a reload the same media is as far down the window", async () => {
+  await open(
+    async (page) => {
+      await setUp(kinora, page);
+      await makeUpLibrary(page, many(200));
+      await openLibrary(page, kinora.address);
+      await page.getByRole("button", { name: "Show 48 more" }).click();
+      const entry = entryOf(page, "Media 120");
+      await entry.scrollIntoViewIfNeeded();
+      await page.evaluate(() => document.activeElement.blur());
+      await fewFrames(page);
+      const before = (await entry.boundingBox()).y;
+      await page.reload();
+      await entry.waitFor();
+      await fewFrames(page);
+      const after = (await entry.boundingBox()).y;
+      assert.ok(Math.abs(after - before) < 4, `${before} px and ${after} px down the window`);
+    },
+    { viewport: { width: 360, height: 740 } },
+  );
+});
+
+test("narrow screen: the selection has all its actions, its ring stays inside, each entry has its age", async () => {
+  await open(async (page) => {
+    await setUp(kinora, page);
+    await makeUpLibrary(page, many(12));
+    await openLibrary(page, kinora.address);
+    await select(page, "Media 12");
+    await page.setViewportSize({ width: 360, height: 740 });
+    const bar = page.getByRole("region", { name: "Selection" });
+    const names = ["Add to playlist", "Set metadata", "Source access", "Copy ids", "Delete", "Clear the selection"];
+    for (const name of names) {
+      const { x, y, width, height } = await bar.getByRole("button", { name, exact: true }).boundingBox();
+      assert.ok(x >= 0 && x + width <= 360 && y >= 0 && y + height <= 740, `${name} at ${x}, ${y}`);
+    }
+    const rings = await page.locator(".picked .image").evaluate((element) => {
+      const { outlineOffset, outlineWidth } = getComputedStyle(element);
+      return Number.parseFloat(outlineOffset) + Number.parseFloat(outlineWidth);
+    });
+    assert.ok(rings <= 0, `${rings} px outside of the image`);
+    const ages = await page.locator(".media .age").evaluateAll((all) => all.map((age) => age.offsetTop - age.parentElement.offsetTop));
+    assert.ok(ages.length === 12 && ages.every((top) => top < 4), `each age is in the first line: ${ages}`);
+  });
+});
+
+test("head has the stored bytes once they are measured", async () => {
+  await open(async (page) => {
+    await setUp(kinora, page);
+    await makeUpLibrary(page, many(3));
+    let asOf = null;
+    await page.route(/\/usage$/, (route) => route.fulfill({ json: { success: true, data: { asOf, totals: { storedBytes: 2_310_000_000_000 } } } }));
+    const answer = page.waitForResponse(/\/usage$/);
+    await openLibrary(page, kinora.address);
+    await answer;
+    await page.getByText("3 media", { exact: true }).waitFor();
+    asOf = new Date().toISOString();
+    await page.reload();
+    await page.getByText("3 media, 2.31 TB stored", { exact: true }).waitFor();
+    await page.getByLabel("Title begins with").fill("media 3");
+    await page.getByText("1 media matches the filters", { exact: true }).waitFor();
+  });
+});
+
+test("server that is too busy twice: the library says so, and loads by itself", async () => {
+  await open(
+    async (page) => {
+      await setUp(kinora, page);
+      await makeUpLibrary(page, many(3));
+      await makeBusy(page, /\/on-demand\?/, (number) => number <= 2, { retryAfter: 1 });
+      await page.goto(`${kinora.address}/dashboard/`);
+      await page.getByText("The server is busy.").waitFor();
+      await page.getByText(/^Trying again/).waitFor();
+      await page.getByText("Request busy-1").waitFor();
+      await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
+      await items(page).first().waitFor();
+    },
+    { mayLoseConnections: true },
+  );
+});
+
+test("side bar counts unfinished uploads, and says how many have failed", async () => {
+  await open(async (page) => {
+    await setUp(kinora, page);
+    let answer;
+    const answered = new Promise((done) => (answer = done));
+    await page.route(/\/on-demand\/upload$/, async (route) => {
+      await answered;
+      await route.fulfill({ status: 422, json: { success: false, error: { code: 422, message: "invalid", description: "the title is invalid" } } });
+    });
+    await hostIsThere(page);
+    await dropFiles(page, [{ name: "one.mp4", bytes: Buffer.alloc(1000) }]);
+    await confirmSheet(page);
+    const entry = page.getByRole("navigation", { name: "Media" }).getByRole("link", { name: /^Uploads/ });
+    await entry.getByText("1", { exact: true }).waitFor();
+    assert.match(await entry.ariaSnapshot(), /Uploads 1 unfinished/);
+    answer();
+    await entry.getByText("1 failed", { exact: true }).waitFor();
+    assert.match(await entry.ariaSnapshot(), /Uploads 1 failed of 1/);
   });
 });

@@ -2,33 +2,14 @@
 // (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { toast } from "./support/dashboard.mjs";
 import { fits, hasFocus, tabTo } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { change, goTo, HOSTILE_TITLE, makeFiles, openMedia, pagePath, uploadFile } from "./support/media.mjs";
-import { toast } from "./support/tokens.mjs";
+import { change, goTo, HOSTILE_TITLE, makeFiles, openMedia, pagePath, playerOf, uploadFile } from "./support/media.mjs";
+import { start } from "./support/start.mjs";
 
-let kinora;
-let browser;
-let files;
-
-before(async () => {
-  files = await makeFiles();
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-  await files?.remove();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, files, open } = await start({ files: makeFiles });
 const upload = (title, ...options) => uploadFile(kinora, files.file("clip.mp4"), title, ...options);
-const playerOf = (page) => page.frameLocator("iframe.player").locator("video");
 
 test("hostile and long titles are shown as they are; every tab fits, and axe finds nothing", async () => {
   const media = await upload("Titles");
@@ -56,6 +37,7 @@ test("failed media says why and what to do", async () => {
     await openMedia(page, kinora, failed);
     await page.getByRole("heading", { name: "This media failed" }).waitFor();
     await page.getByText(`Error code ${failed.error.code}`).waitFor();
+    await page.locator(".head .tag.bad").getByText("Failed", { exact: true }).waitFor();
     assert.equal(await page.locator("iframe").count(), 0);
     await fits(page, "failed");
     await page.getByRole("link", { name: "Renditions" }).click();
@@ -103,5 +85,8 @@ test("keyboard alone deletes a media after the dialog", async () => {
     await page.goto(kinora.address + pagePath(media));
     await page.getByRole("heading", { level: 1, name: "No such media" }).waitFor();
     await fits(page, "no such media");
+    await page.goto(kinora.address + pagePath(media, "events"));
+    await page.getByRole("list", { name: "Events" }).getByText("video.media.deleted").first().waitFor();
+    await fits(page, "events of a deleted media");
   });
 });

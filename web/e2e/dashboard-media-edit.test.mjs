@@ -2,31 +2,13 @@
 // `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { PASSWORD, withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { PASSWORD, toast } from "./support/dashboard.mjs";
 import { fits, hasFocus, tabTo } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
 import { change, makeFiles, openMedia, uploadFile } from "./support/media.mjs";
-import { toast } from "./support/tokens.mjs";
+import { start } from "./support/start.mjs";
 
-let kinora;
-let browser;
-let files;
-
-before(async () => {
-  files = await makeFiles();
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-  await files?.remove();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, files, open } = await start({ files: makeFiles });
 const cardOf = (page) => page.getByRole("region", { name: "Details" });
 const conflictOf = (page) => page.getByRole("region", { name: "Another change came first" });
 

@@ -2,39 +2,22 @@
 // `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { HANG_MS, startBrowser } from "./support/browser.mjs";
-import { withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { HANG_MS } from "./support/browser.mjs";
+import { toast } from "./support/dashboard.mjs";
 import { fits } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
 import { change, makeFiles, openMedia, startReceiver, uploadFile } from "./support/media.mjs";
-import { toast } from "./support/tokens.mjs";
+import { start } from "./support/start.mjs";
 
 const SUBTITLES = "WEBVTT\n\n00:00.000 --> 00:02.000\nHello\n";
 
-let kinora;
-let browser;
-let files;
-let receiver;
+/** A receiver of webhooks that fails, a web page in the place of subtitles, and subtitles. */
+const receive = (path) => {
+  if (path === "/hook") return { status: 500, body: "broken" };
+  return path === "/page.vtt" ? { type: "text/html", body: "<!doctype html>" } : { type: "text/vtt", body: SUBTITLES };
+};
 
-before(async () => {
-  files = await makeFiles();
-  kinora = await startKinora();
-  browser = await startBrowser();
-  receiver = await startReceiver((path) => {
-    if (path === "/hook") return { status: 500, body: "broken" };
-    return path === "/page.vtt" ? { type: "text/html", body: "<!doctype html>" } : { type: "text/vtt", body: SUBTITLES };
-  });
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-  await receiver?.stop();
-  await files?.remove();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, files, receiver, open } = await start({ files: makeFiles, receiver: () => startReceiver(receive) });
 const upload = (title, ...options) => uploadFile(kinora, files.file("clip.mp4"), title, ...options);
 
 test("playback ID is created with all fields, and deleted after the dialog", async () => {
@@ -143,7 +126,7 @@ test("renditions say what is copied and what is encoded", async () => {
     await openMedia(page, kinora, media, { tab: "renditions" });
     const table = page.getByRole("table", { name: "Renditions" });
     await table.getByText("copied").first().waitFor();
-    await table.getByText("the bytes of the source").first().waitFor();
+    await table.getByText("same as the source").first().waitFor();
     await table.getByText("never").first().waitFor();
     await page.getByText("The tracks of the source are copied").waitFor();
   });
@@ -155,9 +138,9 @@ test("renditions say why the video is not copied", async () => {
   await open(async (page) => {
     await openMedia(page, kinora, media, { tab: "renditions" });
     await page.getByRole("table", { name: "Renditions" }).getByText("encoded").first().waitFor();
-    const why = page.getByRole("region", { name: "Why it is not all a copy" });
+    const why = page.getByRole("region", { name: "Why some tracks are encoded" });
     await why.getByText("Video: open GOP.").waitFor();
-    await why.getByText("Copied if the source has: closed GOPs.").waitFor();
+    await why.getByText("To avoid encoding, use a source with closed GOPs.").waitFor();
     await fits(page, "renditions that are encoded");
   });
 });

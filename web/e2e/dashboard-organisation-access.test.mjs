@@ -2,12 +2,11 @@
 // `make web`, the binary (`KINORA_BIN`, or target/debug/kinora) and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { setUp, withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { setUp, toast } from "./support/dashboard.mjs";
 import { fits, hasFocus, tabTo } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { choose, invite, openPage, rowOf, toast } from "./support/organisation.mjs";
+import { choose, invite, openPage, rowOf } from "./support/organisation.mjs";
+import { start } from "./support/start.mjs";
 
 const LONG = `${"a".repeat(50)}@${"long".repeat(12)}.northlight.example`;
 /** Pages with what each requests, and a text that it has when it is loaded. */
@@ -18,20 +17,7 @@ const PAGES = [
   ["Server", "**/api/server", "Checks"],
 ];
 
-let kinora;
-let browser;
-
-before(async () => {
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, open } = await start();
 
 test("people fit in each state, and axe finds nothing", async () => {
   await open(async (page) => {
@@ -77,8 +63,10 @@ test("workspaces, audit log and server fit in each state, and axe finds nothing"
     await openPage(page, "Audit log");
     await page.locator("summary").first().click();
     await fits(page, "audit log with details");
+    await page.getByRole("button", { name: "Date", exact: true }).click();
     await page.getByLabel("To", { exact: true }).fill("2020-01-01");
     await page.getByText("No entry matches").waitFor();
+    await page.keyboard.press("Escape");
     await fits(page, "audit log without a match");
 
     await openPage(page, "Server");
@@ -91,7 +79,7 @@ test("workspaces, audit log and server fit in each state, and axe finds nothing"
       const checks = data.checks.map((check) => (check.name === "storage" ? storage : check));
       await route.fulfill({ json: { success: true, data: { ...data, checks, storage: { kind: "folder", freeBytes: null, totalBytes: null } } } });
     });
-    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByRole("button", { name: "Check again" }).click();
     await page.getByText("What to do: Free disk space in the data folder.").waitFor();
     await page.getByText("The free space is not known.").waitFor();
     await fits(page, "server with a problem");
@@ -159,6 +147,7 @@ test("keyboard alone invites, changes a role and takes an invitation back", asyn
     await linkHeading.waitFor();
     assert.ok(await hasFocus(linkHeading), "the focus is on the link");
     await tabTo(page, page.getByRole("button", { name: "Copy the link" }));
+    await page.keyboard.press("Enter");
     await tabTo(page, page.getByRole("button", { name: "Done" }));
     await page.keyboard.press("Enter");
 

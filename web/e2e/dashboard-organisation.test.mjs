@@ -2,28 +2,14 @@
 // target/debug/kinora) and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { PASSWORD, setUp, signIn, withPage } from "./support/dashboard.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { choose, invite, join, openPage, rowOf, shownLink, toast } from "./support/organisation.mjs";
+import { test } from "node:test";
+import { PASSWORD, setUp, signIn, toast } from "./support/dashboard.mjs";
+import { choose, invite, join, openPage, rowOf, shownLink } from "./support/organisation.mjs";
+import { start } from "./support/start.mjs";
 
 const OTHER_PASSWORD = "seven lanterns above the bay";
 
-let kinora;
-let browser;
-
-before(async () => {
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, open } = await start();
 
 test("the last administrator stays, and the page says why", async () => {
   await open(async (page) => {

@@ -2,27 +2,14 @@
 // Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora) and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { PLAIN_HOST, startBrowser } from "./support/browser.mjs";
-import { setUp, withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
+import { setUp, toast, withPage } from "./support/dashboard.mjs";
 import { fits, hasFocus, tabTo } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { createToken, downloaded, isTokenList, openTokens, panelOf, toast, TOKENS_API } from "./support/tokens.mjs";
+import { startPlainKinora } from "./support/kinora.mjs";
+import { start } from "./support/start.mjs";
+import { createToken, downloaded, isTokenList, openTokens, panelOf, TOKENS_API } from "./support/tokens.mjs";
 
-let kinora;
-let browser;
-
-before(async () => {
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, browser, open } = await start();
 
 test("states of the page fit, and axe finds nothing", async () => {
   await open(async (page) => {
@@ -86,18 +73,17 @@ test("keyboard alone creates and revokes a token", async () => {
 });
 
 test("plain HTTP on a network address: the hidden secret is copied", async () => {
-  const plain = await startKinora({ publicUrl: (port) => `http://${PLAIN_HOST}:${port}` });
-  const address = `http://${PLAIN_HOST}:${plain.port}`;
+  const plain = await startPlainKinora();
   try {
-    await withPage(browser, address, async (page) => {
-      await openTokens(page, plain, address);
+    await withPage(browser, plain.publicUrl, async (page) => {
+      await openTokens(page, plain);
       const answer = page.waitForResponse((response) => response.request().method() === "POST" && response.url().endsWith(TOKENS_API));
       await createToken(page, "Plain");
       const { secret } = (await (await answer).json()).data;
       await page.getByRole("button", { name: "Copy the secret" }).click();
       await toast(page, "Copied");
       const file = JSON.parse((await downloaded(page, "Workspace file (.json)")).text);
-      assert.equal(file.baseUrl, `${address}/v1`);
+      assert.equal(file.baseUrl, `${plain.publicUrl}/v1`);
       await page.getByRole("link", { name: "Account" }).click();
       await page.getByLabel("Name").fill("");
       await page.getByLabel("Name").press("Control+V");

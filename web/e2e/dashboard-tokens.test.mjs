@@ -3,28 +3,15 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { promisify } from "node:util";
-import { HANG_MS, startBrowser } from "./support/browser.mjs";
-import { PASSWORD, setUp, withPage } from "./support/dashboard.mjs";
+import { HANG_MS } from "./support/browser.mjs";
+import { PASSWORD, setUp, toast } from "./support/dashboard.mjs";
 import { fits, hasFocus } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { createToken, downloaded, fillForm, isTokenList, openTokens, panelOf, toast, TOKENS_API, TOKENS_PAGE } from "./support/tokens.mjs";
+import { start } from "./support/start.mjs";
+import { createToken, downloaded, fillForm, isTokenList, openTokens, panelOf, TOKENS_API, TOKENS_PAGE } from "./support/tokens.mjs";
 
-let kinora;
-let browser;
-
-before(async () => {
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-});
-
-const open = (use, options) => withPage(browser, kinora.address, use, options);
+const { kinora, open } = await start();
 
 const confirmationOf = (page) => page.getByRole("dialog", { name: "Confirm that it is you" });
 const leavingOf = (page) => page.getByRole("dialog", { name: "Leave without the secret?" });

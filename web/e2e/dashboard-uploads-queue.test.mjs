@@ -15,6 +15,7 @@ async function load(path) {
 const { next, titleOf, toBegin } = await load("item.ts");
 const { matchOf } = await load("match.ts");
 const { endsOf } = await load("ends.ts");
+const { totalOf } = await load("../upload-ui/shown.ts");
 
 const problem = (retry) => ({ title: "A problem", text: "", retry });
 const start = { phase: "waiting", problem: null, uploadId: null, creationKey: "key", tries: 0 };
@@ -67,6 +68,16 @@ test("as many begin as may run, in their order, and only those with a file", () 
   assert.deepEqual(begin(1), []);
   assert.deepEqual(begin(3), ["b", "c"]);
   assert.deepEqual(begin(6, ({ id }) => id !== "c"), ["b", "d"]);
+});
+
+test("the remaining time counts what is sent or waits in the queue, at the rate of what is sent", () => {
+  const items = ["active", "waiting", "held", "paused", "waiting", "failed"].map((phase, id) => ({ ...start, id, phase, size: 1_000 }));
+  const progress = new Map([[0, { bytes: 500, perSecond: 100 }], [2, { bytes: 100, perSecond: 100 }], [3, { bytes: 100, perSecond: 100 }]]);
+  const snapshot = { items, progress, withFile: new Set([0, 1, 2, 3]) };
+  assert.equal(totalOf(items, snapshot).left, "about 15 seconds left"); // 500 and 1,000 bytes
+  assert.equal(totalOf(items, { ...snapshot, withFile: new Set([0]) }).left, "about 5 seconds left");
+  assert.equal(totalOf(items.slice(1), snapshot).left, null, "nothing is sent");
+  assert.equal(totalOf(items, snapshot).share, 700 / 5_000, "the share is that of all");
 });
 
 test("a file finds its upload by name, size and both ends", () => {

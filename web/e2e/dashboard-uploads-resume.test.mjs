@@ -2,62 +2,14 @@
 // disconnect. Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
-import { setUp, withPage } from "./support/dashboard.mjs";
+import { test } from "node:test";
 import {
-  assertGoesOn, chooseFiles, confirmSheet, hostIsThere, limitRate, openUploads, recordSends, rowOf, tray, uploadFiles, waitForPercent, withoutHandles,
+  assertGoesOn, chooseFiles, confirmSheet, hostIsThere, limitRate, MB, openUploads, RATE, recordSends, rowOf, startBehindLine, tray, uploadFiles,
+  waitForPercent,
 } from "./support/dashboard-uploads.mjs";
-import { makeFiles } from "./support/files.mjs";
 import { fits } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { openLine } from "./support/line.mjs";
 
-const MB = 1_000_000;
-/** Bytes that the page sends in a second, all uploads together, so that there is time to interrupt. */
-const RATE = 3 * MB;
-
-let files;
-let line;
-let kinora;
-let browser;
-
-before(async () => {
-  files = await makeFiles();
-  line = await openLine();
-  kinora = await startKinora({ publicUrl: line.address });
-  line.lead(kinora.port);
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await line?.close();
-  await kinora?.stop();
-  await files?.remove();
-});
-
-/** Opens a page of its own with a new person. An interrupted request is an error on the console. */
-const open = (use, { hasHandles = false } = {}) =>
-  withPage(browser, line.address, async (page, context) => {
-    if (!hasHandles) await withoutHandles(context);
-    page.on("dialog", (dialog) => dialog.accept()); // leaving asks while bytes are sent
-    const email = await setUp({ ...kinora, address: line.address }, page);
-    try {
-      await use(page, context, email);
-    } finally {
-      line.mend();
-    }
-  }, { mayLoseConnections: true });
-
-/** Waits until all of these clips are stored and their rows say "Ready". */
-async function areReady(page, clips) {
-  for (const { name } of clips) await rowOf(page, name).getByText("Ready", { exact: true }).waitFor();
-  const sources = await kinora.sources();
-  for (const { name, digest } of clips) assert.ok(sources.includes(digest), `${name} is stored as it was sent`);
-}
-
-const clipsOf = (name, count, size) => Promise.all(Array.from({ length: count }, (_, index) => files.clip(`${name}-${index + 1}.mp4`, size)));
+const { kinora, line, files, open, areReady, clipsOf } = await startBehindLine();
 
 test("three files, reload at 40 %, the same files again: only the rest is sent", async () => {
   await open(async (page, context) => {

@@ -2,71 +2,24 @@
 // `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
+import { test } from "node:test";
 import { setUp, signIn, withPage } from "./support/dashboard.mjs";
 import {
-  assertGoesOn, chooseFiles, confirmSheet, hostIsThere, limitRate, openUploads, recordSends, rowOf, tray, uploadFiles, waitForPercent, withoutHandles,
+  assertGoesOn, hostIsThere, limitRate, MB, openUploads, RATE, recordSends, rowOf, startBehindLine, tray, uploadFiles, waitForPercent,
 } from "./support/dashboard-uploads.mjs";
-import { makeFiles } from "./support/files.mjs";
-import { startKinora } from "./support/kinora.mjs";
-import { openLine } from "./support/line.mjs";
+import { startPlainKinora } from "./support/kinora.mjs";
 
-const MB = 1_000_000;
-/** Bytes that the page sends in a second, all uploads together, so that there is time to interrupt. */
-const RATE = 3 * MB;
-
-let files;
-let line;
-let kinora;
-let browser;
-
-before(async () => {
-  files = await makeFiles();
-  line = await openLine();
-  kinora = await startKinora({ publicUrl: line.address });
-  line.lead(kinora.port);
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await line?.close();
-  await kinora?.stop();
-  await files?.remove();
-});
-
-/** Opens a page of its own with a new person. An interrupted request is an error on the console. */
-const open = (use) =>
-  withPage(browser, line.address, async (page, context) => {
-    await withoutHandles(context);
-    page.on("dialog", (dialog) => dialog.accept()); // leaving asks while bytes are sent
-    const email = await setUp({ ...kinora, address: line.address }, page);
-    try {
-      await use(page, context, email);
-    } finally {
-      line.mend();
-    }
-  }, { mayLoseConnections: true });
-
-/** Waits until all of these clips are stored and their rows say "Ready". */
-async function areReady(page, clips) {
-  for (const { name } of clips) await rowOf(page, name).getByText("Ready", { exact: true }).waitFor();
-  const sources = await kinora.sources();
-  for (const { name, digest } of clips) assert.ok(sources.includes(digest), `${name} is stored as it was sent`);
-}
-
-const clipsOf = (name, count, size) => Promise.all(Array.from({ length: count }, (_, index) => files.clip(`${name}-${index + 1}.mp4`, size)));
+const { browser, kinora, line, files, open, areReady, clipsOf } = await startBehindLine();
 
 test("two tabs: one sends, the other shows it; when it closes, the other sends the rest", async () => {
   await open(async (first, context) => {
     const clips = await clipsOf("tabs", 2, 8 * MB);
     const sends = recordSends(context);
-    await limitRate(first, RATE);
+    await limitRate(first, MB / 2); // a busy machine closes the tab late
     const second = await context.newPage();
     await second.goto(line.address);
     await second.getByRole("heading", { level: 1, name: "Library" }).waitFor();
-    await limitRate(second, RATE);
+    const sentBefore = line.bytes();
     await uploadFiles(first, [clips[0].path]);
     await uploadFiles(second, [clips[1].path]);
     await waitForPercent(second, "tabs-2", 25);
@@ -76,8 +29,64 @@ test("two tabs: one sends, the other shows it; when it closes, the other sends t
     await openUploads(second);
     await areReady(second, clips);
     assertGoesOn(sends);
-    assert.ok(sends.some((send) => send.page === second && send.offset > 0), "the second tab has sent the rest");
+    const resumed = sends.filter((send) => send.page === second);
+    assert.ok(resumed.some(({ offset }) => offset > 0), "the second tab has sent the rest");
+    const sent = line.bytes() - sentBefore;
+    assert.ok(sent < 3 * 8 * MB, `${sent} bytes of 16 MB: at most one request is sent twice`);
   });
+});
+
+test("a tab that does not send pauses and resumes; the other goes on when it is closed", async () => {
+  await open(async (first, context) => {
+    const [clip] = await clipsOf("paused", 1, 8 * MB);
+    const sends = recordSends(context);
+    await limitRate(first, RATE);
+    await uploadFiles(first, [clip.path]);
+    const second = await context.newPage();
+    await second.goto(line.address);
+    await waitForPercent(second, "paused-1", 10);
+    await tray(second).getByText("Another tab of this browser sends.").waitFor();
+    await tray(second).getByRole("button", { name: "Pause all" }).click();
+    await tray(first).getByText("1 upload paused").waitFor();
+    await tray(second).getByText("1 upload paused").waitFor();
+    const begun = sends.length;
+    await tray(second).getByRole("button", { name: "Resume all" }).click();
+    await waitForPercent(second, "paused-1", 50);
+    await second.close({ runBeforeUnload: false });
+    await openUploads(first);
+    await areReady(first, [clip]);
+    assertGoesOn(sends);
+    assert.equal(sends.length, begun + 1, "the rest is one request");
+    assert.deepEqual([...new Set(sends.map((send) => send.page === first))], [true]);
+  });
+});
+
+test("two tabs over plain HTTP, without Web Locks: the other one sends the rest", async () => {
+  const plain = await startPlainKinora();
+  try {
+    await withPage(browser, plain.publicUrl, async (first, context) => {
+      const [clip] = await clipsOf("plain", 1, 8 * MB);
+      const sends = recordSends(context);
+      await setUp(plain, first);
+      const second = await context.newPage();
+      await second.goto(plain.publicUrl);
+      await second.getByRole("heading", { level: 1, name: "Library" }).waitFor();
+      assert.equal(await second.evaluate(() => "locks" in navigator), false);
+      await limitRate(first, MB / 2);
+      await uploadFiles(second, [clip.path]);
+      await waitForPercent(second, "plain-1", 25);
+      await tray(second).getByText("Another tab of this browser sends.").waitFor();
+      await first.close({ runBeforeUnload: false });
+      await openUploads(second);
+      await rowOf(second, "plain-1").getByText("Ready", { exact: true }).waitFor();
+      assert.ok((await plain.sources()).includes(clip.digest), "it is stored as it was sent");
+      assertGoesOn(sends);
+      assert.deepEqual(sends.map((send) => send.page === first), [true, false], "one request of each tab");
+      assert.ok(sends[1].offset > 0, "it did not begin again");
+    }, { mayLoseConnections: true });
+  } finally {
+    await plain.stop();
+  }
 });
 
 test("the session ends: what is begun is sent to its end", async () => {
@@ -105,7 +114,7 @@ test("another person in the same browser sees nothing of the queue", async () =>
     await tray(page).getByRole("button", { name: "Pause all" }).click();
     await tray(page).getByText("1 upload paused").waitFor();
     await context.clearCookies();
-    await setUp({ ...kinora, address: line.address }, page, { name: "Another Person" });
+    await setUp(kinora, page, { name: "Another Person" });
     await hostIsThere(page);
     await openUploads(page);
     await page.getByRole("heading", { name: "Drop video or audio files here" }).waitFor();

@@ -7,33 +7,19 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { PLAIN_HOST, startBrowser } from "./support/browser.mjs";
+import { test } from "node:test";
 import { createPerson, PASSWORD, setUp, withPage } from "./support/dashboard.mjs";
 import {
   chooseFiles, confirmSheet, dropFiles, hostIsThere, limitRate, openUploads, rowOf, sheet, tray, uploadFiles, waitForPercent, withoutHandles,
 } from "./support/dashboard-uploads.mjs";
 import { makeFiles } from "./support/files.mjs";
 import { fits, tabTo } from "./support/fit.mjs";
-import { startKinora } from "./support/kinora.mjs";
+import { startPlainKinora } from "./support/kinora.mjs";
+import { start } from "./support/start.mjs";
 
 const MB = 1_000_000;
 
-let files;
-let kinora;
-let browser;
-
-before(async () => {
-  files = await makeFiles();
-  kinora = await startKinora();
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await kinora?.stop();
-  await files?.remove();
-});
+const { kinora, browser, files } = await start({ files: makeFiles });
 
 /** Opens a page of its own, with the picker that a test can operate. */
 const open = (use, options) =>
@@ -262,7 +248,7 @@ test("a file that is no media ends with the server's sentence; a failed one can 
     await tray(page).getByText("1 upload failed").waitFor();
     await openUploads(page);
     await rowOf(page, "notes").getByRole("alert").getByText(/This file cannot be used\..* Choose a video or audio file\./).waitFor();
-    for (const name of ["Begin again", "Try all failed again"]) assert.equal(await page.getByRole("button", { name }).count(), 0, "the same bytes fail again");
+    for (const name of ["Start again", "Retry all failed"]) assert.equal(await page.getByRole("button", { name }).count(), 0, "the same bytes fail again");
     assert.match(await page.getByRole("link", { name: "Open the failed media" }).getAttribute("href"), /\/media\/[0-9a-f-]{36}$/);
     await fits(page, "failed upload");
     await page.getByRole("button", { name: "Remove: notes" }).click();
@@ -279,9 +265,9 @@ test("a file that is no media ends with the server's sentence; a failed one can 
     await rowOf(page, "full").getByText("The server’s disk is full").waitFor();
     await rowOf(page, "full").getByText("Waiting for the server").waitFor();
     status = 410;
-    await rowOf(page, "full").getByRole("alert").getByText(/This upload URL has expired; create another upload\. Press “Begin again”/).waitFor();
+    await rowOf(page, "full").getByRole("alert").getByText(/This upload URL has expired; create another upload\. Press “Start again”/).waitFor();
     status = 200;
-    await page.getByRole("button", { name: "Try all failed again" }).click();
+    await page.getByRole("button", { name: "Retry all failed" }).click();
     await rowOf(page, "full").getByText("Ready", { exact: true }).waitFor();
     assert.ok((await kinora.sources()).includes(full.digest));
   }, { mayLoseConnections: true });
@@ -301,10 +287,9 @@ test("a viewer sees unfinished uploads, and no way to upload", async () => {
 
 test("plain HTTP on a network address: files upload, and a reload asks for them again", async () => {
   const clip = await files.clip("plain.mp4", 4 * MB);
-  const plain = await startKinora({ publicUrl: (port) => `http://${PLAIN_HOST}:${port}` });
-  const address = `http://${PLAIN_HOST}:${plain.port}`;
+  const plain = await startPlainKinora();
   try {
-    await withPage(browser, address, async (page) => {
+    await withPage(browser, plain.publicUrl, async (page) => {
       page.on("dialog", (dialog) => dialog.accept());
       await setUp(plain, page);
       assert.equal(await page.evaluate(() => isSecureContext), false);

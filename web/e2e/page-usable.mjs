@@ -14,7 +14,7 @@ import { startBrowser } from "./support/browser.mjs";
 const LATENCY_MS = 40;
 const BYTES_PER_S = 10_000_000 / 8;
 const CPU_SLOWDOWN = 4;
-const USABLE = "input[type=email], main a[href*='/media/']";
+const USABLE = "input[inputmode=email], main a[href*='/media/']";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

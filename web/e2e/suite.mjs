@@ -13,10 +13,11 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const CHANGE = [
-  "player", "upload", "protocols", "run", "frame", "docs", "dashboard", "dashboard-access", "dashboard-tokens",
-  "dashboard-tokens-access", "dashboard-organisation", "dashboard-organisation-access", "dashboard-audit", "dashboard-library",
-  "dashboard-library-bulk", "dashboard-media", "dashboard-media-edit", "dashboard-media-playback", "dashboard-uploads",
-  "dashboard-uploads-queue", "dashboard-uploads-resume", "file", "sources",
+  "player", "upload", "protocols", "run", "frame", "docs", "dashboard", "dashboard-access", "dashboard-trees",
+  "dashboard-tokens", "dashboard-tokens-access", "dashboard-organisation", "dashboard-organisation-access",
+  "dashboard-audit", "dashboard-library", "dashboard-library-bulk", "dashboard-media", "dashboard-media-edit",
+  "dashboard-media-playback", "dashboard-uploads", "dashboard-uploads-queue", "dashboard-uploads-resume",
+  "dashboard-unsaved", "dashboard-first-load", "file", "sources",
 ].map((name) => `${name}.test.mjs`);
 
 const suite = process.argv[2];

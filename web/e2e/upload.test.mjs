@@ -349,7 +349,7 @@ const answers = [
     name: "an address that has expired",
     status: 410,
     description: "this upload URL has expired; create another upload",
-    heading: "This upload is over",
+    heading: "This upload has expired",
     text: /This upload URL has expired; create another upload\. Request a new link/,
   },
   {

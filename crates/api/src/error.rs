@@ -36,13 +36,14 @@ pub(crate) fn from_operation(error: OperationError) -> ApiError {
         error @ (OperationError::OriginNotFound | OperationError::ClipRejected(_)) => {
             ApiError::internal(&error)
         }
+        // The workspace was deleted since the caller was authenticated.
+        OperationError::WorkspaceNotFound => ApiError::workspace_not_found(),
+        OperationError::AccessTokenNotFound => ApiError::unauthorized(),
         // Errors of operations that the API does not have.
         error @ (OperationError::WebhookNotFound
         | OperationError::WebhookUrl(_)
-        | OperationError::AccessTokenNotFound
         | OperationError::InvalidWorkspaceName(_)
         | OperationError::WorkspaceNameTaken
-        | OperationError::WorkspaceNotFound
         | OperationError::WorkspaceNotEmpty(_)
         | OperationError::LastWorkspace
         | OperationError::InvalidTokenName(_)

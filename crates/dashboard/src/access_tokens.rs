@@ -135,7 +135,7 @@ pub(crate) async fn rename(
     let actor = Actor::person(&member, client.origin);
     let renamed = Box::pin(app.service.rename_access_token(&actor, id, &name)).await;
     let token = renamed.map_err(error::from_operation)?;
-    let workspace = app.store.workspace(token.workspace).await?.ok_or_else(error::workspace_not_found)?;
+    let workspace = app.store.workspace(token.workspace).await?.ok_or_else(ApiError::workspace_not_found)?;
     Ok(Data::ok(AccessTokenView::of(&workspace, token)))
 }
 

@@ -7,6 +7,8 @@ use kinora_web::fields::Problems;
 use kinora_web::pagination::ListQuery;
 use kinora_web::parse_timestamp::parse_instant;
 
+use crate::parameters::{or_problem, reject_unknown, whole_number};
+
 /// Entries of a page.
 const LIMIT_DEFAULT: u32 = 50;
 const LIMIT_MAX: u32 = 100;
@@ -34,7 +36,7 @@ impl AuditQuery {
         let problems = Problems::default();
         reject_unknown(query, &[&FILTERS[..], &PAGE].concat(), &problems);
         let limit = query.single_value("limit", &problems).and_then(|text| {
-            let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
+            let limit = whole_number(text, 1..=LIMIT_MAX);
             or_problem(limit, "limit", &format!("must be a whole number from 1 to {LIMIT_MAX}"), &problems)
         });
         let after = query.single_value("cursor", &problems).and_then(|text| {
@@ -63,15 +65,6 @@ fn position_of(cursor: &str) -> Option<AuditPosition> {
     let has_digits = cursor.len() == 32 && cursor.bytes().all(|byte| byte.is_ascii_hexdigit());
     let bytes = has_digits.then(|| u128::from_str_radix(cursor, 16).ok())??.to_be_bytes();
     Some(AuditPosition::from_bytes(bytes))
-}
-
-/// Adds the names of parameters that do not exist.
-pub(crate) fn reject_unknown(query: &ListQuery, known: &[&str], problems: &Problems) {
-    for (name, _) in &query.pairs {
-        if !known.contains(&name.as_str()) {
-            problems.add(name, format!("is not a parameter; the parameters are {}", known.join(", ")));
-        }
-    }
 }
 
 fn filter(query: &ListQuery, problems: &Problems) -> AuditFilter {
@@ -109,14 +102,6 @@ fn id_text(text: &str) -> Option<String> {
     text.parse::<PersonId>().ok().map(|id| id.to_string())
 }
 
-/// Adds a problem where there is no value.
-pub(crate) fn or_problem<T>(value: Option<T>, name: &str, problem: &str, problems: &Problems) -> Option<T> {
-    if value.is_none() {
-        problems.add(name, problem);
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +116,7 @@ mod tests {
         assert_eq!(page("").unwrap().limit, 50);
         assert_eq!(page("limit=1").unwrap().limit, 1);
         assert_eq!(page("limit=100").unwrap().limit, 100);
-        for limit in ["0", "101", "-1", "1.5", "x", ""] {
+        for limit in ["0", "101", "-1", "%2B1", "1.5", "x", ""] {
             assert_eq!(page(&format!("limit={limit}")).unwrap_err(), ["limit"]);
         }
     }

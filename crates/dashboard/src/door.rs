@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::DashboardState;
 
-/// The command that lets the first person in.
+/// The command that lets the first person in, without the option that names the data.
 pub const CREATE_COMMAND: &str = "kinora user create --email you@example.com --role administrator";
 
 /// The ways to sign in.
@@ -21,7 +21,7 @@ pub(crate) struct DoorView {
     /// Whether one person can sign in.
     has_people: bool,
     public_url: String,
-    create_command: &'static str,
+    create_command: String,
 }
 
 #[derive(Serialize)]
@@ -37,13 +37,16 @@ impl OrganisationName {
     }
 }
 
-/// `GET /door`: where one is, and how to sign in.
+/// `GET /door`: where one is, and how to sign in. The path of the data folder is in the command only until a
+/// person can sign in.
 pub(crate) async fn door(State(app): State<DashboardState>) -> Result<Data<DoorView>, ApiError> {
+    let has_people = app.store.can_a_person_sign_in().await?;
+    let create_command = if has_people { CREATE_COMMAND } else { app.create_command.as_str() };
     Ok(Data::ok(DoorView {
         organisation: OrganisationName::read(&app).await?,
         sign_in: SIGN_IN,
-        has_people: app.store.can_a_person_sign_in().await?,
+        has_people,
         public_url: app.base_urls.public.clone(),
-        create_command: CREATE_COMMAND,
+        create_command: create_command.to_owned(),
     }))
 }

@@ -34,7 +34,7 @@ pub(crate) fn from_operation(error: OperationError) -> ApiError {
             "invitation not found",
             "there is no open invitation with this id; it was used, has ended, or was taken back",
         ),
-        OperationError::WorkspaceNotFound => workspace_not_found(),
+        OperationError::WorkspaceNotFound => ApiError::workspace_not_found(),
         OperationError::WorkspaceNameTaken => {
             conflict("name taken", "another workspace has this name; choose another one")
         }
@@ -136,11 +136,6 @@ pub(crate) fn too_early(TooEarly { retry_after_s }: TooEarly) -> ApiError {
 /// 422: the present password of the person who is signed in.
 pub(crate) fn wrong_password() -> ApiError {
     ApiError::invalid_field("password", "is wrong")
-}
-
-/// 404: the workspace does not exist, or the person may not see it.
-pub(crate) fn workspace_not_found() -> ApiError {
-    not_found("workspace not found", "there is no workspace with this id")
 }
 
 /// 404: the media does not exist, or is in another workspace.

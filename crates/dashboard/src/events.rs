@@ -10,13 +10,14 @@ use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
 use kinora_web::fields::Problems;
 use kinora_web::pagination::ListQuery;
+use kinora_web::source_address::without_secrets;
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
 use crate::DashboardState;
-use crate::audit_query::{or_problem, reject_unknown};
 use crate::media::find_media;
+use crate::parameters::{or_problem, reject_unknown, whole_number};
 
 /// Events of a page.
 const LIMIT_DEFAULT: u32 = 50;
@@ -36,7 +37,8 @@ struct EventView {
     id: String,
     r#type: String,
     at: String,
-    /// The body that webhooks get; `None` if a newer version of Kinora wrote the event.
+    /// The body that webhooks get, for viewers with shortened addresses of sources (D-0164); `None` if
+    /// a newer version of Kinora wrote the event.
     data: Option<Value>,
     deliveries: Vec<DeliveryView>,
 }
@@ -60,7 +62,8 @@ struct WebhookView {
     url: String,
 }
 
-/// `GET /media/{mediaId}/events`: one page, newest first.
+/// `GET /media/{mediaId}/events`: one page, newest first. Also of a media that was deleted, and of an upload
+/// whose media does not exist yet; 404 for an id that has neither a media nor events in this workspace.
 pub(crate) async fn list(
     State(app): State<DashboardState>,
     Extension(access): Extension<Access>,
@@ -68,9 +71,12 @@ pub(crate) async fn list(
     query: ListQuery,
 ) -> Result<Data<EventPageView>, ApiError> {
     let (limit, before) = parse(&query)?;
-    let media = Box::pin(find_media(&app, access, id)).await?;
+    let workspace = access.caller.workspace;
     // One more event tells whether there is another page.
-    let mut events = app.store.events_of_media(media.id, before, limit + 1).await?;
+    let mut events = app.store.events_of_media(workspace, id, before, limit + 1).await?;
+    if events.is_empty() {
+        check_subject(&app, access, id).await?;
+    }
     let has_more = events.len() > limit as usize;
     events.truncate(limit as usize);
     let last = events.last().map(|event| event.sequence).filter(|_| has_more);
@@ -80,12 +86,20 @@ pub(crate) async fn list(
     }))
 }
 
+/// 404 for an id without events that is no media either. A page after the last event is empty.
+async fn check_subject(app: &DashboardState, access: Access, id: MediaId) -> Result<(), ApiError> {
+    if app.store.events_of_media(access.caller.workspace, id, None, 1).await?.is_empty() {
+        Box::pin(find_media(app, access, id)).await?;
+    }
+    Ok(())
+}
+
 /// The limit, and the position before which the page begins. 422 names each invalid parameter.
 fn parse(query: &ListQuery) -> Result<(u32, Option<i64>), ApiError> {
     let problems = Problems::default();
     reject_unknown(query, &["limit", "cursor"], &problems);
     let limit = query.single_value("limit", &problems).and_then(|text| {
-        let limit = text.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
+        let limit = whole_number(text, 1..=LIMIT_MAX);
         or_problem(limit, "limit", &format!("must be a whole number from 1 to {LIMIT_MAX}"), &problems)
     });
     let before = query.single_value("cursor", &problems).and_then(|text| {
@@ -112,7 +126,7 @@ impl EventView {
             id: id.to_string(),
             r#type: kind,
             at: at.to_string(),
-            data: event.map(|event| app.media_details.event_body(&event)),
+            data: event.map(|event| shown_body(app.media_details.event_body(&event), permission)),
             deliveries: deliveries.into_iter().map(|it| DeliveryView::new(it, permission)).collect(),
         }
     }
@@ -150,6 +164,18 @@ impl DeliveryView {
             next_attempt_at: due_at.map(|at| at.to_string()),
         }
     }
+}
+
+/// The body of an event. Only people who may change media see the whole addresses of sources.
+fn shown_body(mut body: Value, permission: Permission) -> Value {
+    if permission == Permission::ReadOnly
+        && let Some(inputs) = body.pointer_mut("/data/inputs").and_then(Value::as_array_mut)
+    {
+        for url in inputs.iter_mut().filter_map(|input| input.get_mut("url")) {
+            *url = url.as_str().map(without_secrets).into();
+        }
+    }
+    body
 }
 
 /// The address of a webhook without credentials, query and fragment. The path may be a secret too: only
@@ -196,5 +222,6 @@ mod tests {
         assert_eq!(parsed("limit=100&cursor=000000000000000a"), Ok((100, Some(10))));
         assert_eq!(parsed("limit=101&cursor=a&page=2").unwrap_err().len(), 3);
         assert_eq!(parsed("limit=0").unwrap_err().len(), 1);
+        assert_eq!(parsed("limit=%2B5").unwrap_err().len(), 1);
     }
 }

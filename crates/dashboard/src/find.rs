@@ -12,7 +12,7 @@ use kinora_web::pagination::ListQuery;
 use serde::Serialize;
 
 use crate::DashboardState;
-use crate::audit_query::reject_unknown;
+use crate::parameters::reject_unknown;
 
 /// The most media that are found by title.
 const TITLES_MAX: u32 = 8;

@@ -37,6 +37,7 @@ mod operations;
 mod organisation;
 mod origin;
 mod page;
+mod parameters;
 mod passes;
 mod password_check;
 mod password_gate;

@@ -16,9 +16,10 @@ use crate::DashboardState;
 use crate::authenticate::CurrentSession;
 use crate::error;
 use crate::links::{new_name, new_password};
+use crate::parameters::reject_unknown_fields;
 use crate::request_origin::Client;
-use crate::session::required;
-use crate::view::{MeView, Nothing, opened_session};
+use crate::session::{ended, replaced, required};
+use crate::view::{MeView, Nothing};
 
 /// The names of settings.
 const SETTINGS: [&str; 4] = ["theme", "times", "library", "keys"];
@@ -80,10 +81,8 @@ pub(crate) async fn change_password(
     let new = app.hash_password(new).await?;
     let actor = Actor::person(&current.member, client.origin);
     let change = ChangePassword { verified, new };
-    let changed = Box::pin(app.service.change_password(&actor, current.session.id, change)).await;
-    let opened = changed.map_err(error::from_operation)?;
-    app.sessions.forget_cached();
-    Ok(opened_session(&app, opened, Data::ok).await)
+    let changed = app.service.change_password(&actor, current.session.id, change);
+    replaced(&app, Box::pin(changed).await).await
 }
 
 /// `GET /me/sessions`: the browsers where the person is signed in, newest use first.
@@ -112,10 +111,7 @@ pub(crate) async fn end_session(
     PathId(id): PathId<SessionId>,
 ) -> Result<Data<Nothing>, ApiError> {
     let actor = Actor::person(&member, client.origin);
-    let ended = Box::pin(app.service.end_session(&actor, member.person.id, id)).await;
-    ended.map_err(error::from_operation)?;
-    app.sessions.forget_cached();
-    Ok(Data::ok(Nothing {}))
+    ended(&app, Box::pin(app.service.end_session(&actor, member.person.id, id)).await)
 }
 
 /// `DELETE /me/sessions`: ends all sessions but this one.
@@ -125,19 +121,12 @@ pub(crate) async fn end_other_sessions(
     client: Client,
 ) -> Result<Data<Nothing>, ApiError> {
     let actor = Actor::person(&member, client.origin);
-    let ended = Box::pin(app.service.end_other_sessions(&actor, member.person.id, session.id)).await;
-    ended.map_err(error::from_operation)?;
-    app.sessions.forget_cached();
-    Ok(Data::ok(Nothing {}))
+    ended(&app, Box::pin(app.service.end_other_sessions(&actor, member.person.id, session.id)).await)
 }
 
 /// The settings that are named.
 fn settings(fields: &Fields<'_>) -> SettingsChange {
-    for (name, _) in fields.entries() {
-        if !SETTINGS.contains(&name.as_str()) {
-            fields.reject(name, format!("is no setting; the settings are {}", SETTINGS.join(", ")));
-        }
-    }
+    reject_unknown_fields(fields, &SETTINGS);
     SettingsChange {
         theme: fields.one_of("theme", Theme::NAMES, Theme::from_text),
         times: fields.one_of("times", TimeZoneChoice::NAMES, TimeZoneChoice::from_text),

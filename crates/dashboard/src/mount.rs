@@ -12,10 +12,11 @@ use kinora_service::{Caller, Principal};
 use kinora_web::auth::Access;
 use kinora_web::error::ApiError;
 use kinora_web::middleware::{layer_fn, next_response, respond_with};
+use kinora_web::serve::ClientAddress;
 
 use crate::authenticate::{Authenticated, CurrentSession, Rotation};
 use crate::middleware::{authenticate, with_cookie};
-use crate::{DashboardState, error, workspace_operations};
+use crate::{DashboardState, workspace_operations};
 
 /// The prefix of the operations of the API. [`protect_mount`] finds the workspace in it.
 pub const MOUNT_PREFIX: &str = "/dashboard/api/workspaces/{workspaceId}";
@@ -65,16 +66,17 @@ async fn admit(app: &DashboardState, request: Request) -> Result<(Request, Optio
     let (mut parts, body) = request.into_parts();
     let workspace = {
         let params = RawPathParams::from_request_parts(&mut parts, &()).await;
-        let params = params.map_err(|_| error::workspace_not_found())?;
+        let params = params.map_err(|_| ApiError::workspace_not_found())?;
         let (_, workspace) =
-            params.iter().find(|(name, _)| *name == WORKSPACE).ok_or_else(error::workspace_not_found)?;
-        workspace.parse().map_err(|_| error::workspace_not_found())?
+            params.iter().find(|(name, _)| *name == WORKSPACE).ok_or_else(ApiError::workspace_not_found)?;
+        workspace.parse().map_err(|_| ApiError::workspace_not_found())?
     };
     let CurrentSession { member, .. } = &current;
     if organisation_of(app, workspace).await? != Some(member.organisation) {
-        return Err(error::workspace_not_found());
+        return Err(ApiError::workspace_not_found());
     }
-    let caller = Caller { workspace, principal: Principal::Person(member.person.id) };
+    let address = parts.extensions.get().and_then(|ClientAddress(address)| *address);
+    let caller = Caller { workspace, principal: Principal::Person(member.person.id), address };
     parts.extensions.insert(Access { caller, permission: member.role.permission() });
     parts.extensions.insert(current);
     Ok((Request::from_parts(parts, body), cookie))

@@ -19,11 +19,17 @@ use serde_json::Value;
 
 use crate::DashboardState;
 use crate::media::find_media;
+use crate::parameters::reject_unknown_fields;
 
 /// Longest address of a page, in characters. Browsers send no longer `Referer`.
 const PAGE_CHARS_MAX: usize = 4096;
 /// Longest user agent, in characters. Those of players have some hundred.
 const USER_AGENT_CHARS_MAX: usize = 2048;
+
+/// The fields of the body, of the rules in it, and of each rule.
+const FIELDS: [&str; 3] = ["page", "userAgent", "accessRestrictions"];
+const RULES: [&str; 2] = ["domains", "userAgents"];
+const RULE_FIELDS: [&str; 3] = ["defaultPolicy", "allow", "deny"];
 
 /// The decision about a page and a player.
 #[derive(Serialize)]
@@ -46,7 +52,8 @@ struct CheckRequest {
 /// `POST /media/{mediaId}/playback-ids/{playbackId}/check`: whether a viewer with a valid token would be
 /// admitted. It changes nothing.
 ///
-/// 404 for a media of another workspace and for a playback ID of another media; 422 names each wrong field.
+/// 404 for a media of another workspace and for a playback ID of another media; 422 names each wrong field,
+/// and each unknown one: a misspelled rule would admit all viewers.
 pub(crate) async fn check(
     State(app): State<DashboardState>,
     Extension(access): Extension<Access>,
@@ -66,13 +73,28 @@ pub(crate) async fn check(
 impl CheckRequest {
     fn parse(body: &Value, base_urls: &BaseUrls) -> Result<Self, ApiError> {
         let problems = Problems::default();
-        let request = Fields::of_body(body, &problems).map(|fields| Self {
-            page: page(&fields, base_urls),
-            user_agent: user_agent(&fields),
-            restrictions: fields.object("accessRestrictions").and_then(|object| restrictions(&object)),
+        let request = Fields::of_body(body, &problems).map(|fields| {
+            reject_unknown_fields(&fields, &FIELDS);
+            Self {
+                page: page(&fields, base_urls),
+                user_agent: user_agent(&fields),
+                restrictions: fields.object("accessRestrictions").and_then(|object| rules(&object)),
+            }
         });
         problems.into_result(request)
     }
+}
+
+/// The rules to judge. Their objects have no other fields.
+fn rules(fields: &Fields<'_>) -> Option<AccessRestrictions> {
+    reject_unknown_fields(fields, &RULES);
+    // Those that are no objects are reported below.
+    let objects =
+        fields.entries().filter(|(name, value)| RULES.contains(&name.as_str()) && value.is_object());
+    for rule in objects.filter_map(|(name, _)| fields.object(name)) {
+        reject_unknown_fields(&rule, &RULE_FIELDS);
+    }
+    restrictions(fields)
 }
 
 /// The page; unknown where none was sent.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use kinora_domain::{Actor, Email, Password};
-use kinora_service::SignIn;
+use kinora_service::{Error as OperationError, OpenedSession, SignIn};
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::JsonBody;
@@ -64,9 +64,7 @@ async fn end_presented(app: &DashboardState, request: &HeaderMap, client: Client
     let Some(authenticated) = app.authenticate(request, Rotation::Never).await? else { return Ok(()) };
     let CurrentSession { session, member } = authenticated.current;
     let actor = Actor::person(&member, client.origin);
-    Box::pin(app.service.sign_out(&actor, session.id)).await.map_err(error::from_operation)?;
-    app.sessions.forget_cached();
-    Ok(())
+    ended(app, Box::pin(app.service.sign_out(&actor, session.id)).await).map(drop)
 }
 
 /// `POST /session/confirm`: the password again, before an action that needs it.
@@ -82,10 +80,28 @@ pub(crate) async fn confirm(
     let password = problems.into_result(password)?;
     let verified = Box::pin(app.check_own_password(&current, password, &client)).await?;
     let actor = Actor::person(&current.member, client.origin);
-    let confirmed = Box::pin(app.service.confirm_session(&actor, current.session.id, verified.stored)).await;
-    let opened = confirmed.map_err(error::from_operation)?;
+    let confirmed = app.service.confirm_session(&actor, current.session.id, verified.stored);
+    replaced(&app, Box::pin(confirmed).await).await
+}
+
+/// The response to an operation that replaced the secret of the session.
+pub(crate) async fn replaced(
+    app: &DashboardState,
+    opened: Result<OpenedSession, OperationError>,
+) -> Result<Response, ApiError> {
+    let opened = opened.map_err(error::from_operation)?;
     app.sessions.forget_cached();
-    Ok(opened_session(&app, opened, Data::ok).await)
+    Ok(opened_session(app, opened, Data::ok).await)
+}
+
+/// The response to an operation that ended sessions.
+pub(crate) fn ended<T>(
+    app: &DashboardState,
+    ended: Result<T, OperationError>,
+) -> Result<Data<Nothing>, ApiError> {
+    ended.map_err(error::from_operation)?;
+    app.sessions.forget_cached();
+    Ok(Data::ok(Nothing {}))
 }
 
 /// The email address and the password of a sign-in.

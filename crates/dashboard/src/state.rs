@@ -40,6 +40,8 @@ pub struct DashboardParts {
     pub assets: Arc<dyn Assets>,
     /// Further origins at which people open the dashboard, besides that of the public URL.
     pub origins: Vec<String>,
+    /// The command that creates the first person in this database.
+    pub create_command: String,
     /// Makes the still images of media. It has the limits and the store of images for players.
     pub delivery: DeliveryState,
     /// The state of this process.

@@ -181,7 +181,9 @@ fn token(rejection: TokenError) -> &'static str {
             "this playback ID is private; add ?token= with a playback token signed by a signing key of its workspace"
         }
         TokenError::TooLong => "the playback token must have at most 8 KiB",
-        TokenError::Malformed => "the playback token must be one JWT signed with RS256, ES256 or EdDSA",
+        TokenError::Malformed | TokenError::Repeated => {
+            "the playback token must be one JWT signed with RS256, ES256 or EdDSA"
+        }
         TokenError::BadHeader => {
             "the header of the playback token is invalid: alg must be RS256, ES256 or EdDSA, kid a string, and crit is not supported"
         }

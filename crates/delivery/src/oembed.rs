@@ -4,7 +4,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
-use kinora_domain::{Media, MediaState, PassClaims, PlaybackDenied, PlaybackId, Timestamp, TrackKind};
+use kinora_domain::{Media, MediaState, PlaybackDenied, PlaybackId, Timestamp, TrackKind};
 use kinora_web::base_urls::BaseUrls;
 use kinora_web::error::ApiError;
 use serde::Serialize;
@@ -106,8 +106,9 @@ pub(super) async fn oembed(
     let mut oembed_response = embed(&app.base_urls, playback, &parameters, shape, title, token);
     oembed_response.thumbnail = oembed_response.thumbnail.filter(|_| may_watch);
     if let Some(token) = token {
-        oembed_response.cache_age =
-            oembed_response.cache_age.min(token_expires_in_s(&app, &media, playback, token).await?);
+        oembed_response.cache_age = oembed_response
+            .cache_age
+            .min(expires_in_s(&app, &media, playback, &playback_request, token).await?);
     }
     let body = serde_json::to_vec(&oembed_response).expect("strings and numbers are always JSON");
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
@@ -176,13 +177,14 @@ fn frame_shape(media: &Media) -> Option<FrameShape> {
 }
 
 /// The remaining validity of a token or pass, in seconds: a page that is embedded with it plays no longer.
-async fn token_expires_in_s(
+async fn expires_in_s(
     app: &DeliveryState,
     media: &Media,
     playback: PlaybackId,
+    playback_request: &PlaybackRequest<'_>,
     token: &str,
 ) -> Result<u32, ApiError> {
-    if token.starts_with(PassClaims::PREFIX) {
+    if playback_request.has_pass() {
         let expires_at = pass::read(&app.store, playback, token).map(|claims| claims.expires_at());
         let left_us = expires_at.map_or(0, |expires_at| expires_at.micros_since(app.clock.now()));
         return Ok(u32::try_from((left_us / Timestamp::SECOND).max(0)).unwrap_or(u32::MAX));

@@ -143,7 +143,7 @@ fn token(query: &str) -> Result<String, TokenError> {
     let mut tokens = query.split('&').filter_map(token_of);
     let token = tokens.next().unwrap_or_default();
     match (token.is_empty(), tokens.next()) {
-        (_, Some(_)) => Err(TokenError::Malformed),
+        (_, Some(_)) => Err(TokenError::Repeated),
         (true, None) => Err(TokenError::Missing),
         (false, None) => Ok(token),
     }
@@ -188,8 +188,8 @@ mod tests {
         check("Token=a&tokens=b", Err(TokenError::Missing));
         check("time=1&token=a.b-c_d", Ok("a.b-c_d"));
         check("%74oken=a%2Eb", Ok("a.b"));
-        check("token=a&token=a", Err(TokenError::Malformed));
-        check("token=&token=a", Err(TokenError::Malformed));
+        check("token=a&token=a", Err(TokenError::Repeated));
+        check("token=&token=a", Err(TokenError::Repeated));
     }
 
     #[test]

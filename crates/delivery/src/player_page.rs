@@ -84,7 +84,7 @@ pub(super) async fn embed(
     let discovery = allowed.map(|_| oembed::discovery_link(&app.base_urls, playback, token));
     // Derived from the request, so that each page learns only of itself; `Vary` names the same headers.
     let embedding_page = playback_request.page(&app.base_urls);
-    // A pass plays in any page, as it plays for any page.
+    // The rule on domains, from which the list of pages is made, does not apply to a pass.
     let is_by_pass = token.is_some() && playback_request.has_pass();
     let ancestors = access
         .as_ref()
@@ -98,7 +98,8 @@ pub(super) async fn embed(
         // The values in the page are those of one viewer.
         (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
         (header::CONTENT_SECURITY_POLICY, content_security_policy(&app, ancestors)),
-        (header::REFERRER_POLICY, HeaderValue::from_static("strict-origin-when-cross-origin")),
+        // Rules on domains read the host of `Referer` alone. The rest of the address may have a token.
+        (header::REFERRER_POLICY, HeaderValue::from_static("strict-origin")),
     ];
     Ok((status, headers, vary, render(&page, &values, discovery.as_deref())).into_response())
 }

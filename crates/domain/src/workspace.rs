@@ -47,15 +47,10 @@ impl Workspace {
 
     /// Validates a name of a workspace. The error is a sentence for the client.
     pub fn check_name(name: &str) -> Result<(), &'static str> {
-        if name.trim().is_empty() {
-            Err("must not be empty")
-        } else if name.chars().count() > Self::NAME_MAX {
-            Err("must have at most 255 characters")
-        } else if name.chars().any(char::is_control) {
-            Err("must not contain control characters")
-        } else {
-            Ok(())
+        if name.chars().count() > Self::NAME_MAX {
+            return Err("must have at most 255 characters");
         }
+        name::check(name)
     }
 }
 
@@ -69,8 +64,8 @@ pub enum WorkspaceContent {
     Uploads,
     /// Playlists.
     Playlists,
-    /// Webhooks, with their pending events.
-    Webhooks,
+    /// Events that are sent to an enabled webhook for the first time.
+    FirstAttempts,
     /// Signing keys.
     SigningKeys,
     /// Access tokens that are not revoked.
@@ -86,7 +81,7 @@ impl WorkspaceContent {
             Self::Media => "media",
             Self::Uploads => "unfinished uploads",
             Self::Playlists => "playlists",
-            Self::Webhooks => "webhooks",
+            Self::FirstAttempts => "events that are being delivered to a webhook for the first time",
             Self::SigningKeys => "signing keys",
             Self::AccessTokens => "active access tokens",
             Self::DeletedFiles => "files of deleted media, which are being removed",

@@ -58,6 +58,8 @@ pub(crate) struct AppOptions {
     pub(crate) rate_limit: Option<RateLimit>,
     /// Further origins at which people open the dashboard.
     pub(crate) dashboard_origins: Vec<String>,
+    /// The command that creates the first person in this database.
+    pub(crate) create_command: String,
     /// Seconds for which shared caches may store responses below a signed path; `None`: not at all.
     pub(crate) shared_max_age_s: Option<u32>,
 }
@@ -97,6 +99,7 @@ impl App {
             roles,
             rate_limit,
             dashboard_origins,
+            create_command,
             shared_max_age_s,
         } = options;
         let addresses = Arc::new(base_urls);
@@ -136,6 +139,7 @@ impl App {
             base_urls: Arc::clone(&addresses),
             assets: Arc::clone(&assets),
             origins: dashboard_origins,
+            create_command,
             delivery: delivery.clone(),
             server: server_report,
             media_details: Arc::new(Details {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use kinora_blob::Blob;
-use kinora_dashboard::DatabaseKind;
+use kinora_dashboard::{CREATE_COMMAND, DatabaseKind};
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_engine::{Confinement, Engine};
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, WebhookClient};
@@ -278,6 +278,7 @@ fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHand
         roles: settings.roles,
         rate_limit: settings.rate_limit,
         dashboard_origins: settings.dashboard_origins.clone(),
+        create_command: format!("{CREATE_COMMAND}{}", settings.data_option()),
         shared_max_age_s: settings.shared_max_age_s,
     }
 }

@@ -105,7 +105,9 @@ impl CallerAudit {
     /// Adds the row to the transaction.
     pub(crate) async fn push(self, tx: &mut Tx, caller: &Caller, now: Timestamp) -> Result<(), Error> {
         let Some(workspace) = tx.workspace(caller.workspace).await? else { return Ok(()) };
-        let actor = Actor { who: who(tx, caller.principal).await?, origin: RequestOrigin::default() };
+        let address = caller.address.map(|address| address.to_string());
+        let origin = RequestOrigin { address, ..RequestOrigin::default() };
+        let actor = Actor { who: who(tx, caller.principal).await?, origin };
         let row = NewAudit::in_workspace(&workspace, self.action, self.kind, self.id).named(self.name);
         let add = |row: NewAudit, (name, value): (&str, String)| row.with(name, value);
         self.details.into_iter().fold(row, add).push(tx, &actor, now).await

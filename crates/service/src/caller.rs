@@ -1,8 +1,12 @@
 //! The caller of an operation.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use kinora_domain::{AccessTokenId, PersonId, WorkspaceId};
+use kinora_store::Tx;
+
+use crate::Error;
 
 /// The principal and the workspace of an operation. Other workspaces do not exist for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,12 +15,26 @@ pub struct Caller {
     pub workspace: WorkspaceId,
     /// The identity to which idempotency keys and rate limits apply.
     pub principal: Principal,
+    /// The address of the client, where it is known, for the audit log.
+    pub address: Option<IpAddr>,
 }
 
 impl Caller {
+    /// Rejects an operation in a workspace that was deleted after the caller was authenticated: callers and
+    /// workspaces are cached for a second. For operations that create; others do not find their object.
+    ///
+    /// Errors: `WorkspaceNotFound`; `AccessTokenNotFound`, because a token is deleted with its workspace.
+    pub(crate) async fn check_workspace(&self, tx: &mut Tx) -> Result<(), Error> {
+        match (tx.workspace(self.workspace).await?, self.principal) {
+            (Some(_), _) => Ok(()),
+            (None, Principal::AccessToken(_)) => Err(Error::AccessTokenNotFound),
+            (None, Principal::Person(_) | Principal::CommandLine) => Err(Error::WorkspaceNotFound),
+        }
+    }
+
     /// An operator at the command line.
     pub fn command_line(workspace: WorkspaceId) -> Self {
-        Self { workspace, principal: Principal::CommandLine }
+        Self { workspace, principal: Principal::CommandLine, address: None }
     }
 }
 

@@ -35,10 +35,11 @@ impl Service {
             parsed.map_err(|problem| C::reject(Error::SourceUrl(problem)))?;
         }
         check_title(&new.settings).map_err(C::reject)?;
-        let now = self.clock.now();
+        let (caller, now) = (*caller, self.clock.now());
         let new = NewMedia { workspace: caller.workspace, ..new };
         let (media, event) = Media::create(new, now, &*self.random);
         let work = async move |tx: &mut Tx| {
+            caller.check_workspace(tx).await?;
             let Some(origin) = origin else {
                 tx.register_media(&media, &event, now).await?;
                 return Ok(RegisteredMedia { media: media.clone(), is_more_public_than_origin: false });

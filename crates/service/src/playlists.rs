@@ -17,6 +17,7 @@ impl Service {
         new: NewPlaylist,
         commit: C,
     ) -> Result<C::Output, C::Error> {
+        let caller = *caller;
         let new = NewPlaylist { workspace: caller.workspace, ..new };
         let playlist = Playlist::create(new, self.clock.now(), &*self.random);
         // Read outside the transaction: a long query would block other writers, and the selection of a smart
@@ -29,6 +30,7 @@ impl Service {
             }
         };
         let work = async move |tx: &mut Tx| {
+            caller.check_workspace(tx).await?;
             tx.insert_playlist(&playlist).await.map_err(|error| insert_error(error, &playlist))?;
             Ok((playlist.clone(), media.clone()))
         };

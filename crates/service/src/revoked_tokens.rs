@@ -32,6 +32,7 @@ impl Service {
         let (caller, now) = (*caller, self.clock.now());
         let workspace = caller.workspace;
         let work = async move |tx: &mut Tx| {
+            caller.check_workspace(tx).await?;
             if let Some(playback_id) = new.playback_id {
                 let media = tx.media_of_playback(playback_id).await?;
                 let media = media.filter(|media| media.workspace == workspace);

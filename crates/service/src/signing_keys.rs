@@ -79,6 +79,7 @@ impl Service {
 }
 
 async fn insert(tx: &mut Tx, caller: &Caller, key: &SigningKey, now: Timestamp) -> Result<(), Error> {
+    caller.check_workspace(tx).await?;
     check_limit(tx.signing_key_count(key.workspace).await?)?;
     tx.insert_signing_key(key).await?;
     CallerAudit::new(AuditAction::SigningKeyCreated, "signing_key", key.id).push(tx, caller, now).await

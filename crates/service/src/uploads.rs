@@ -17,9 +17,11 @@ impl Service {
         commit: C,
     ) -> Result<C::Output, C::Error> {
         check_title(&new.settings).map_err(C::reject)?;
+        let caller = *caller;
         let new = NewUpload { workspace: caller.workspace, ..new };
         let (upload, event) = Upload::create(new, self.clock.now(), &*self.random);
         let work = async move |tx: &mut Tx| {
+            caller.check_workspace(tx).await?;
             tx.register_upload(&upload, &event).await?;
             Ok::<_, Error>(upload.clone())
         };

@@ -20,6 +20,7 @@ impl Service {
         let (caller, now) = (*caller, self.clock.now());
         let webhook = Webhook::create(caller.workspace, url, now, &*self.random);
         let work = async move |tx: &mut Tx| {
+            caller.check_workspace(tx).await?;
             tx.insert_webhook(&webhook).await?;
             audit(AuditAction::WebhookCreated, &webhook).push(tx, &caller, now).await?;
             Ok(webhook.clone())

@@ -5,6 +5,8 @@
 use kinora_domain::{AccessToken, Secret, Workspace};
 use serde::Serialize;
 
+use crate::shell::{is_plain, shell_word};
+
 /// Most characters of the name of a workspace in a file name.
 const FILE_NAME_CHARS_MAX: usize = 40;
 
@@ -97,8 +99,7 @@ impl WorkspaceFile<'_> {
 
     /// A command that lists the media of the workspace.
     pub fn example(&self) -> String {
-        let url = format!("{}/on-demand", self.base_url());
-        let url = if is_plain(&url) { url } else { shell_quote(&url) };
+        let url = shell_word(&format!("{}/on-demand", self.base_url()));
         format!("curl -u '{}:{}' {url}", self.token.id, self.secret.reveal())
     }
 
@@ -126,16 +127,6 @@ fn file_name_part(name: &str) -> String {
     let part: String = part.chars().take(FILE_NAME_CHARS_MAX).collect();
     let part = part.trim_matches('-');
     if part.is_empty() { "workspace".to_owned() } else { part.to_owned() }
-}
-
-/// Whether neither a shell nor a library changes the text where it stands without quotes.
-fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":/._-%".contains(&byte))
-}
-
-/// The text in single quotes, for a shell.
-fn shell_quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// The text in quotes, for a line of `.env`. Line breaks and other control characters become spaces.

@@ -62,8 +62,9 @@ impl Service {
         renamed.await.map_err(name_error)
     }
 
-    /// Deletes an empty workspace permanently. Its past events, revoked tokens and usage are deleted with
-    /// it; many past events in several commits before the last one.
+    /// Deletes an empty workspace permanently. Its webhooks, past events, revoked tokens and usage are
+    /// deleted with it; many past events in several commits before the last one. Deliveries that failed
+    /// once are retried no more.
     ///
     /// Errors: `NotAllowed`, `WorkspaceNotFound`, `LastWorkspace`, `WorkspaceNotEmpty`.
     pub async fn delete_workspace(&self, actor: &Actor, id: WorkspaceId) -> Result<(), Error> {

@@ -8,7 +8,10 @@ use crate::{Error, Store};
 statements! {
     /// One look-up by primary key for each kind. The rows of other workspaces are dropped afterwards: with
     /// the workspace as a condition PostgreSQL reads all media of a workspace, if it plans with empty tables.
-    /// The subject of an event is `media:` and an id. Tracks of the source and added ones are both tracks.
+    /// Tracks of the source and added ones are both tracks.
+    ///
+    /// The subject of an event is `media:` and an id. Without that media its state is that of an upload that
+    /// did not complete, else `deleted`.
     BY_ID = "SELECT 'media' AS kind, m.id, m.workspace_id, m.id AS media_id, m.title, m.state FROM media m WHERE m.id = $1
         UNION ALL SELECT 'playback_id', p.id, m.workspace_id, m.id, m.title, p.policy
             FROM playback_id p JOIN media m ON m.id = p.media_id WHERE p.id = $1
@@ -21,7 +24,9 @@ statements! {
         UNION ALL SELECT 'playlist', l.id, l.workspace_id, NULL, l.name, l.kind FROM playlist l WHERE l.id = $1
         UNION ALL SELECT 'signing_key', k.id, k.workspace_id, NULL, NULL, NULL
             FROM signing_key k WHERE k.workspace_id = $2 AND k.id = $1
-        UNION ALL SELECT 'event', e.id, e.workspace_id, (SELECT m.id FROM media m WHERE m.id = substr(e.subject, 7)), e.kind, NULL
+        UNION ALL SELECT 'event', e.id, e.workspace_id, substr(e.subject, 7), e.kind,
+            CASE WHEN EXISTS (SELECT 1 FROM media m WHERE m.id = substr(e.subject, 7)) THEN NULL
+            ELSE coalesce((SELECT u.state FROM upload u WHERE u.id = substr(e.subject, 7) AND u.state <> 'completed'), 'deleted') END
             FROM event e WHERE e.id = $1";
 }
 
@@ -32,11 +37,13 @@ pub struct FoundObject {
     pub kind: FoundKind,
     /// Its id.
     pub id: String,
-    /// The media that it belongs to, if that exists; of a media its own id.
+    /// The media that it belongs to, if that exists; of a media its own id. Of an event also a media that was
+    /// deleted, whose events are still listed, and an upload without a media.
     pub media: Option<MediaId>,
     /// The title of that media or upload, the name of a playlist, the type of an event.
     pub title: Option<String>,
-    /// The state of a media, a track or an upload, the policy of a playback ID, the kind of a playlist.
+    /// The state of a media, a track or an upload, the policy of a playback ID, the kind of a playlist. Of an
+    /// event without its media the state of an upload that did not complete, else `deleted`.
     pub state: Option<String>,
 }
 

@@ -1,7 +1,8 @@
 //! What is in a workspace, and the deletion of an empty one.
 //!
-//! Only what must not be lost counts as content. The rest is deleted with the workspace: past events, ended
-//! uploads, revoked access tokens and playback tokens, stored responses, usage. D-0155.
+//! Only what must not be lost counts as content. The rest is deleted with the workspace: webhooks, past
+//! events with their deliveries, ended uploads, revoked access tokens and playback tokens, stored responses,
+//! usage. D-0155.
 
 use std::collections::BTreeSet;
 
@@ -17,14 +18,21 @@ statements! {
     UPLOADS = "SELECT id FROM upload WHERE workspace_id = $1 AND state <> 'completed'
         AND (state IN ('waiting', 'uploading') OR holds_source = 1 OR multipart IS NOT NULL) LIMIT 1";
     PLAYLISTS = "SELECT id FROM playlist WHERE workspace_id = $1 LIMIT 1";
-    /// Deliveries belong to webhooks: without webhooks no event is undelivered.
-    WEBHOOKS = "SELECT id FROM webhook WHERE workspace_id = $1 LIMIT 1";
+    /// Deliveries to enabled webhooks whose first attempt has not ended. Retries are no content: they
+    /// may take days. PostgreSQL makes no join of webhooks and deliveries because of OFFSET.
+    FIRST_ATTEMPTS = "SELECT w.id FROM webhook w WHERE w.workspace_id = $1 AND w.state = 'enabled' AND EXISTS (
+        SELECT 1 FROM delivery d WHERE d.webhook_id = w.id AND d.state = 'pending' AND d.first_ended = 0
+        ORDER BY d.subject, d.sequence LIMIT 1 OFFSET 0) LIMIT 1";
     SIGNING_KEYS = "SELECT id FROM signing_key WHERE workspace_id = $1 LIMIT 1";
     ACCESS_TOKENS = "SELECT id FROM access_token WHERE workspace_id = $1 AND revoked_at IS NULL LIMIT 1";
     /// Jobs of other queues are about media, so they have nothing left to do.
     DELETED_FILES = "SELECT id FROM job WHERE state = 'pending' AND queue = 'upkeep' AND workspace_id = $1 LIMIT 1";
+    /// The deliveries of the events of the next statement.
+    DELETE_DELIVERIES = "DELETE FROM delivery WHERE event_id IN (
+        SELECT id FROM event WHERE workspace_id = $1 ORDER BY sequence LIMIT $2)";
     DELETE_EVENTS = "DELETE FROM event WHERE sequence IN (
         SELECT sequence FROM event WHERE workspace_id = $1 ORDER BY sequence LIMIT $2)";
+    DELETE_WEBHOOKS = "DELETE FROM webhook WHERE workspace_id = $1";
     DELETE_UPLOADS = "DELETE FROM upload WHERE workspace_id = $1";
     DELETE_ACCESS_TOKENS = "DELETE FROM access_token WHERE workspace_id = $1";
     DELETE_REVOKED_TOKENS = "DELETE FROM revoked_token WHERE workspace_id = $1";
@@ -38,14 +46,21 @@ const CHECKS: [(WorkspaceContent, Statement); 7] = [
     (WorkspaceContent::Media, MEDIA),
     (WorkspaceContent::Uploads, UPLOADS),
     (WorkspaceContent::Playlists, PLAYLISTS),
-    (WorkspaceContent::Webhooks, WEBHOOKS),
+    (WorkspaceContent::FirstAttempts, FIRST_ATTEMPTS),
     (WorkspaceContent::SigningKeys, SIGNING_KEYS),
     (WorkspaceContent::AccessTokens, ACCESS_TOKENS),
     (WorkspaceContent::DeletedFiles, DELETED_FILES),
 ];
 /// Events may be many, so they are deleted in batches. The tables of the others are small.
-const DELETIONS: [Statement; 6] =
-    [DELETE_UPLOADS, DELETE_ACCESS_TOKENS, DELETE_REVOKED_TOKENS, DELETE_RESPONSES, DELETE_USAGE, DELETE];
+const DELETIONS: [Statement; 7] = [
+    DELETE_WEBHOOKS,
+    DELETE_UPLOADS,
+    DELETE_ACCESS_TOKENS,
+    DELETE_REVOKED_TOKENS,
+    DELETE_RESPONSES,
+    DELETE_USAGE,
+    DELETE,
+];
 
 impl Store {
     /// The workspaces that are not empty. Reads at most one row of each kind of content.
@@ -82,6 +97,7 @@ impl Tx {
     /// in the same transaction: this does not.
     pub async fn delete_workspace(&mut self, id: WorkspaceId) -> Result<bool, Error> {
         self.signals.rows = true;
+        self.session.execute(DELETE_DELIVERIES, values![id, BATCH_MAX]).await?;
         let deleted = self.session.execute(DELETE_EVENTS, values![id, BATCH_MAX]).await?;
         if deleted >= BATCH_MAX.unsigned_abs() {
             return Ok(false);

@@ -19,6 +19,7 @@ use kinora_store::Store;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::ApiError;
+use crate::serve::ClientAddress;
 
 /// A caller with a valid access token; may read.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,8 @@ pub struct ReadCaller {
     pub workspace: WorkspaceId,
     /// Whether the token may write, and so read values that let others write (C-39).
     pub may_write: bool,
+    /// Whether the addresses of sources are shown with their query: not to viewers of the dashboard (D-0164).
+    pub sees_whole_sources: bool,
 }
 
 /// A caller that may write, for example with a read-write token.
@@ -63,7 +66,12 @@ where
     async fn from_request_parts(parts: &mut RequestParts, state: &S) -> Result<Self, ApiError> {
         let access = Authenticator::from_ref(state).authenticate(parts).await?;
         let may_write = access.permission == Permission::ReadWrite;
-        Ok(Self { workspace: access.caller.workspace, may_write })
+        let is_person = matches!(access.caller.principal, Principal::Person(_));
+        Ok(Self {
+            workspace: access.caller.workspace,
+            may_write,
+            sees_whole_sources: may_write || !is_person,
+        })
     }
 }
 
@@ -154,19 +162,25 @@ impl Authenticator {
         let AuthenticatorState { store, clock, callers, last_used_at } = &*self.0;
         // A hash of the whole header, so that the cache contains no secret.
         let fingerprint: [u8; 32] = Sha256::digest(header).into();
+        let from_here = |access: Access| {
+            let address = parts.extensions.get().and_then(|ClientAddress(address)| *address);
+            Access { caller: Caller { address, ..access.caller }, ..access }
+        };
         if let Some(access) = callers.get(&fingerprint) {
-            return Ok(access);
+            return Ok(from_here(access));
         }
         let (id, secret) = credentials(header).ok_or_else(ApiError::unauthorized)?;
         let token = Box::pin(store.access_token(id)).await?.ok_or_else(ApiError::unauthorized)?;
         if token.revoked_at.is_some() || !token.secret.matches(&SecretHash::of(&secret)) {
             return Err(ApiError::unauthorized());
         }
-        let caller = Caller { workspace: token.workspace, principal: Principal::AccessToken(id) };
+        let principal = Principal::AccessToken(id);
+        // Cached without the address: a token may have several clients.
+        let caller = Caller { workspace: token.workspace, principal, address: None };
         let access = Access { caller, permission: token.permission };
         callers.insert(fingerprint, access);
         last_used_at.lock().expect("nothing panics while holding it").insert(id, clock.now());
-        Ok(access)
+        Ok(from_here(access))
     }
 }
 

@@ -136,7 +136,7 @@ impl ApiError {
     }
 
     /// 401: no valid token. Says nothing about what exists.
-    pub(crate) fn unauthorized() -> Self {
+    pub fn unauthorized() -> Self {
         Self::unauthorized_with(
             Self::BASIC,
             "send a valid access token by HTTP Basic: its id as user name, its secret as password",
@@ -172,6 +172,12 @@ impl ApiError {
         let description =
             format!("this path is served by processes with the role {role}; this one has {has}");
         Self::described(StatusCode::NOT_FOUND, "not found", description)
+    }
+
+    /// 404: the workspace does not exist, or the person may not see it.
+    pub fn workspace_not_found() -> Self {
+        let description = "there is no workspace with this id";
+        Self::described(StatusCode::NOT_FOUND, "workspace not found", description)
     }
 
     /// 404: no such playback ID.

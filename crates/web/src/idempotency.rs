@@ -230,7 +230,8 @@ mod tests {
     }
 
     fn caller(principal: Principal) -> Caller {
-        Caller { workspace: "019a492c-41f3-7001-8203-040506070800".parse().expect("an id"), principal }
+        let workspace = "019a492c-41f3-7001-8203-040506070800".parse().expect("an id");
+        Caller { workspace, principal, address: None }
     }
 
     fn fingerprint_of(prefix: &str, sent: &str, principal: Principal) -> [u8; 32] {

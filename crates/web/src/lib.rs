@@ -33,3 +33,4 @@ pub mod rate_limit;
 pub mod roles;
 pub mod routes;
 pub mod serve;
+pub mod source_address;

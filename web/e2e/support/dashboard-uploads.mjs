@@ -1,6 +1,50 @@
 // Uploads in the dashboard: the ways of files into the page, and what the page says about them.
 
 import assert from "node:assert/strict";
+import { setUp } from "./dashboard.mjs";
+import { makeFiles } from "./files.mjs";
+import { openLine } from "./line.mjs";
+import { start } from "./start.mjs";
+
+export const MB = 1_000_000;
+/** Bytes that the page sends in a second, all uploads together, so that there is time to interrupt. */
+export const RATE = 3 * MB;
+
+/**
+ * Starts what the tests of interrupted uploads share: as `start` does, with the server behind a proxy,
+ * `line`, that can disconnect. Its `open` opens a page of a new person, as `(page, context, email)`.
+ */
+export async function startBehindLine() {
+  const line = await openLine();
+  const { browser, kinora, files, open } = await start({ files: makeFiles, line: async () => line }, { publicUrl: line.address });
+  line.lead(kinora.port);
+  const openPage = async (page, context, use, hasHandles) => {
+    if (!hasHandles) await withoutHandles(context);
+    page.on("dialog", (dialog) => dialog.accept()); // leaving asks while bytes are sent
+    const email = await setUp(kinora, page);
+    try {
+      await use(page, context, email);
+    } finally {
+      line.mend();
+    }
+  };
+  return {
+    browser,
+    kinora,
+    line,
+    files,
+    // An interrupted request is an error on the console.
+    open: (use, { hasHandles = false } = {}) => open((page, context) => openPage(page, context, use, hasHandles), { mayLoseConnections: true }),
+    /** So many clips of this size with different bytes. */
+    clipsOf: (name, count, size) => Promise.all(Array.from({ length: count }, (_, index) => files.clip(`${name}-${index + 1}.mp4`, size))),
+    /** Waits until all of these clips are stored and their rows say "Ready". */
+    async areReady(page, clips) {
+      for (const { name } of clips) await rowOf(page, name).getByText("Ready", { exact: true }).waitFor();
+      const sources = await kinora.sources();
+      for (const { name, digest } of clips) assert.ok(sources.includes(digest), `${name} is stored as it was sent`);
+    },
+  };
+}
 
 export const tray = (page) => page.getByRole("region", { name: "Uploads in progress" });
 export const sheet = (page) => page.getByRole("dialog", { name: /^Upload \d+ files?$/ });

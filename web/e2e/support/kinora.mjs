@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { HANG_MS } from "./browser.mjs";
+import { HANG_MS, PLAIN_HOST } from "./browser.mjs";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** The binary under test. */
@@ -29,6 +29,9 @@ const PORTS_MAX = 20;
 export async function startKinora({ publicUrl } = {}) {
   return onFreePort((port) => startOn(port, publicUrl));
 }
+
+/** The same with a public URL that is plain HTTP at a network address, which only the browser resolves. */
+export const startPlainKinora = () => startKinora({ publicUrl: (port) => `http://${PLAIN_HOST}:${port}` });
 
 /**
  * Returns the result of `start` on a probably free port. Tries another port if the server cannot listen.
@@ -48,8 +51,9 @@ export async function onFreePort(start) {
 async function startOn(port, publicUrl) {
   const data = await mkdtemp(join(tmpdir(), "kinora-e2e-"));
   const address = `http://127.0.0.1:${port}`;
+  const publicAddress = typeof publicUrl === "function" ? publicUrl(port) : (publicUrl ?? address);
   const env = { ...process.env, KINORA_DATA_DIR: data, KINORA_LOG: process.env.KINORA_LOG ?? "warn" };
-  if (publicUrl !== undefined) env.KINORA_PUBLIC_URL = typeof publicUrl === "function" ? publicUrl(port) : publicUrl;
+  if (publicUrl !== undefined) env.KINORA_PUBLIC_URL = publicAddress;
   let log = "";
   const launch = () => {
     const server = spawn(BINARY, ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private", "127.0.0.0/8"], {
@@ -72,6 +76,10 @@ async function startOn(port, publicUrl) {
     return {
       address,
       port,
+      /** The address that the server gives to browsers. */
+      publicUrl: publicAddress,
+      /** The folder of its database and objects. */
+      data,
       stop,
       /** Ends the server as a power failure would. */
       async kill() {

@@ -35,6 +35,11 @@ export function madeUpMedia(number, fields = {}) {
   };
 }
 
+/** So many, newest first; `fieldsOf` returns further fields of each number. */
+export function many(count, fieldsOf = () => ({})) {
+  return Array.from({ length: count }, (_, place) => madeUpMedia(count - place, fieldsOf(count - place)));
+}
+
 /**
  * Answers the requests of the library with `media`, newest first; the test changes the list. Returns the
  * requests that were made, as `{ method, path, query, body }`.
@@ -72,6 +77,14 @@ export async function makeUpLibrary(page, media) {
   await page.route(IMAGE, (route) => route.fulfill({ contentType: "image/png", body: PIXEL }));
   return asked;
 }
+
+/** Waits for a few frames: an observer, or a layout that follows another, reports in a later one. */
+export const fewFrames = (page) =>
+  page.evaluate(async () => {
+    for (let left = 4; left > 0; left -= 1) await new Promise(requestAnimationFrame);
+  });
+
+export const items = (page) => page.getByRole("list", { name: "Media" }).getByRole("listitem");
 
 /** The entry with this title. */
 export function entryOf(page, title) {

@@ -1,12 +1,15 @@
 // Media for tests of the dashboard, and their page.
 
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setUp } from "./dashboard.mjs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { HANG_MS } from "./browser.mjs";
+import { enter } from "./dashboard.mjs";
 import { ffmpeg } from "./site.mjs";
 
+const LOOK_EVERY_MS = 50;
 /** Seconds of the clip. */
 export const CLIP_S = 4;
 
@@ -25,10 +28,16 @@ export async function makeFiles() {
   return { file: (name) => join(folder, name), remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Uploads a file by command, and returns the media when it is ready or has failed. */
-export async function uploadFile(kinora, path, title, ...options) {
-  const { id } = await kinora.command("upload", path, "--workspace", "Development", "--title", title, "--wait", ...options);
-  return kinora.media(id);
+/** Uploads a file, and returns the media when it is ready or has failed. No other media has its title. */
+export async function uploadFile(kinora, path, title, accessPolicy = "public") {
+  const { url } = await kinora.createUpload({ pushMediaSettings: { title, accessPolicy } });
+  const answer = await fetch(url, { method: "PUT", body: await readFile(path) });
+  if (!answer.ok) throw new Error(`the upload answered ${answer.status}: ${await answer.text()}`);
+  for (const until = Date.now() + HANG_MS; Date.now() < until; await sleep(LOOK_EVERY_MS)) {
+    const found = (await kinora.ask("/v1/on-demand?limit=10")).find((media) => media.title === title);
+    if (found !== undefined && ["Ready", "Failed"].includes(found.status)) return kinora.media(found.id);
+  }
+  throw new Error(`${title} is not settled after ${HANG_MS} ms`);
 }
 
 /** The address of the page of a media. */
@@ -38,7 +47,7 @@ export function pagePath({ workspaceId, id }, tab = "") {
 
 /** Opens the page of a media as a new person. */
 export async function openMedia(page, kinora, media, { tab = "", ...person } = {}) {
-  await setUp(kinora, page, person);
+  await enter(kinora, page.context(), person);
   await goTo(page, kinora, media, tab);
 }
 
@@ -46,6 +55,9 @@ export async function goTo(page, kinora, media, tab = "") {
   await page.goto(kinora.address + pagePath(media, tab));
   await page.getByRole("navigation", { name: "This media" }).waitFor();
 }
+
+/** The video of the player on the page of a media. */
+export const playerOf = (page) => page.frameLocator("iframe.player").locator("video");
 
 /** Changes a media by the API, as another person would. */
 export function change(kinora, { id }, body, path = "") {

@@ -69,21 +69,22 @@ export async function readState(page) {
 
 /**
  * Presses play, muted, and resolves when playback ends, passes `until_s`, or fails with a message. With
- * `pauses` it pauses there. Rejects after `timeout_ms`.
+ * `pauses` it pauses there. `rate` is the speed. Rejects after `timeout_ms`.
  */
-export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from_s = 0, pauses = false, timeout_ms }) {
+export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from_s = 0, rate = 1, pauses = false, timeout_ms }) {
   await page.waitForFunction(
     () => document.querySelector("video")?.readyState >= HTMLMediaElement.HAVE_METADATA || noticeShown(),
     undefined,
     { timeout: timeout_ms },
   );
-  await page.evaluate((from_s) => {
+  await page.evaluate(({ from_s, rate }) => {
     const video = document.querySelector("video");
     if (video.readyState < HTMLMediaElement.HAVE_METADATA) return;
     video.muted = true;
+    video.playbackRate = rate;
     if (from_s > 0) video.currentTime = from_s;
     video.play().catch(() => {}); // not awaited: it is pending while no bytes arrive
-  }, from_s);
+  }, { from_s, rate });
   await page.waitForFunction(
     ({ until_s, pauses }) => {
       const video = document.querySelector("video");

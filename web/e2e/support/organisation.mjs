@@ -2,6 +2,8 @@
 
 import { PASSWORD } from "./dashboard.mjs";
 
+export { toast } from "./dashboard.mjs";
+
 /** Opens a page of the organisation by its name in the side bar. */
 export async function openPage(page, name) {
   await page.getByRole("navigation", { name: "Organisation" }).getByRole("link", { name, exact: true }).click();
@@ -39,11 +41,6 @@ export async function join(page, link, name) {
   await page.getByLabel("New password", { exact: true }).fill(PASSWORD);
   await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("heading", { level: 1, name: "Library" }).waitFor();
-}
-
-/** Waits for a short message. */
-export async function toast(page, message) {
-  await page.getByRole("status").filter({ hasText: message }).waitFor();
 }
 
 /** The row of a table with this text. */

@@ -1,7 +1,9 @@
 // The page of access tokens.
 
 import { readFile } from "node:fs/promises";
-import { setUp } from "./dashboard.mjs";
+import { enter } from "./dashboard.mjs";
+
+export { toast } from "./dashboard.mjs";
 
 export const TOKENS_PAGE = "/dashboard/organisation/access-tokens";
 /** The operations of the page. */
@@ -11,9 +13,9 @@ export const TOKENS_API = "/dashboard/api/access-tokens";
 export const isTokenList = (url) => url.pathname === TOKENS_API;
 
 /** Opens the page as a new administrator. */
-export async function openTokens(page, server, address = server.address) {
-  await setUp(server, page);
-  await page.goto(`${address}${TOKENS_PAGE}`);
+export async function openTokens(page, server) {
+  await enter(server, page.context());
+  await page.goto(`${server.publicUrl}${TOKENS_PAGE}`);
   await page.getByRole("heading", { level: 1, name: "Access Tokens" }).waitFor();
   await page.getByRole("table").waitFor();
 }
@@ -32,7 +34,6 @@ export async function createToken(page, name, permission) {
 }
 
 export const panelOf = (page, name) => page.getByRole("region", { name: `“${name}” is active. Save its secret now.` });
-export const toast = (page, text) => page.getByRole("status").filter({ hasText: text }).waitFor();
 
 /** Downloads the file of this button and returns its name and text. */
 export async function downloaded(page, button) {

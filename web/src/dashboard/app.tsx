@@ -12,8 +12,8 @@ import { pageOf } from "./frame/page-path.js";
 import { InWorkspace, LastWorkspace, ToLibrary, type WorkspacePage } from "./pages/start/start.js";
 import { signInPath } from "./pages/sign-in/next.js";
 import { SignInPage } from "./pages/sign-in/sign-in.js";
+import { Loading } from "./parts/loading.js";
 import { Outline } from "./parts/outline.js";
-import { LoadProblem, requestError } from "./parts/problem.js";
 import { text } from "./text/en.js";
 
 const AccountPage = lazy(() => import("./pages/account/account.js"));
@@ -58,7 +58,6 @@ function SignedIn() {
   const [path] = useLocation();
   const search = useSearch();
   const session = useQuery(sessionQuery);
-  const error = requestError(session.error);
   if (session.data) {
     return (
       <Frame session={session.data}>
@@ -88,11 +87,10 @@ function SignedIn() {
     );
   }
   if (session.data === null) return <Redirect to={signInPath(path, search)} replace />;
-  if (error === null) return <Alone />;
   return (
     <main className="content">
       <h1 className="unseen">{text.product}</h1>
-      <LoadProblem error={error} onRetry={() => void session.refetch()} />
+      <Loading query={session} queryKey={sessionQuery.queryKey} />
     </main>
   );
 }

@@ -87,7 +87,7 @@ export function problemOf(refusal: Refusal, next = LINK): Problem {
         retry: "on-request",
       };
     case 410:
-      return { title: "This upload is over", text: `${words} ${next}`, retry: "never" };
+      return { title: "This upload has expired", text: `${words} ${next}`, retry: "never" };
     case 413:
       return { title: "The file is too large", text: words, retry: "never" };
     case 415:

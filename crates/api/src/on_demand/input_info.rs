@@ -4,6 +4,7 @@ use kinora_web::auth::ReadCaller;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
+use kinora_web::source_address::without_secrets;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,8 +35,9 @@ struct File {
 
 /// `GET /on-demand/{mediaId}/input-info`: the source address of a ready media, and the content of its file.
 ///
-/// The address is the one that the client sent. 404 unless the media is in the caller's workspace, and while
-/// its file is not analysed: before it is ready, and when it failed.
+/// The address is the one that the client sent; viewers of the dashboard get it without its query. 404
+/// unless the media is in the caller's workspace, and while its file is not analysed: before it is
+/// ready, and when it failed.
 pub(crate) async fn input_info(
     State(app): State<ApiState>,
     caller: ReadCaller,
@@ -43,15 +45,16 @@ pub(crate) async fn input_info(
 ) -> Result<Data<InputInfo>, ApiError> {
     let media = app.store.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
     match &media.state {
-        MediaState::Ready { facts, .. } => Ok(Data::ok(InputInfo::new(&media, facts))),
+        MediaState::Ready { facts, .. } => Ok(Data::ok(InputInfo::new(&media, facts, caller))),
         _ => Err(error::input_info_not_found()),
     }
 }
 
 impl InputInfo {
-    fn new(media: &Media, facts: &MediaFacts) -> Self {
+    fn new(media: &Media, facts: &MediaFacts, caller: ReadCaller) -> Self {
+        let shown = |url: &String| if caller.sees_whole_sources { url.clone() } else { without_secrets(url) };
         Self {
-            configuration: Configuration { url: media.inputs.first().map(|input| input.url.clone()) },
+            configuration: Configuration { url: media.inputs.first().map(|input| shown(&input.url)) },
             file: File {
                 container_format: facts.container.clone(),
                 tracks: facts.tracks.iter().map(TrackView::from).collect(),

@@ -81,6 +81,10 @@ pub(super) async fn check_credential(
     playback_request: &PlaybackRequest<'_>,
 ) -> Result<ViewerCredential, ApiError> {
     match &playback_request.credential {
+        // One of them may be a pass.
+        RequestCredential::Token(Err(error @ TokenError::Repeated)) if rules.policy.is_restricted() => {
+            Ok(ViewerCredential::Token(Err(*error)))
+        }
         // A public playback ID needs no token.
         RequestCredential::Token(_) if !rules.policy.is_private() => {
             Ok(ViewerCredential::Token(Err(TokenError::Missing)))

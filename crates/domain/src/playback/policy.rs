@@ -162,7 +162,8 @@ impl PlaybackPolicy {
     ///
     /// The credential is checked before the restrictions. A signed path must be valid even where none is
     /// required: one address has one meaning. A token is read only where one is required, a pass only where
-    /// a viewer can be rejected: all other viewers share their addresses.
+    /// a viewer can be rejected: all other viewers share their addresses. There two tokens are rejected too,
+    /// since one of them may be a pass.
     pub fn decide(&self, viewer: &Viewer<'_>, now: Timestamp) -> Result<PlaybackGrant, PlaybackDenied> {
         let proof = self.check_credential(&viewer.credential, now)?;
         let embedding_page = match proof {
@@ -184,6 +185,9 @@ impl PlaybackPolicy {
         match credential {
             ViewerCredential::Token(token) if self.is_private() => {
                 token.map(AccessProof::Token).map_err(PlaybackDenied::Token)
+            }
+            ViewerCredential::Token(Err(error @ TokenError::Repeated)) if self.is_restricted() => {
+                Err(PlaybackDenied::Token(*error))
             }
             ViewerCredential::Token(_) => Ok(AccessProof::None),
             ViewerCredential::Pass(_) if !self.is_restricted() => Ok(AccessProof::None),

@@ -93,17 +93,9 @@ impl CommandContext {
         self.is_json || std::io::stdout().is_terminal()
     }
 
-    /// The option that a printed command needs to find the same database, with a space before it. The URL of
-    /// a PostgreSQL database is never printed.
+    /// The option that a printed command needs to find the same database, with a space before it.
     fn data_option(&self) -> String {
-        match &self.settings.database_url {
-            None => {
-                let folder = std::path::absolute(&self.settings.data_dir);
-                let folder = folder.as_deref().unwrap_or(&self.settings.data_dir);
-                format!(" --data-dir {}", folder.display())
-            }
-            Some(_) => String::new(),
-        }
+        self.settings.data_option()
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) enum Command {
         /// Its new name
         new_name: String,
     },
-    /// Delete an empty workspace, with its past events and its usage
+    /// Delete an empty workspace, with its webhooks, past events and usage
     Delete {
         /// Its name
         name: String,

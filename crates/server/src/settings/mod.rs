@@ -222,6 +222,17 @@ impl Settings {
         self.database_url.is_none() || self.storage_url.is_none()
     }
 
+    /// The option that a printed command needs to find the same database, with a space before it. The URL of
+    /// a PostgreSQL database is never printed.
+    pub(crate) fn data_option(&self) -> String {
+        if self.database_url.is_some() {
+            return String::new();
+        }
+        let folder = std::path::absolute(&self.data_dir);
+        let folder = folder.as_deref().unwrap_or(&self.data_dir).display().to_string();
+        format!(" --data-dir {}", kinora_service::shell_word(&folder))
+    }
+
     /// Location of the database, in words for people.
     pub(crate) fn database_location(&self) -> String {
         self.database_url.as_ref().map_or_else(|| self.data_dir.display().to_string(), ToString::to_string)

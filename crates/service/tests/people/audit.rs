@@ -79,7 +79,7 @@ async fn webhooks_and_workspaces_are_in_the_log(world: World) {
     let service = &world.service;
     let workspace = service.create_workspace(&operator(), "Staging").await.unwrap();
     let person = world.person("a@example.com", Role::Admin).await.person.id;
-    let caller = Caller { workspace: workspace.id, principal: Principal::Person(person) };
+    let caller = Caller { workspace: workspace.id, principal: Principal::Person(person), address: None };
     let url = "https://hooks.example.com/secret-path".to_owned();
     let webhook = service.create_webhook(&caller, url, CommitOnly).await.unwrap();
     service.rotate_webhook_secret(&caller, webhook.id, 60).await.unwrap();

@@ -31,4 +31,5 @@ mod sessions;
 mod support;
 mod tokens;
 mod workspace_audit;
+mod workspace_deletion;
 mod workspaces;

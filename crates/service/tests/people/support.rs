@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, Actor, AuditAction, AuditEntry, Email, Encryption, Media,
-    MediaSettings, Member, NewMedia, NewPlaylist, PasswordHash, Permission, Playlist, RequestOrigin, Role,
-    SecretHash, Session, Workspace,
+    AccessPolicy, AccessRestrictions, Actor, AuditAction, AuditEntry, CorsOrigin, Email, Encryption, Media,
+    MediaSettings, Member, NewMedia, NewPlaylist, NewUpload, PasswordHash, Permission, Playlist,
+    RequestOrigin, Role, SecretHash, Session, Workspace, WorkspaceId,
 };
 use kinora_service::{
     Caller, CommitOnly, CreatedAccessToken, Error, MadeLink, NewAccessToken, NewPerson, OpenedSession,
@@ -105,29 +105,11 @@ impl World {
 
     /// A media of the workspace. It is never fetched.
     pub(crate) async fn media(&self, caller: &Caller) -> Media {
-        let new = NewMedia {
-            workspace: caller.workspace,
-            settings: MediaSettings { title: Some("A title".to_owned()), ..MediaSettings::default() },
-            url: "https://example.com/a.mp4".to_owned(),
-            clip_of: None,
-            policy: AccessPolicy::Public,
-            restrictions: AccessRestrictions::default(),
-            encryption: Encryption::None,
-            tracks: Vec::new(),
-        };
-        self.service.create_media(caller, new, CommitOnly).await.unwrap().media
+        self.service.create_media(caller, new_media(caller.workspace), CommitOnly).await.unwrap().media
     }
 
     pub(crate) async fn playlist(&self, caller: &Caller) -> Playlist {
-        let new = NewPlaylist {
-            workspace: caller.workspace,
-            name: "A list".to_owned(),
-            reference_id: "a".to_owned(),
-            description: String::new(),
-            limit: Playlist::ITEMS_MAX,
-            smart: None,
-        };
-        self.service.create_playlist(caller, new, CommitOnly).await.unwrap().0
+        self.service.create_playlist(caller, new_playlist(caller.workspace), CommitOnly).await.unwrap().0
     }
 
     /// The session of a secret that is accepted now.
@@ -149,6 +131,45 @@ impl World {
     /// What the audit log has.
     pub(crate) async fn actions(&self) -> Vec<AuditAction> {
         self.audit().await.into_iter().map(|entry| entry.action).collect()
+    }
+}
+
+/// A media that is never fetched.
+pub(crate) fn new_media(workspace: WorkspaceId) -> NewMedia {
+    NewMedia {
+        workspace,
+        settings: MediaSettings { title: Some("A title".to_owned()), ..MediaSettings::default() },
+        url: "https://example.com/a.mp4".to_owned(),
+        clip_of: None,
+        policy: AccessPolicy::Public,
+        restrictions: AccessRestrictions::default(),
+        encryption: Encryption::None,
+        tracks: Vec::new(),
+    }
+}
+
+pub(crate) fn new_playlist(workspace: WorkspaceId) -> NewPlaylist {
+    NewPlaylist {
+        workspace,
+        name: "A list".to_owned(),
+        reference_id: "a".to_owned(),
+        description: String::new(),
+        limit: Playlist::ITEMS_MAX,
+        smart: None,
+    }
+}
+
+pub(crate) fn new_upload(workspace: WorkspaceId) -> NewUpload {
+    NewUpload {
+        workspace,
+        settings: MediaSettings::default(),
+        policy: AccessPolicy::Public,
+        restrictions: AccessRestrictions::default(),
+        encryption: Encryption::None,
+        tracks: Vec::new(),
+        origin: CorsOrigin::One("https://shop.example".into()),
+        timeout_s: 3600,
+        size_max: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use kinora_domain::{
     AccessPolicy, Actor, AddedTrackKind, AuditAction, AuditEntry, DefaultPolicy, Encryption, Media,
-    NewPlaybackId, NewTrack, Playlist, Restriction, RestrictionUpdate, Role, Who,
+    NewPlaybackId, NewTrack, Playlist, RequestOrigin, Restriction, RestrictionUpdate, Role, Who,
 };
 use kinora_service::{Caller, CommitOnly, Error, NewRevokedToken, Principal};
 
@@ -21,7 +21,8 @@ type Condition = fn(&Playlist, &[Media]) -> bool;
 /// A caller with a token, and the number of rows until now.
 async fn caller(world: &World) -> (Caller, Who, usize) {
     let token = world.token_by(&operator(), "Shop").await.token;
-    let caller = Caller { workspace: token.workspace, principal: Principal::AccessToken(token.id) };
+    let principal = Principal::AccessToken(token.id);
+    let caller = Caller { workspace: token.workspace, principal, address: None };
     (caller, Who::AccessToken { id: token.id, name: "Shop".to_owned() }, world.audit().await.len())
 }
 
@@ -153,13 +154,14 @@ async fn only_a_disabled_webhook_is_enabled(world: World) {
 
 async fn actor_is_the_person_of_a_session(world: World) {
     let ada = world.person("a@example.com", Role::Member).await;
-    let caller =
-        Caller { workspace: world.workspace().await.id, principal: Principal::Person(ada.person.id) };
+    let (workspace, principal) = (world.workspace().await.id, Principal::Person(ada.person.id));
+    let caller = Caller { workspace, principal, address: Some([198, 51, 100, 7].into()) };
     let media = world.media(&caller).await.id;
     world.service.delete_media(&caller, media, |_| true).await.unwrap();
     let row = world.audit().await.pop().unwrap();
     assert_eq!(row.action, AuditAction::MediaDeleted);
-    assert_eq!(row.actor, Actor { who: Who::of(&ada), origin: Default::default() });
+    let origin = RequestOrigin { address: Some("198.51.100.7".to_owned()), ..RequestOrigin::default() };
+    assert_eq!(row.actor, Actor { who: Who::of(&ada), origin });
 }
 
 fn new_playback_id() -> NewPlaybackId {

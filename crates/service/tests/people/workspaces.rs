@@ -1,14 +1,13 @@
 //! Workspaces: renamed and deleted; the organisation: renamed.
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, AuditAction, CorsOrigin, Day, Encryption, Event, EventKind,
-    LoudnessTarget, Media, MediaSettings, NewUpload, Permission, Playlist, SourceId, Upload,
+    AuditAction, Day, Event, EventKind, LoudnessTarget, Media, Permission, Playlist, SourceId, Upload,
     WorkspaceContent, WorkspaceId,
 };
 use kinora_service::{Caller, CommitOnly, Error, NewAccessToken, NewRevokedToken};
 use kinora_store::{Error as StoreError, IdempotencyKey, JobKind, NewJob, StoredResponse, Tx, UsageCounts};
 
-use crate::support::{World, operator};
+use crate::support::{World, new_upload, operator};
 
 suite!(
     rename_is_one_row_and_name_is_unique,
@@ -90,10 +89,13 @@ async fn deletion_is_rejected_for_each_kind_of_content(world: World) {
     write(&world, async move |tx| tx.cancel_job(remove).await).await;
     assert!(world.store.workspaces_with_content().await.unwrap().is_empty());
 
-    // With an event that is not delivered.
+    // A webhook alone is no content.
     let url = "https://hooks.example.com/a".to_owned();
     service.create_webhook(&caller, url, CommitOnly).await.unwrap();
-    has(WorkspaceContent::Webhooks).await;
+    assert!(world.store.workspaces_with_content().await.unwrap().is_empty());
+    let event = Event { workspace: id, kind: EventKind::MediaDeleted(media), at: now };
+    write(&world, async move |tx| tx.push_event(&event).await.map(drop)).await;
+    has(WorkspaceContent::FirstAttempts).await;
 }
 
 async fn deletion_removes_the_rest_and_stays_in_the_log(world: World) {
@@ -192,20 +194,6 @@ async fn loudness_target_and_organisation_are_in_the_log(world: World) {
 
 fn unknown() -> WorkspaceId {
     "019a492c-41f3-7001-8203-0405060708ff".parse().unwrap()
-}
-
-fn new_upload(workspace: WorkspaceId) -> NewUpload {
-    NewUpload {
-        workspace,
-        settings: MediaSettings::default(),
-        policy: AccessPolicy::Public,
-        restrictions: AccessRestrictions::default(),
-        encryption: Encryption::None,
-        tracks: Vec::new(),
-        origin: CorsOrigin::One("https://shop.example".into()),
-        timeout_s: 3600,
-        size_max: None,
-    }
 }
 
 async fn write(world: &World, work: impl AsyncFnMut(&mut Tx) -> Result<(), StoreError> + Send + 'static) {

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use kinora_domain::{AttemptOutcome, DeliveryId, EventId, MediaId, Timestamp, WebhookId};
+use kinora_domain::{AttemptOutcome, DeliveryId, EventId, MediaId, Timestamp, WebhookId, WorkspaceId};
 
 use super::subject_of_media;
 use crate::delivery::{decode_outcome, stored_event};
@@ -12,6 +12,8 @@ use crate::sql::{Row, statements, values};
 use crate::{Error, Store, StoredEvent};
 
 statements! {
+    /// The rows of another workspace are dropped afterwards: with the workspace as a condition PostgreSQL may
+    /// read all events of a workspace, if it plans with empty tables.
     PAGE = "SELECT e.sequence, e.id AS event_id, e.kind, e.facts, e.at,
             s.id AS workspace_id, s.organisation_id, s.name AS workspace_name, s.created_at AS workspace_created_at
         FROM event e JOIN workspace s ON s.id = e.workspace_id
@@ -84,11 +86,12 @@ pub struct LastAttempt {
 }
 
 impl Store {
-    /// A page of the events of a media or of its upload, newest first; also of a media that was deleted.
-    /// `before`: the sequence of the last event of the page before. Events that are added meanwhile change
-    /// no later page.
+    /// A page of the events of a media of this workspace or of its upload, newest first; also of a media that
+    /// was deleted. `before`: the sequence of the last event of the page before. Events that are added
+    /// meanwhile change no later page.
     pub async fn events_of_media(
         &self,
+        workspace: WorkspaceId,
         media: MediaId,
         before: Option<i64>,
         limit: u32,
@@ -97,7 +100,12 @@ impl Store {
         let mut snapshot = self.snapshot().await?;
         let values = values![subject.as_str(), before.unwrap_or(i64::MAX), limit];
         let rows = snapshot.all(PAGE, values).await?;
-        let mut events = rows.iter().map(read_event).collect::<Result<Vec<_>, Error>>()?;
+        let mut events = Vec::new();
+        for row in &rows {
+            if row.id::<WorkspaceId>("workspace_id")? == workspace {
+                events.push(read_event(row)?);
+            }
+        }
         let (Some(newest), Some(oldest)) = (events.first(), events.last()) else { return Ok(events) };
         let values = values![subject.as_str(), oldest.sequence, newest.sequence];
         let mut deliveries: HashMap<EventId, Vec<ListedDelivery>> = HashMap::new();

@@ -9,6 +9,7 @@ use crate::support::{SECOND, TestStore, insert, push, workspace, write};
 
 suite!(
     events_of_a_media_are_listed_newest_first_and_no_others,
+    events_of_a_deleted_media_are_read_in_its_workspace,
     pages_of_events_ignore_later_ones,
     delivery_has_its_state_and_last_attempt,
     delivery_of_disabled_webhook_has_no_next_attempt,
@@ -22,7 +23,7 @@ async fn created(world: &TestStore, store: &Store) -> Media {
 }
 
 async fn events(store: &Store, media: &Media) -> Vec<ListedEvent> {
-    store.events_of_media(media.id, None, 100).await.unwrap()
+    store.events_of_media(media.workspace, media.id, None, 100).await.unwrap()
 }
 
 fn kinds(events: &[ListedEvent]) -> Vec<&str> {
@@ -50,6 +51,18 @@ async fn events_of_a_media_are_listed_newest_first_and_no_others(world: TestStor
     assert!(events(&store, &unknown).await.is_empty());
 }
 
+async fn events_of_a_deleted_media_are_read_in_its_workspace(world: TestStore) {
+    let store = world.open().await;
+    let media = created(&world, &store).await;
+    let (deleted, now) = (media.clone(), world.now());
+    write(&store, async move |tx| tx.remove_media(deleted.clone(), now).await).await.unwrap();
+    assert_eq!(store.media(media.workspace, media.id).await.unwrap(), None);
+    let kept = ["video.media.deleted", "video.media.created"];
+    assert_eq!(kinds(&events(&store, &media).await), kept);
+    let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    assert!(store.events_of_media(elsewhere, media.id, None, 100).await.unwrap().is_empty());
+}
+
 async fn pages_of_events_ignore_later_ones(world: TestStore) {
     let store = world.open().await;
     let media = created(&world, &store).await;
@@ -60,7 +73,7 @@ async fn pages_of_events_ignore_later_ones(world: TestStore) {
     assert_eq!(expected.len(), 7);
     let (mut found, mut before) = (Vec::new(), None);
     loop {
-        let page = store.events_of_media(media.id, before, 2).await.unwrap();
+        let page = store.events_of_media(media.workspace, media.id, before, 2).await.unwrap();
         let Some(last) = page.last() else { break };
         before = Some(last.sequence);
         found.extend(page.iter().map(|event| event.id));

@@ -8,7 +8,7 @@ use crate::support::{TestStore, insert, workspace, write};
 suite!(
     object_of_every_kind_is_found_by_its_id,
     ids_of_another_workspace_find_nothing,
-    event_of_a_deleted_media_has_no_media,
+    event_of_a_deleted_media_leads_to_it,
 );
 
 async fn found(store: &Store, workspace: WorkspaceId, id: &impl ToString) -> Vec<FoundObject> {
@@ -92,7 +92,7 @@ async fn ids_of_another_workspace_find_nothing(world: TestStore) {
     }
 }
 
-async fn event_of_a_deleted_media_has_no_media(world: TestStore) {
+async fn event_of_a_deleted_media_leads_to_it(world: TestStore) {
     let store = world.open().await;
     let here = workspace(&store).await;
     let (media, event) = world.media(here);
@@ -102,9 +102,10 @@ async fn event_of_a_deleted_media_has_no_media(world: TestStore) {
         tx.push_event(&event).await
     });
     let event = event.await.unwrap();
-    let now = world.now();
+    let (now, id) = (world.now(), media.id);
     write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
     let found = found(&store, here, &event).await;
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].kind, found[0].media), (FoundKind::Event, None));
+    assert_eq!((found[0].kind, found[0].media), (FoundKind::Event, Some(id)));
+    assert_eq!(found[0].state.as_deref(), Some("deleted"));
 }

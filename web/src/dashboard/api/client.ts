@@ -1,4 +1,4 @@
-// Requests to the server. The only file that calls `fetch`.
+// Requests to the server. The only file that calls `fetch`, except `early.ts` for the first ones.
 //
 // A request whose session has ended waits until the person has signed in again, then runs once more. So an
 // action goes on where it stopped (`session-end.ts`). The same holds for one that needs a confirmation
@@ -6,6 +6,7 @@
 // something is never repeated without the person.
 
 import { CONFIRMATION_NEEDED, confirmation } from "./confirmation.js";
+import { takeEarlyResponse } from "./early-responses.js";
 import { sessionEnd } from "./session-end.js";
 import { shownPerson } from "./shown-person.js";
 import type { ErrorBody, FieldError } from "./types.js";
@@ -13,6 +14,8 @@ import type { ErrorBody, FieldError } from "./types.js";
 const BASE = "/dashboard/api";
 /** The reason of a 409 for the page of another person than the one who is signed in now. */
 const PERSON_CHANGED = "person changed";
+/** The reason of a success whose body is cut off or no JSON, such as the page of a proxy. */
+export const UNREADABLE_RESPONSE = "unreadable response";
 /** Retries of a read that found no network or a busy server. */
 const RETRIES_MAX = 3;
 /** Pause before a retry if the server does not name one; doubles with each retry. */
@@ -86,20 +89,20 @@ export interface ListPage<T> {
 export async function send<T>(method: string, path: string, options: Options = {}): Promise<T> {
   const response = await respond(method, path, options);
   if (response.status === 204) return undefined as T;
-  return ((await response.json()) as { data: T }).data;
+  return (await readBody<{ data: T }>(response, options)).data;
 }
 
 /** The same with the ETag of the response. */
 export async function sendTagged<T>(method: string, path: string, options: Options = {}): Promise<Tagged<T>> {
   const response = await respond(method, path, options);
-  const { data } = (await response.json()) as { data: T };
+  const { data } = await readBody<{ data: T }>(response, options);
   return { data, etag: response.headers.get("etag") };
 }
 
 /** Reads a page of a list of the API, with the cursor of the next page. */
 export async function readList<T>(path: string, options: Options = {}): Promise<ListPage<T>> {
   const response = await respond("GET", path, options);
-  const { data, pagination } = (await response.json()) as { data: T[]; pagination?: Pagination };
+  const { data, pagination } = await readBody<{ data: T[]; pagination?: Pagination }>(response, options);
   return {
     entries: data,
     nextCursor: nextCursorOf(response.headers.get("link")),
@@ -179,11 +182,19 @@ async function request(method: string, path: string, { body, ifMatch, idempotenc
   if (idempotencyKey !== undefined) init.headers = { ...init.headers, "idempotency-key": idempotencyKey };
   if (signal) init.signal = signal;
   try {
-    return await fetch(BASE + path, init);
+    return await ((method === "GET" ? takeEarlyResponse(path) : undefined) ?? fetch(BASE + path, init));
   } catch {
     signal?.throwIfAborted();
     throw new RequestError(0, "");
   }
+}
+
+/** The body of a success. Rejects as without a response if it cannot be read. */
+async function readBody<T extends object>(response: Response, { signal }: Options): Promise<T> {
+  const body: unknown = await response.json().catch(() => null);
+  signal?.throwIfAborted();
+  if (typeof body === "object" && body !== null) return body as T;
+  throw new RequestError(0, "", [], null, response.headers.get("x-request-id"), UNREADABLE_RESPONSE);
 }
 
 async function errorOf(response: Response): Promise<RequestError> {

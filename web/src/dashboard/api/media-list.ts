@@ -28,7 +28,11 @@ export const mediaListKey = (workspaceId: string) => ["workspace", workspaceId, 
 export const mediaListQuery = (workspaceId: string, filter: MediaFilter) =>
   infiniteQueryOptions({
     queryKey: [...mediaListKey(workspaceId), filter],
-    queryFn: ({ pageParam, signal }) => readMediaPage(workspaceId, filter, pageParam, signal),
+    queryFn: async ({ client, pageParam, signal }) => {
+      const page = await readMediaPage(workspaceId, filter, pageParam, signal);
+      if (pageParam === null) client.setQueryData(newestMediaQuery(workspaceId, filter).queryKey, page);
+      return page;
+    },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor,
     staleTime: Number.POSITIVE_INFINITY,

@@ -8,9 +8,9 @@ import type { Timestamp } from "./types.js";
 
 /** How often deliveries with a next attempt are read again, and renditions while they grow. */
 const ASK_EVERY_MS = 5000;
-/** How long after playback renditions are read again. */
+/** How long after playback renditions may grow. */
 const WATCHED_FOR_MS = 120_000;
-/** How often settled events are read again, for new ones. */
+/** How often they are read again while nothing is known to change: for new events, and for new viewers. */
 const ASK_FOR_NEW_EVERY_MS = 30_000;
 
 /** `GET …/renditions`. */
@@ -40,7 +40,7 @@ export const renditionsQuery = (media: MediaRef) =>
   queryOptions({
     queryKey: [...mediaKey(media), "renditions"],
     queryFn: ({ signal }) => send<Renditions>("GET", ownPathOf(media, "/renditions"), { signal }),
-    refetchInterval: ({ state: { data } }) => (data?.renditions.some(isGrowing) ? ASK_EVERY_MS : false),
+    refetchInterval: ({ state: { data } }) => (data?.renditions.some(isGrowing) ? ASK_EVERY_MS : ASK_FOR_NEW_EVERY_MS),
     refetchOnWindowFocus: "always",
   });
 
@@ -93,6 +93,12 @@ export const eventsQuery = (media: MediaRef) =>
       return isAttempted ? ASK_EVERY_MS : ASK_FOR_NEW_EVERY_MS;
     },
   });
+
+/** How many events these pages have: "12", or "50+" if more follow. */
+export function eventCount(pages: EventPage[]): string {
+  const count = pages.reduce((sum, { events }) => sum + events.length, 0);
+  return `${count}${pages.at(-1)?.nextCursor == null ? "" : "+"}`;
+}
 
 function willBeAttempted({ state, nextAttemptAt }: Delivery): boolean {
   return (state === "waiting" || state === "retrying") && nextAttemptAt !== null;

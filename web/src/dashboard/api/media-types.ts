@@ -52,6 +52,11 @@ export interface MediaPlaybackId {
   encryption?: "aes-128";
 }
 
+/** Whether a playback ID may reject a player. */
+export function hasRules({ accessRestrictions: { domains, userAgents } }: MediaPlaybackId): boolean {
+  return [domains, userAgents].some(({ defaultPolicy, deny }) => defaultPolicy === "deny" || deny.length > 0);
+}
+
 export interface Track {
   id: string;
   type: TrackType;

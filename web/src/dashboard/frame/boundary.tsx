@@ -4,7 +4,13 @@ import { Component, type ReactNode } from "react";
 import { Button } from "../parts/button.js";
 import { text } from "../text/en.js";
 
-export class Boundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
+interface Props {
+  children: ReactNode;
+  /** Whether nothing takes the place: the page is of use without this part. */
+  isSilent?: boolean;
+}
+
+export class Boundary extends Component<Props, { hasFailed: boolean }> {
   override state = { hasFailed: false };
 
   static getDerivedStateFromError(): { hasFailed: boolean } {
@@ -13,8 +19,9 @@ export class Boundary extends Component<{ children: ReactNode }, { hasFailed: bo
 
   override render(): ReactNode {
     if (!this.state.hasFailed) return this.props.children;
+    if (this.props.isSilent) return null;
     return (
-      <section className="stack failed" role="alert">
+      <section className="stack broken-page" role="alert">
         <h1>{text.error.page}</h1>
         <p>{text.error.pageHint}</p>
         <div>

@@ -1,13 +1,14 @@
 // The frame of each page behind the sign-in: side bar, top bar, and below 720 px a bar at the bottom.
 
 import { lazy, type ReactNode, Suspense, useEffect } from "react";
-import { ChevronRight } from "lucide-react";
 import { Link, useLocation } from "wouter";
 import { confirmation } from "../api/confirmation.js";
 import { sessionEnd } from "../api/session-end.js";
 import type { Session, Workspace } from "../api/types.js";
 import { text } from "../text/en.js";
+import { Boundary } from "./boundary.js";
 import { ConfirmAgain } from "./confirm-again.js";
+import { BackToList, Crumbs } from "./crumbs.js";
 import { FinderButton } from "./finder-button.js";
 import { Mark } from "./mark.js";
 import { recall, remember } from "./memory.js";
@@ -53,20 +54,19 @@ export function Frame({ session, children }: { session: Session; children: React
         </aside>
         <div className="main">
           <header className="top">
-            <Link className="thin" href="/" aria-label={text.nav.home}>
-              <Mark />
-            </Link>
-            <div className="thin grow">
-              <WorkspaceSwitch session={session} current={workspace} isPlain />
-            </div>
-            <div className="crumbs wide-only">
-              {crumbsOf(shown, workspace).map((name, level) => (
-                <span key={name} className="row">
-                  {level > 0 && <ChevronRight className="i faint" aria-hidden />}
-                  {level > 0 ? <b>{name}</b> : <span className="clip">{name}</span>}
-                </span>
-              ))}
-            </div>
+            {shown?.isBelow === true ? (
+              <BackToList shown={shown} />
+            ) : (
+              <>
+                <Link className="thin" href="/" aria-label={text.nav.home}>
+                  <Mark />
+                </Link>
+                <div className="thin grow">
+                  <WorkspaceSwitch session={session} current={workspace} isPlain />
+                </div>
+              </>
+            )}
+            <Crumbs shown={shown} workspace={workspace} />
             <FinderButton session={session} workspace={workspace} entries={groups.flatMap(({ entries }) => entries)} />
             <div className="thin">
               <UserMenu session={session} isPlain />
@@ -80,21 +80,16 @@ export function Frame({ session, children }: { session: Session; children: React
       <Dock groups={groups} path={path} />
       <Shortcuts entries={groups.flatMap(({ entries }) => entries)} mayUpload={mayUpload} />
       {mayUpload && (
-        <Suspense fallback={null}>
-          <UploadHost workspace={workspace} />
-        </Suspense>
+        <Boundary isSilent>
+          <Suspense fallback={null}>
+            <UploadHost workspace={workspace} />
+          </Suspense>
+        </Boundary>
       )}
       {needsConfirmation && <ConfirmAgain />}
       {isEnded && <SignInAgain session={session} />}
     </SettingsContext>
   );
-}
-
-/** Pages of media belong to the workspace, which says more than their group. */
-function crumbsOf(shown: [string, string] | undefined, workspace: Workspace | null): string[] {
-  if (shown === undefined) return [];
-  const [group, page] = shown;
-  return [group === text.nav.media && workspace !== null ? workspace.name : group, page];
 }
 
 /** The workspace of the address, else the last one, else the first. */

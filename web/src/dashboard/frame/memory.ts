@@ -19,10 +19,30 @@ export function remember(name: Name, value: string): void {
   }
 }
 
+const PLACES = "kinora.places";
+
+/** Places of lists, which last as long as the tab. */
+export function placesStored(): unknown {
+  try {
+    return JSON.parse(sessionStorage.getItem(PLACES) ?? "null");
+  } catch {
+    return null; // storage is off
+  }
+}
+
+export function storePlaces(rows: number[][]): void {
+  try {
+    sessionStorage.setItem(PLACES, JSON.stringify(rows));
+  } catch {
+    // Storage is off or full.
+  }
+}
+
 /** For the sign-out: over plain HTTP browsers ignore `Clear-Site-Data`. */
 export function forgetAll(): void {
   try {
     for (const name of NAMES) localStorage.removeItem(`kinora.${name}`);
+    sessionStorage.removeItem(PLACES);
   } catch {
     // Storage is off.
   }

@@ -1,10 +1,12 @@
 // The pages that a person may open, in the side bar and in the bar at the bottom of narrow screens.
 
+import { lazy, type ReactNode, Suspense } from "react";
 import { BookOpen, Clapperboard, KeyRound, Layers, type LucideIcon, Menu as MenuIcon, ScrollText, Server, Settings, Upload, UserRound, Users } from "lucide-react";
 import { Link } from "wouter";
 import type { Action, Session, Workspace } from "../api/types.js";
 import { Menu } from "../parts/menu.js";
 import { text } from "../text/en.js";
+import { Boundary } from "./boundary.js";
 
 export interface Entry {
   name: string;
@@ -20,12 +22,18 @@ export interface Entry {
   key?: string;
   /** Beginning of the paths of its sub-pages. */
   below?: string;
+  /** Whether it belongs to the person, not to the organisation. */
+  isOwn?: boolean;
+  /** Beside the name in the side bar. */
+  beside?: ReactNode;
 }
 
 export interface Group {
   name: string;
   entries: Entry[];
 }
+
+const UploadCount = lazy(() => import("./upload-count.js"));
 
 /** Entries of the bar at the bottom beside "More". */
 const DOCK_MAX = 4;
@@ -37,7 +45,7 @@ export function groupsOf({ actions }: Session, workspace: Workspace | null): Gro
       name: text.nav.media,
       entries: [
         { name: text.nav.library, icon: Clapperboard, href: base === null ? "/" : `${base}/library`, key: "l", ...(base !== null && { below: `${base}/media/` }) },
-        ...(base === null ? [] : [{ name: text.nav.uploads, icon: Upload, href: `${base}/uploads`, key: "u" }]),
+        ...(base === null ? [] : [{ name: text.nav.uploads, icon: Upload, href: `${base}/uploads`, key: "u", ...(workspace !== null && actions.includes("media.change") && { beside: <UploadCount workspaceId={workspace.id} /> }) }]),
       ],
     },
     { name: text.nav.developers, entries: [{ name: text.nav.apiReference, icon: BookOpen, href: "/docs", isOutside: true }] },
@@ -50,7 +58,7 @@ export function groupsOf({ actions }: Session, workspace: Workspace | null): Gro
         { name: text.nav.audit, icon: ScrollText, href: "/organisation/audit", action: "audit.see", key: "d" },
         { name: text.nav.server, icon: Server, href: "/organisation/server", action: "server.see", key: "s" },
         { name: text.nav.settings, icon: Settings, href: "/organisation/settings", action: "organisation.manage", key: "e" },
-        { name: text.nav.account, icon: UserRound, href: "/account", key: "a" },
+        { name: text.nav.account, icon: UserRound, href: "/account", key: "a", isOwn: true },
       ],
     },
   ];
@@ -60,11 +68,19 @@ export function groupsOf({ actions }: Session, workspace: Workspace | null): Gro
   }));
 }
 
-/** The group and the entry of the page that is shown. */
-export function shownOf(groups: Group[], path: string): [string, string] | undefined {
+/** The page that is shown. */
+export interface Shown {
+  /** Name of its group. */
+  group: string;
+  entry: Entry;
+  /** Whether it is a sub-page of the entry. */
+  isBelow: boolean;
+}
+
+export function shownOf(groups: Group[], path: string): Shown | undefined {
   for (const { name, entries } of groups) {
     const entry = entries.find((entry) => isShown(entry, path));
-    if (entry) return [name, entry.name];
+    if (entry) return { group: name, entry, isBelow: entry.href !== path };
   }
   return undefined;
 }
@@ -81,7 +97,13 @@ export function NavGroup({ group: { name, entries }, path }: { group: Group; pat
         {name}
       </div>
       {entries.map((entry) => (
-        <NavLink key={entry.href} {...entry} isCurrent={isShown(entry, path)} />
+        <NavLink key={entry.href} {...entry} isCurrent={isShown(entry, path)}>
+          {entry.beside !== undefined && (
+            <Boundary isSilent>
+              <Suspense>{entry.beside}</Suspense>
+            </Boundary>
+          )}
+        </NavLink>
       ))}
     </nav>
   );
@@ -118,13 +140,15 @@ export function Dock({ groups, path }: { groups: Group[]; path: string }) {
 interface LinkProps extends Entry {
   isCurrent: boolean;
   className?: string;
+  children?: ReactNode;
 }
 
-function NavLink({ name, icon: Icon, href, isOutside = false, isCurrent, className }: LinkProps) {
+function NavLink({ name, icon: Icon, href, isOutside = false, isCurrent, className, children }: LinkProps) {
   const content = (
     <>
       <Icon className="i" aria-hidden />
       {name}
+      {children}
     </>
   );
   if (isOutside) {

@@ -4,6 +4,10 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import { text } from "../text/en.js";
 import { pageOf } from "./page-path.js";
+import { setPageTitle } from "./page-title.js";
+
+/** Characters that fit into two lines of a narrow screen. */
+const LONG_TITLE = 40;
 
 let hasShownPage = false;
 
@@ -21,6 +25,7 @@ export function Page({ title, beside, lead, actions, children }: Props) {
   const [path] = useLocation();
   const page = pageOf(path);
   useTitle(title);
+  useEffect(() => setPageTitle(page, title), [page, title]);
   useEffect(() => {
     // The browser places the focus of the first page.
     if (hasShownPage) heading.current?.focus();
@@ -31,7 +36,7 @@ export function Page({ title, beside, lead, actions, children }: Props) {
       <div className="head">
         <div className="words">
           <div className="row wrap">
-            <h1 ref={heading} tabIndex={-1}>
+            <h1 ref={heading} tabIndex={-1} title={isLong(title) ? title : undefined}>
               {title}
             </h1>
             {beside}
@@ -43,6 +48,11 @@ export function Page({ title, beside, lead, actions, children }: Props) {
       {children}
     </>
   );
+}
+
+/** Whether the title may take more than the two lines that are shown. */
+function isLong(title: string): boolean {
+  return Array.from(title).length > LONG_TITLE;
 }
 
 /** For a part of the page that a button has closed: the focus would be lost. */

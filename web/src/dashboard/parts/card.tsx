@@ -4,7 +4,7 @@ import { type ReactNode, useId } from "react";
 
 interface Props {
   title: string;
-  lead?: string;
+  lead?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
 }

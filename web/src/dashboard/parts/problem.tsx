@@ -58,11 +58,11 @@ export function LoadProblem({ error, onRetry }: { error: RequestError; onRetry: 
 }
 
 /** What an operator needs to find the request in the log. */
-function Details({ error }: { error: RequestError }) {
-  if (error.status === 0) return null;
+export function Details({ error }: { error: RequestError }) {
+  if (error.status === 0 && error.requestId === null) return null;
   return (
     <div className="row xs soft">
-      <span>{text.error.code(error.status)}</span>
+      {error.status !== 0 && <span className="nowrap">{text.error.code(error.status)}</span>}
       {error.requestId !== null && (
         <>
           <span className="mono clip">{text.error.requestId(error.requestId)}</span>

@@ -12,6 +12,8 @@ export interface Column<Row> {
   isWideOnly?: boolean;
   /** At the end of the line: numbers and buttons. */
   isAtEnd?: boolean;
+  /** Whether its digits have one width. */
+  isNumber?: boolean;
   cell: (row: Row) => ReactNode;
 }
 
@@ -58,6 +60,7 @@ export function Table<Row>({ label, columns, rows, keyOf, classOf }: Props<Row>)
   );
 }
 
-function classes({ isMain, isWideOnly, isAtEnd }: { isMain?: boolean; isWideOnly?: boolean; isAtEnd?: boolean }): string | undefined {
-  return [isMain === true && "main-column", isWideOnly === true && "wide-only", isAtEnd === true && "at-end"].filter((name) => name !== false).join(" ") || undefined;
+function classes({ isMain, isWideOnly, isAtEnd, isNumber }: Pick<Column<never>, "isMain" | "isWideOnly" | "isAtEnd" | "isNumber">): string | undefined {
+  const all = [isMain === true && "main-column", isWideOnly === true && "wide-only", isAtEnd === true && "at-end", isNumber === true && "number"];
+  return all.filter((name) => name !== false).join(" ") || undefined;
 }

@@ -14,9 +14,12 @@ export function Time({ at }: { at: Timestamp }) {
   );
 }
 
-/** Name of the time zone of this browser. */
+/** It takes longer to find than a hundred dates to format. */
+let zone: string | undefined;
+
+/** Name of the time zone of this browser, of when it was first asked for. */
 export function zoneName(): string {
-  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone);
 }
 
 /** The tooltip of a time. */

@@ -69,8 +69,8 @@ export const auditText = {
   exportHint: "All entries that match, as JSON Lines",
 
   filters: "Filters",
-  what: "What",
-  anything: "Everything",
+  action: "Action",
+  anyAction: "Any action",
   groups: {
     person: "People and sign-ins",
     link: "Invitations and links",
@@ -85,16 +85,18 @@ export const auditText = {
     track: "Tracks",
     playlist: "Playlists",
   },
-  who: "Who",
+  person: "Person",
   anyone: "Anyone",
   actors: { command: "Command line", server: "Server", anonymous: "Not signed in" },
+  date: "Date",
+  dates: (from: string, to: string) => (from === "" ? `Until ${to}` : to === "" ? `Since ${from}` : `${from} to ${to}`),
   from: "From",
   to: "To",
   object: "Object",
   removeFilter: (name: string) => `Remove the filter ${name}`,
   clear: "Remove all filters",
 
-  load: "Load again",
+  load: "Reload",
   loadNew: "Show new entries",
   loadMore: "Load more",
   count: (entries: number, isAll: boolean) => {

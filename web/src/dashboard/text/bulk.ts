@@ -20,8 +20,9 @@ export const bulkText = {
   stop: "Stop",
   stopping: "Stopping: requests that are sent finish.",
   result: (done: number, failed: number, left: number) =>
-    [`${number.format(done)} done`, failed > 0 && `${number.format(failed)} failed`, left > 0 && `${number.format(left)} not begun`].filter((part) => part !== false).join(", ") + ".",
+    [`${number.format(done)} done`, failed > 0 && `${number.format(failed)} failed`, left > 0 && `${number.format(left)} not started`].filter((part) => part !== false).join(", ") + ".",
   failed: "Failed",
+  defect: "An error of this page stopped the change. Load the page again, then try again.",
   again: "Try these again",
 
   playlist: {

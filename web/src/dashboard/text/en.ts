@@ -1,7 +1,7 @@
 // All text of the dashboard, in English. Another language is another file with the same functions.
 
 import type { Role, SessionEntry, Theme, Times } from "../api/types.js";
-import type { RequestError } from "../api/client.js";
+import { type RequestError, UNREADABLE_RESPONSE } from "../api/client.js";
 
 const seconds = (count: number): string => (count === 1 ? "1 second" : `${count} seconds`);
 
@@ -30,14 +30,16 @@ export const text = {
     changedMeanwhile: "It was changed meanwhile. Load the page again to see the change.",
     notFound: "It does not exist.",
     other: "The request failed.",
-    tooMany: "Too many attempts.",
+    unreadable: "The response of the server cannot be read. A change may have been made: load the page again to see it.",
+    tooMany: "Too many requests in a short time. Wait a moment, then try again.",
     requestId: (id: string) => `Request ${id}`,
     requestIdName: "the request id",
     code: (status: number) => `Error ${status}`,
+    tryingAgainIn: (count: number) => (count > 0 ? `Trying again in ${count} s` : "Trying again now"),
     tryAgainIn: (count: number) => `Try again in ${wait(count)}`,
     page: "The page cannot be displayed",
     pageHint: "The server may have been updated. Load the page again.",
-    reload: "Load again",
+    reload: "Reload",
   },
 
   bar: {
@@ -55,11 +57,17 @@ export const text = {
 
   nav: {
     main: "Main",
+    crumbs: "Breadcrumb",
     media: "Media",
     developers: "Developers",
     organisation: "Organisation",
     library: "Library",
     uploads: "Uploads",
+    uploadCount: {
+      unfinished: (count: number) => `${count} unfinished`,
+      failedCount: (count: number) => `${count} failed`,
+      failedOf: (failed: number, count: number) => `${failed} failed of ${count}`,
+    },
     apiReference: "API reference",
     account: "Account",
     accessTokens: "Access Tokens",
@@ -80,14 +88,14 @@ export const text = {
   },
 
   look: {
-    label: "Look",
+    label: "Theme",
     names: { system: "System", light: "Light", dark: "Dark" } satisfies Record<Theme, string>,
     hint: "“System” follows the setting of this device.",
   },
   times: {
-    label: "Times",
-    names: { local: "Mine", utc: "UTC" } satisfies Record<Times, string>,
-    hint: (zone: string) => `“Mine” is the time zone of this browser: ${zone}. Tooltips show both.`,
+    label: "Time zone",
+    names: { local: "Local", utc: "UTC" } satisfies Record<Times, string>,
+    hint: (zone: string) => `“Local” is the time zone of this browser: ${zone}. Tooltips show both.`,
     utc: "UTC",
   },
   keys: {
@@ -189,7 +197,7 @@ export const text = {
     lead: (email: string, role: Role, organisation: string) => `${email}, ${roles[role].toLowerCase()} of ${organisation}`,
     profile: "Profile",
     nameSaved: "Name saved",
-    emailHint: "Your address to sign in. It cannot be changed here.",
+    emailHint: "You sign in with this email. It cannot be changed here.",
     password: "Password",
     passwordLead: "A new password ends all your other sessions.",
     changePassword: "Change the password",
@@ -215,7 +223,7 @@ export const text = {
 export function sentenceOf(error: RequestError): string {
   switch (error.status) {
     case 0:
-      return text.error.network;
+      return error.reason === UNREADABLE_RESPONSE ? text.error.unreadable : text.error.network;
     case 401:
       return text.error.signedOut;
     case 403:

@@ -6,6 +6,7 @@ const media = (count: number): string => (count === 1 ? "1 media" : `${number.fo
 export const libraryText = {
   count: (count: number, isLowerBound: boolean) => (isLowerBound ? `More than ${number.format(count)} media` : media(count)),
   countMatching: (count: number, isLowerBound: boolean) => `${libraryText.count(count, isLowerBound)} ${count === 1 ? "matches" : "match"} the filters`,
+  stored: (count: string, bytes: string) => `${count}, ${bytes} stored`,
   list: "Media",
   filters: "Filters",
   fromUrl: "From a URL",
@@ -66,11 +67,10 @@ export const libraryText = {
     urlHint: "The address of a video or audio file, not of a web page.",
     mediaTitle: "Title",
     policy: "Playback",
-    policies: { public: "Public", private: "Private" },
     policyHint: "“Private” needs a signed token to play.",
     button: "Add",
     request: "the request",
     requestTitle: "The same as a request",
-    added: "Added. The download has begun.",
+    added: "Added. The download has started.",
   },
 };

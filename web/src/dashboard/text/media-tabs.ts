@@ -8,15 +8,15 @@ const trackTypes: Record<TrackType, string> = { video: "Video", audio: "Audio", 
 
 /** Causes and sources that are copied, as in `docs/playback-report.md`. */
 const reasons: Record<NotCopiedReason, { cause: string; instead: string }> = {
-  codec: { cause: "Browsers do not decode this codec, or not all browsers do.", instead: "H.264, HEVC or AV1 with AAC" },
-  pixel_format: { cause: "It has more bits or finer chroma than players decode.", instead: "8-bit 4:2:0" },
+  codec: { cause: "Browsers do not decode this codec, or not all browsers do.", instead: "a source with H.264, HEVC or AV1 and AAC" },
+  pixel_format: { cause: "It has more bits or finer chroma than players decode.", instead: "a source with 8-bit 4:2:0" },
   interlaced: { cause: "It has two fields in one frame.", instead: "progressive video" },
-  open_gop: { cause: "Frames after a keyframe reference frames before it, so playback cannot start there.", instead: "closed GOPs" },
-  long_gop: { cause: "It has over 20 s without a keyframe, or no keyframe at the beginning.", instead: "a keyframe every 2 s" },
-  edits: { cause: "An edit list or an edit does not fit the keyframes of the source.", instead: "rendered without edits; for a clip, a start at a keyframe" },
-  timing: { cause: "Timestamps are missing, jump or go backwards.", instead: "timestamps that only increase" },
-  format_changes: { cause: "Frame size or codec changes within the file.", instead: "one size and codec" },
-  too_large: { cause: "Level, size or frame rate is beyond players.", instead: "at most H.264 level 5.1" },
+  open_gop: { cause: "Frames after a keyframe reference frames before it, so playback cannot start there.", instead: "a source with closed GOPs" },
+  long_gop: { cause: "It has over 20 s without a keyframe, or no keyframe at the beginning.", instead: "a source with a keyframe every 2 s" },
+  edits: { cause: "An edit list or an edit does not fit the keyframes of the source.", instead: "a source whose edits are rendered; for a clip, a start at a keyframe" },
+  timing: { cause: "Timestamps are missing, jump or go backwards.", instead: "a source with timestamps that only increase" },
+  format_changes: { cause: "Frame size or codec changes within the file.", instead: "a source with one size and codec" },
+  too_large: { cause: "Level, size or frame rate is beyond players.", instead: "a source of at most H.264 level 5.1" },
   watermark: { cause: "A watermark is drawn over the video.", instead: "a media without a watermark" },
   above_max_resolution: { cause: "It is larger than the maximum resolution of the media.", instead: "a media with a higher maximum resolution" },
   does_not_decode: { cause: "No frame could be decoded.", instead: "an intact file" },
@@ -27,11 +27,10 @@ const count = (number: number, one: string, many: string): string => `${number.t
 
 export const playbackText = {
   title: "Playback IDs",
-  lead: "A playback ID is the public handle of this media. It has its own policy, limits and rules.",
+  lead: "A playback ID is the public identifier of this media. It has its own policy, limits and rules.",
   add: "Create playback ID",
   empty: "No playback IDs",
   emptyLead: "Without one, the media cannot be played.",
-  policies: { public: "Public", private: "Private" },
   policy: "Policy",
   policyHints: {
     public: "The playback ID is enough to play.",
@@ -131,15 +130,15 @@ export const renditionsText = {
   columns: { rendition: "Rendition", how: "Method", made: "Encoded", size: "Size", watched: "Last watched" },
   types: { video: "Video", audio: "Audio", download: "Download" },
   methods: { copied: "copied", encoded: "encoded" },
-  sourceItself: "the bytes of the source",
+  sourceItself: "same as the source",
   made: (made: number, all: number | null) => (all === null ? count(made, "segment", "segments") : `${made.toLocaleString("en-GB")} of ${all.toLocaleString("en-GB")}`),
   madeOf: (name: string) => `Encoded segments of ${name}`,
   broken: "cannot be encoded",
   notReady: "Renditions are known when the media is ready.",
-  whyTitle: "Why it is not all a copy",
+  whyTitle: "Why some tracks are encoded",
   why: (type: TrackType, reason: string, detail: string) => {
     const known = reasons[reason as NotCopiedReason];
-    return { what: `${trackTypes[type]}: ${detail}.`, cause: known?.cause ?? "", instead: known === undefined ? "" : `Copied if the source has: ${known.instead}.` };
+    return { what: `${trackTypes[type]}: ${detail}.`, cause: known?.cause ?? "", instead: known === undefined ? "" : `To avoid encoding, use ${known.instead}.` };
   },
   allCopied: "The tracks of the source are copied, not encoded.",
   leftOut: (type: TrackType, detail: string) => `${trackTypes[type]} cannot be played: ${detail}.`,

@@ -1,6 +1,6 @@
 // Text about media that several pages share. The first load has it.
 
-import type { FailureCode, Media, MediaStatus, Resolution } from "../api/media-types.js";
+import type { AccessPolicy, FailureCode, Media, MediaStatus, Resolution } from "../api/media-types.js";
 
 const failures: Record<FailureCode, string> = {
   source_unreachable: "source unreachable",
@@ -32,6 +32,5 @@ export const mediaText = {
   failure: (code: string) => failures[code as FailureCode] ?? code.replaceAll("_", " "),
   resolution: (resolution: Resolution) => ({ "2160p": "4K", "4320p": "8K" })[resolution as "2160p"] ?? resolution,
   audio: "Audio",
-  private: "Private",
-  percent: (share: number) => `${Math.floor(share * 100)} %`,
+  policies: { public: "Public", private: "Private" } satisfies Record<AccessPolicy, string>,
 };

@@ -36,12 +36,18 @@ export const peopleText = {
       stay: "Stay",
       leave: "Leave the page",
     },
+    closing: {
+      title: "Close without the link?",
+      lead: "It was not copied, and it cannot be shown again. Without it, a new link has to be created.",
+      stay: "Keep it",
+      leave: "Close",
+    },
   },
 
   invitations: {
     title: "Open invitations",
     lead: "Each link works once, for 7 days.",
-    none: "No open invitations. An invitation makes an account when its link is used.",
+    none: "No open invitations. The link creates the account.",
     by: "invited by",
     ends: "ends",
     commandLine: "command line",

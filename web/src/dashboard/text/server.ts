@@ -6,8 +6,8 @@ const storages = { folder: "Folder", s3: "S3" };
 
 export const serverText = {
   lead: "State and versions of the server that answered this request.",
-  askAgain: "Ask again",
-  asked: "Asked",
+  askAgain: "Check again",
+  asked: "Checked",
   upToDate: "The server has answered",
 
   checks: "Checks",
@@ -34,10 +34,4 @@ export const serverText = {
   used: (used: string, total: string) => `${used} of ${total} used`,
   free: (free: string) => `${free} free`,
   noDisk: "The free space is not known.",
-  bytes: (count: number) => {
-    const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte", "petabyte"];
-    const unit = count < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
-    const options: Intl.NumberFormatOptions = { style: "unit", unit: units[unit] ?? "byte", maximumFractionDigits: 1 };
-    return new Intl.NumberFormat("en-GB", options).format(count / 1000 ** unit);
-  },
 };

@@ -1,7 +1,6 @@
 // Text of uploads. It loads with them.
 
 import { type Problem, UNREADABLE } from "../../upload/problem.js";
-import { bytesText } from "../../upload/pace.js";
 import type { Mismatch } from "../upload/match.js";
 import { bytes, bytesOf } from "../parts/bytes.js";
 import { sentence } from "./en.js";
@@ -9,7 +8,7 @@ import { sentence } from "./en.js";
 const files = (count: number): string => (count === 1 ? "1 file" : `${count} files`);
 const uploads = (count: number): string => (count === 1 ? "1 upload" : `${count} uploads`);
 
-const BEGIN_AGAIN = "Press “Begin again” to send the file again.";
+const START_AGAIN = "Press “Start again” to send the file again.";
 
 /** What to do about failures that the same bytes cannot mend. */
 const remedies: { [code: string]: string | undefined } = {
@@ -24,21 +23,21 @@ export const uploadsText = {
   title: "Uploads",
   upload: "Upload",
   files,
-  beginAgain: BEGIN_AGAIN,
+  startAgain: START_AGAIN,
 
   otherSize: (expected: number, found: number): Problem => ({
     title: "This is another file",
-    text: `The upload was begun with a file of ${bytesText(expected)}; this one has ${bytesText(found)}. Choose the first file, or begin again.`,
+    text: `The upload was started with a file of ${bytes(expected)}; this one has ${bytes(found)}. Choose the first file, or start again.`,
     retry: "never",
   }),
   changed: {
     title: "The file has changed",
-    text: "It differs from the file that the upload was begun with. Press “Begin again” to send it as it is now.",
+    text: "It differs from the file that the upload was started with. Press “Start again” to send it as it is now.",
     retry: "never",
   } satisfies Problem,
   gone: {
     title: "This upload has ended",
-    text: `It was cancelled, or no data arrived in time, so the server has deleted it. ${BEGIN_AGAIN}`,
+    text: `It was cancelled, or no data arrived in time, so the server has deleted it. ${START_AGAIN}`,
     retry: "never",
   } satisfies Problem,
   mediaGone: {
@@ -50,7 +49,7 @@ export const uploadsText = {
     const remedy = failure && remedies[failure.code];
     return {
       title: remedy === undefined ? "The media failed" : "This file cannot be used",
-      text: `${sentence(failure?.message ?? "")} ${remedy ?? BEGIN_AGAIN}`.trim(),
+      text: `${sentence(failure?.message ?? "")} ${remedy ?? START_AGAIN}`.trim(),
       retry: "never",
       isFileAtFault: remedy !== undefined,
     };
@@ -64,7 +63,7 @@ export const uploadsText = {
     title: "Not allowed from here",
     text:
       `${sentence(description)} If this page has another address than the server’s public URL, an administrator can add it to the setting dashboard-origin. ` +
-      "Press “Begin again” to send the file from this page.",
+      "Press “Start again” to send the file from this page.",
     retry: "never",
   }),
   sentElsewhere: (problem: Problem): Problem => ({
@@ -84,10 +83,12 @@ export const uploadsText = {
     leftOut: (count: number) => `${files(count)} left out: neither video nor audio, or more than 1,000.`,
     notRead: (names: string[]) => `Could not be read: ${names.join(", ")}.`,
     notStored: "The browser could not store the queue: its storage is full or turned off. Nothing is uploaded yet. Free space, then try again.",
-    discardTitle: "Discard your changes?",
-    discardLead: "The files are not uploaded, and titles and settings are lost.",
-    stay: "Keep editing",
-    discard: "Discard",
+    discard: {
+      title: "Discard your changes?",
+      lead: "The files are not uploaded, and titles and settings are lost.",
+      stay: "Keep editing",
+      leave: "Discard",
+    },
     empty: "Empty: it has no bytes to send.",
     unreadable: "It cannot be read.",
     titleOf: (name: string) => `Title of ${name}`,
@@ -135,15 +136,15 @@ export const uploadsText = {
     cancel: "Cancel",
     remove: "Remove",
     tryAgain: "Try again",
-    beginAgain: "Begin again",
+    startAgain: "Start again",
     open: "Open the media",
     openFailed: "Open the failed media",
     pauseAll: "Pause all",
     resumeAll: "Resume all",
-    retryAll: "Try all failed again",
+    retryAll: "Retry all failed",
     clear: "Clear finished",
-    fold: "Fold",
-    unfold: "Unfold",
+    fold: "Collapse",
+    unfold: "Expand",
     close: "Close",
   },
   cancelTitle: "Cancel this upload?",
@@ -170,7 +171,7 @@ export const uploadsText = {
 
   tray: {
     name: "Uploads in progress",
-    running: (now: number, count: number) => (count === 1 ? "Uploading 1 file" : `Uploading ${now} of ${count}`),
+    running: (count: number, finished: number) => (count === 1 ? "Uploading 1 file" : `Uploading ${count} files, ${finished} finished`),
     waiting: (count: number) => `${uploads(count)} paused`,
     waitingFor: (count: number) => `${uploads(count)} waiting`,
     failed: (count: number) => `${uploads(count)} failed`,
@@ -195,12 +196,13 @@ export const uploadsText = {
     byCreator: (id: string) => `creator ${id}`,
     kept: (count: number, whole: number | null) => (whole === null ? `${bytes(count)} arrived` : `${bytesOf(count, whole)} arrived`),
     under: "Data has arrived",
-    notBegun: "No data yet",
-    begun: "Begun",
+    notStarted: "No data yet",
+    started: "Started",
     command: "By command, on the server",
     commandName: "the upload command",
     requestTitle: "From your own page or program",
-    requestLead: "Create an upload, then send the file to its URL. docs/uploads.md has the details.",
+    requestLead: "Create an upload, then send the file to its URL. More is in the",
+    reference: "API reference",
     requestName: "the request",
     takenIn: "Video and audio in all usual containers and codecs. In a folder of the server there is no limit of size; in a bucket it is 2.3 TiB.",
     queueName: "Uploads of this browser",

@@ -1,7 +1,7 @@
 // Text of the page of workspaces.
 
 export const workspacesText = {
-  lead: "A workspace contains media, webhooks and signing keys. An access token opens one workspace.",
+  lead: "A workspace contains media, webhooks and signing keys. An access token is valid for one workspace.",
   list: "Workspaces",
   columns: { name: "Workspace", content: "Content", created: "Created", actions: "Actions" },
   id: "the workspace ID",

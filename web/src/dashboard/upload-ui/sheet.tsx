@@ -4,11 +4,13 @@ import { useEffect, useRef, useState } from "react";
 import { CircleAlert, Plus, X } from "lucide-react";
 import type { AccessPolicy, MaxResolution } from "../api/media-types.js";
 import type { Workspace } from "../api/types.js";
+import { AskBeforeLeaving } from "../parts/ask-before-leaving.js";
 import { Button, IconButton } from "../parts/button.js";
 import { Choice } from "../parts/choice.js";
 import { Dialog } from "../parts/dialog.js";
 import { Field } from "../parts/field.js";
 import { Form } from "../parts/form.js";
+import { Question } from "../parts/question.js";
 import { Select } from "../parts/select.js";
 import { mediaText } from "../text/media.js";
 import { text } from "../text/en.js";
@@ -39,6 +41,8 @@ const entryOf = (chosen: Chosen): Entry => ({ key: (lastKey += 1), chosen, title
 
 export function Sheet({ workspace, arrival, onClose }: { workspace: Workspace; arrival: Arrival; onClose: () => void }) {
   const queue = useQueue();
+  // Where the files have arrived: Back can show another workspace below the sheet.
+  const [{ id: workspaceId }] = useState(workspace);
   const [entries, setEntries] = useState(() => arrival.chosen.map(entryOf));
   const [policy, setPolicy] = useState<AccessPolicy>(POLICY);
   const [resolution, setResolution] = useState<MaxResolution>(RESOLUTION);
@@ -57,7 +61,7 @@ export function Sheet({ workspace, arrival, onClose }: { workspace: Workspace; a
     setBusy(true);
     setUnsaved(false);
     try {
-      await queue.add(workspace.id, added);
+      await queue.add(workspaceId, added);
     } catch {
       setBusy(false);
       return setUnsaved(true);
@@ -66,8 +70,9 @@ export function Sheet({ workspace, arrival, onClose }: { workspace: Workspace; a
   };
   const isChanged =
     policy !== POLICY || resolution !== RESOLUTION || pairs.some(({ key, value }) => key + value !== "") || entries.some(({ chosen, title }) => title !== titleOf(chosen.file.name));
+  const close = () => (isChanged ? setAsking(true) : onClose());
   return (
-    <Dialog title={words.title(entries.length)} className="sheet" onClose={() => (isChanged ? setAsking(true) : onClose())}>
+    <Dialog title={words.title(entries.length)} className="sheet" onClose={close}>
       <Form error={null} isBusy={isBusy || isReading || usable.length === 0} onSubmit={() => void submit()}>
         <ul className="chosen" aria-label={words.title(entries.length)}>
           {entries.map((entry) => (
@@ -109,25 +114,14 @@ export function Sheet({ workspace, arrival, onClose }: { workspace: Workspace; a
           </div>
         )}
         <div className="row end actions">
-          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button onClick={close}>{text.cancel}</Button>
           <Button type="submit" kind="primary" isBusy={isBusy || isReading || usable.length === 0}>
             {isReading ? words.reading : words.button(usable.length)}
           </Button>
         </div>
       </Form>
-      {isAsking && (
-        <Dialog title={words.discardTitle} onClose={() => setAsking(false)}>
-          <p className="small soft">{words.discardLead}</p>
-          <div className="row end">
-            <Button kind="primary" data-autofocus onClick={() => setAsking(false)}>
-              {words.stay}
-            </Button>
-            <Button kind="danger" onClick={onClose}>
-              {words.discard}
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      <AskBeforeLeaving isOn={isChanged} onLeave={onClose} {...words.discard} />
+      {isAsking && <Question {...words.discard} onStay={() => setAsking(false)} onLeave={onClose} />}
     </Dialog>
   );
 }

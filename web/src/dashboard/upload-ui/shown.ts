@@ -11,7 +11,7 @@ export interface Shown {
   tone: Tone;
   /** Share of the file that is sent, 0 to 1; `null` where it is unknown. */
   share: number | null;
-  /** "4.7 of 12.4 GB at 38 MB/s, about 3 minutes left". */
+  /** "4.7 of 12.4 GB at 38 MB/s". The remaining time is that of all together (`totalOf`). */
   detail: string | null;
 }
 
@@ -37,9 +37,8 @@ export function shownOf(item: Item, snapshot: Snapshot): Shown {
     case "active": {
       if (progress === undefined) return { word: words.starting, tone: "busy", share: null, detail };
       const rate = progress.perSecond;
-      const left = rate !== null && rate > 0 ? `, ${leftText((item.size - progress.bytes) / rate)}` : "";
       const isLast = progress.bytes === item.size;
-      const pace = isLast || rate === null ? "" : ` at ${uploadsText.rate(rate)}${left}`;
+      const pace = isLast || rate === null ? "" : ` at ${uploadsText.rate(rate)}`;
       return { word: isLast ? words.lastBytes : words.sending, tone: "busy", share, detail: `${detail}${pace}` };
     }
     case "held":
@@ -56,10 +55,14 @@ export function shownOf(item: Item, snapshot: Snapshot): Shown {
 }
 
 /** Sums of all uploads of a workspace that are shown together. */
-export function totalOf(items: Item[], { progress }: Snapshot): { share: number; left: string | null } {
+export function totalOf(items: Item[], snapshot: Snapshot): { share: number; left: string | null } {
+  const { progress } = snapshot;
   const open = items.filter(({ phase }) => phase !== "failed");
   const size = open.reduce((sum, item) => sum + item.size, 0);
   const sent = open.reduce((sum, item) => sum + (isUnfinished(item) ? (progress.get(item.id)?.bytes ?? 0) : item.size), 0);
-  const rate = open.reduce((sum, item) => sum + (item.phase === "active" ? (progress.get(item.id)?.perSecond ?? 0) : 0), 0);
-  return { share: size === 0 ? 0 : sent / size, left: rate > 0 ? leftText((size - sent) / rate) : null };
+  // What is paused or held, or waits for its file, does not go on by itself.
+  const moving = open.filter((item) => item.phase === "active" || (item.phase === "waiting" && !needsFile(item, snapshot)));
+  const unsent = moving.reduce((sum, item) => sum + item.size - (progress.get(item.id)?.bytes ?? 0), 0);
+  const rate = moving.reduce((sum, item) => sum + (item.phase === "active" ? (progress.get(item.id)?.perSecond ?? 0) : 0), 0);
+  return { share: size === 0 ? 0 : sent / size, left: rate > 0 ? leftText(unsent / rate) : null };
 }

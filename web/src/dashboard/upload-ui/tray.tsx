@@ -21,7 +21,8 @@ const words = uploadsText.tray;
 export function Tray({ workspace, isHidden }: { workspace: Workspace; isHidden: boolean }) {
   const queue = useQueue();
   const snapshot = useSnapshot();
-  const [isFolded, setFolded] = useState(false);
+  // On a small screen it would hide the page.
+  const [isFolded, setFolded] = useState(() => matchMedia("(max-width: 720px)").matches);
   // What the person has closed stays closed until something new is added.
   const [closedAt, setClosedAt] = useState(0);
   const items = snapshot.items.filter((item) => item.workspaceId === workspace.id && (item.phase !== "ready" || item.addedAt >= shownSince) && item.addedAt > closedAt);
@@ -41,9 +42,12 @@ export function Tray({ workspace, isHidden }: { workspace: Workspace; isHidden: 
       </p>
       {isShown && (
         <section className="tray" aria-label={words.name}>
+          {items.some(isRunning) && <Bar label={sentence} share={share} />}
           <header>
-            <span className="strong small">{sentence}</span>
-            {left !== null && <span className="xs faint clip">{left}</span>}
+            <div className="words">
+              <p className="strong small">{sentence}</p>
+              {left !== null && <p className="xs faint">{left}</p>}
+            </div>
             <span className="row tight end">
               {moving.length > 0 && (
                 <IconButton label={uploadsText.actions.pauseAll} onClick={() => void queue.pause(moving.map(({ id }) => id))}>
@@ -65,9 +69,7 @@ export function Tray({ workspace, isHidden }: { workspace: Workspace; isHidden: 
               )}
             </span>
           </header>
-          {isFolded ? (
-            items.some(isRunning) && <Bar label={sentence} share={share} />
-          ) : (
+          {!isFolded && (
             <>
               <ul>
                 {rows.map((item) => (
@@ -96,10 +98,10 @@ function Row({ item, snapshot }: { item: Item; snapshot: Snapshot }) {
         <span className="small strong clip">
           {item.phase === "ready" ? <Link href={`/w/${item.workspaceId}/media/${item.uploadId}`}>{title}</Link> : <bdi>{title}</bdi>}
         </span>
-        <span className="xs faint end nowrap">{isMoving ? uploadsText.percent(share) : word}</span>
+        <span className="xs faint num end nowrap">{isMoving ? uploadsText.percent(share) : word}</span>
       </div>
       {isMoving && <Bar label={title} share={share} />}
-      <p className="xs faint clip">{item.problem?.title ?? detail}</p>
+      <p className="xs faint num clip">{item.problem?.title ?? detail}</p>
     </li>
   );
 }
@@ -118,8 +120,8 @@ function sentenceOf(items: Item[], snapshot: Snapshot): string {
   const count = (isMeant: (item: Item) => boolean) => open.filter(isMeant).length;
   const failed = count(({ phase }) => phase === "failed");
   if (open.some(isRunning)) {
-    const total = items.length - failed;
-    return words.running(Math.min(items.filter((item) => !isUnfinished(item)).length + 1, total), total);
+    const finished = items.length - open.length;
+    return words.running(items.length - failed, finished);
   }
   if (failed > 0) return words.failed(failed);
   const waiting = count((item) => item.phase === "waiting" || needsFile(item, snapshot));

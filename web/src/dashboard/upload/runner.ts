@@ -38,7 +38,7 @@ export function run(item: Item, file: File, listener: Listener): Run {
     const problem = found.failure === undefined ? found : uploadsText.mediaFailed(found.failure);
     emit(problem.retry === "by-itself" ? { type: "hold", problem } : { type: "fail", problem });
   };
-  const refused = (refusal: Refusal) => end(inContext(problemOf(refusal, uploadsText.beginAgain), refusal));
+  const refused = (refusal: Refusal) => end(inContext(problemOf(refusal, uploadsText.startAgain), refusal));
 
   void (async () => {
     emit({ type: "begin" });
@@ -56,7 +56,7 @@ export function run(item: Item, file: File, listener: Listener): Run {
     if (isStopped) return;
     if ("refusal" in answer) return refused(answer.refusal);
     const { status } = answer;
-    const over = endOf(status, uploadsText.beginAgain);
+    const over = endOf(status, uploadsText.startAgain);
     if (over !== null) return end(over);
     if (status.status === "completed") return emit({ type: "complete" });
     if (status.sizeBytes !== undefined && status.sizeBytes !== file.size) return end(uploadsText.otherSize(status.sizeBytes, file.size));
@@ -84,7 +84,7 @@ export function run(item: Item, file: File, listener: Listener): Run {
   }
 
   async function stopped(url: string, refusal: Refusal | null, send: Parameters<typeof start>[1], isLengthKnown: boolean): Promise<void> {
-    const found = await diagnose(url, file, refusal, uploadsText.beginAgain);
+    const found = await diagnose(url, file, refusal, uploadsText.startAgain);
     if (isStopped) return;
     if (found.end !== undefined) return end(refusal === null ? uploadsText.unreadable(found.end) : found.end);
     if (found.isComplete) return emit({ type: "complete" });

@@ -22,8 +22,10 @@ pub enum TokenError {
     Missing,
     /// It is longer than [`TokenClaims::TOKEN_BYTES_MAX`](crate::TokenClaims::TOKEN_BYTES_MAX).
     TooLong,
-    /// It is not a signed JWT, or the request has two tokens.
+    /// It is not a signed JWT.
     Malformed,
+    /// The request has two tokens.
+    Repeated,
     /// A header field has a wrong form, or requires an unsupported feature.
     BadHeader,
     /// A claim has a wrong form, or requires an unsupported feature.
@@ -82,7 +84,7 @@ impl PlaybackDenied {
     ///
     /// This is so for a private playback ID, because its policy never changes, and for a key, because a
     /// [`KeyRef`] never means another key. A cache may confuse a key with a later one that has the same ID
-    /// (D-0098). A pass is not read once the playback ID has no restrictions.
+    /// (D-0098). A pass, and a second token, are not read once the playback ID has no restrictions.
     pub fn is_caused_by_request(self) -> bool {
         match self {
             Self::Token(error) => match error {
@@ -93,7 +95,8 @@ impl PlaybackDenied {
                 | TokenError::BadClaim
                 | TokenError::WrongAlgorithm
                 | TokenError::BadSignature => true,
-                TokenError::UnknownKey
+                TokenError::Repeated
+                | TokenError::UnknownKey
                 | TokenError::WrongAudience
                 | TokenError::NoExpiry
                 | TokenError::Expired
@@ -122,7 +125,7 @@ impl TokenError {
         match self {
             Self::Missing => "token_missing",
             Self::TooLong => "token_too_long",
-            Self::Malformed => "token_malformed",
+            Self::Malformed | Self::Repeated => "token_malformed",
             Self::BadHeader => "token_bad_header",
             Self::BadClaim => "token_bad_claim",
             Self::UnknownKey => "token_unknown_key",

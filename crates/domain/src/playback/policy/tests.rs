@@ -68,6 +68,7 @@ fn public_playback_needs_no_credential() {
     for admission in [
         ViewerCredential::Token(Err(TokenError::Missing)),
         ViewerCredential::Token(Err(TokenError::BadSignature)),
+        ViewerCredential::Token(Err(TokenError::Repeated)),
         ViewerCredential::Token(Ok(mark(KEY))),
         ViewerCredential::Pass(Ok(pass(3, NOW))),
         ViewerCredential::Pass(Err(PassError::Forged)),
@@ -135,6 +136,8 @@ fn restricted_playback_signs_paths_without_token() {
         let decided = PlaybackPolicy::of(&restricted).decide(&viewer, Timestamp::from_micros(NOW));
         assert_eq!(decided.unwrap().binding.unwrap().embedding_page, embedding_page);
     }
+    let repeated = ViewerCredential::Token(Err(TokenError::Repeated));
+    assert_eq!(decide(&restricted, repeated, NOW), Err(PlaybackDenied::Token(TokenError::Repeated)));
     // The token is ignored, so viewers with a token get the same addresses as all others.
     assert_eq!(decide(&restricted, ViewerCredential::Token(Ok(mark(KEY))), NOW), allowed);
     assert_eq!(decide(&restricted, ViewerCredential::Path(Ok(claims(3, None))), NOW), allowed);

@@ -162,7 +162,7 @@ async fn authenticated(request: HttpRequest) -> Option<HttpRequest> {
     };
     let is_reader = parts.headers.contains_key(READ_ONLY);
     let permission = if is_reader { Permission::ReadOnly } else { Permission::ReadWrite };
-    parts.extensions.insert(Access { caller: Caller { workspace, principal }, permission });
+    parts.extensions.insert(Access { caller: Caller { workspace, principal, address: None }, permission });
     Some(HttpRequest::from_parts(parts, body))
 }
 

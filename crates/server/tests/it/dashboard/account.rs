@@ -44,6 +44,7 @@ async fn invalid_change_is_422_and_changes_nothing() {
     };
     check(json!({"name": ""}), &["name"]).await;
     check(json!({"name": "a\u{7}"}), &["name"]).await;
+    check(json!({"name": "Ada\u{202e}"}), &["name"]).await;
     check(json!({"name": "a".repeat(81)}), &["name"]).await;
     check(json!({"settings": []}), &["settings"]).await;
     check(json!({"settings": {"theme": "pink", "keys": "yes"}}), &["settings.theme", "settings.keys"]).await;

@@ -49,6 +49,30 @@ async fn change_is_one_entry_with_actor_address_and_request() {
     assert_eq!(found[0], expected);
 }
 
+/// Callers are cached by token, and each request has its own client.
+#[tokio::test]
+async fn change_in_a_workspace_has_the_address_of_its_client() {
+    let world = World::start_with(|options| options.trusted_proxies(&["127.0.0.0/8"])).await;
+    let browser = world.browser_of(Role::Admin).await;
+    let [development, _] = world.workspace_ids().await;
+    let mut expected = Vec::new();
+    for address in ["203.0.113.9", "203.0.113.10", "2001:db8::1"] {
+        let media = world.app.create("http://127.0.0.1/a.mp4").await;
+        let path = format!("/v1/on-demand/{}", text(&media["id"]));
+        let answer = world.app.call("DELETE", &path).header("X-Forwarded-For", address).send().await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        expected.insert(0, json!(["access_token", address]));
+    }
+    let media = world.app.create("http://127.0.0.1/a.mp4").await;
+    let path = format!("/workspaces/{development}/on-demand/{}", text(&media["id"]));
+    let request = browser.request("DELETE", &path).header("X-Forwarded-For", "203.0.113.11");
+    assert_eq!(browser.send(request).await.status, 200);
+    expected.insert(0, json!(["person", "203.0.113.11"]));
+    let found = entries(&browser, "?action=media.deleted").await;
+    let found: Vec<_> = found.iter().map(|entry| json!([entry["actor"]["kind"], entry["address"]])).collect();
+    assert_eq!(found, expected);
+}
+
 /// What a person does on the pages of the organisation, and the entries of it.
 #[tokio::test]
 async fn every_action_is_one_entry() {

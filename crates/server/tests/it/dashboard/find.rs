@@ -1,6 +1,7 @@
 //! The finder: any id of a workspace, and titles.
 
 use kinora_domain::Role;
+use kinora_store::ListedEvent;
 use serde_json::{Value, json};
 
 use super::support::{Browser, World, problem};
@@ -20,6 +21,11 @@ async fn results(browser: &Browser<'_>, workspace: &str, query: &str) -> Vec<Val
 /// A media that is not ready.
 async fn titled(world: &World, title: &str) -> Value {
     world.app.create_with("http://127.0.0.1/a.mp4", json!({"title": title})).await
+}
+
+async fn last_event(world: &World, id: &str) -> ListedEvent {
+    let events = world.app.store.events_of_media(world.development().await, id.parse().unwrap(), None, 1);
+    events.await.unwrap().remove(0)
 }
 
 #[tokio::test]
@@ -42,7 +48,8 @@ async fn exact_id_of_each_kind_is_found_by_a_viewer() {
     let track = created(&format!("/v1/on-demand/{media_id}/tracks"), track).await;
 
     let viewer = world.browser_of(Role::Viewer).await;
-    let event = world.app.store.events_of_media(media_id.parse().unwrap(), None, 1).await.unwrap().remove(0);
+    let upload_id = text(&upload["uploadId"]);
+    let [event, of_upload] = [last_event(&world, media_id).await, last_event(&world, upload_id).await];
     let expected = [
         ("media", media_id, Some(media_id), Some("Tour"), Some("Created")),
         ("playback_id", text(&media["playbackIds"][0]["id"]), Some(media_id), Some("Tour"), Some("public")),
@@ -51,6 +58,7 @@ async fn exact_id_of_each_kind_is_found_by_a_viewer() {
         ("playlist", text(&playlist["id"]), None, Some("Shorts"), Some("manual")),
         ("signing_key", text(&key["id"]), None, None, None),
         ("event", &event.id.to_string(), Some(media_id), Some(event.kind.as_str()), None),
+        ("event", &of_upload.id.to_string(), Some(upload_id), Some(of_upload.kind.as_str()), Some("waiting")),
     ];
     for (kind, id, media, title, state) in expected {
         let expected = json!({"kind": kind, "id": id, "mediaId": media, "title": title, "state": state});
@@ -63,6 +71,23 @@ async fn exact_id_of_each_kind_is_found_by_a_viewer() {
         }
         assert_eq!(results(&viewer, &production, id).await, Vec::<Value>::new(), "{kind}");
     }
+}
+
+#[tokio::test]
+async fn event_of_a_deleted_media_leads_to_its_events() {
+    let world = World::start().await;
+    let [development, production] = world.workspace_ids().await;
+    let media = titled(&world, "Tour").await;
+    let id = text(&media["id"]);
+    assert_eq!(world.app.call("DELETE", &format!("/v1/on-demand/{id}")).send().await.status, 200);
+    let event = last_event(&world, id).await;
+    let viewer = world.browser_of(Role::Viewer).await;
+    let expected = json!({"kind": "event", "id": event.id.to_string(), "mediaId": id,
+        "title": "video.media.deleted", "state": "deleted"});
+    assert_eq!(results(&viewer, &development, &event.id.to_string()).await, [expected]);
+    assert_eq!(results(&viewer, &production, &event.id.to_string()).await, Vec::<Value>::new());
+    let events = viewer.get(&format!("/workspaces/{development}/media/{id}/events")).await;
+    assert_eq!(events.data()["events"][0]["id"], event.id.to_string());
 }
 
 #[tokio::test]

@@ -68,6 +68,33 @@ async fn event_has_the_body_that_webhooks_get() {
 }
 
 #[tokio::test]
+async fn sources_have_their_query_only_for_people_who_change_media() {
+    let world = World::start().await;
+    let [development, _] = world.workspace_ids().await;
+    let url = "http://127.0.0.1/a.mp4?signature=query-secret";
+    let subtitle = json!({"type": "subtitle", "url": "http://127.0.0.1/a.vtt?key=query-secret",
+        "languageCode": "en", "languageName": "English"});
+    let body = json!({"inputs": [{"type": "video", "url": url}, subtitle]});
+    let created = world.app.call("POST", "/v1/on-demand").json(&body).send().await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let media = created.data();
+    for role in Role::ALL {
+        let answer = events(&world.browser_of(role).await, &development, &media, "").await;
+        let page = answer.data();
+        let created =
+            page["events"].as_array().unwrap().iter().find(|it| it["type"] == "video.media.created");
+        let inputs = created.unwrap()["data"]["data"]["inputs"].as_array().unwrap().clone();
+        let shown: Vec<_> = inputs.iter().map(|input| text(&input["url"])).collect();
+        if role == Role::Viewer {
+            assert_eq!(shown, ["http://127.0.0.1/a.mp4", "http://127.0.0.1/a.vtt"]);
+            assert!(!answer.text().contains("-secret"), "{answer:?}");
+        } else {
+            assert_eq!(shown, [url, "http://127.0.0.1/a.vtt?key=query-secret"], "{role:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn event_of_an_upload_shows_no_signed_url() {
     let world = World::start().await;
     let [development, _] = world.workspace_ids().await;
@@ -75,7 +102,7 @@ async fn event_of_an_upload_shows_no_signed_url() {
     let upload = world.app.call("POST", "/v1/on-demand/upload").json(&body).send().await.data();
     // The first byte of the file creates the media, which has the id of its upload.
     let id: MediaId = text(&upload["uploadId"]).parse().unwrap();
-    let listed = world.app.store.events_of_media(id, None, 9).await.unwrap();
+    let listed = world.app.store.events_of_media(world.development().await, id, None, 9).await.unwrap();
     assert_eq!(listed[0].kind, "video.media.upload");
     let url = text(&upload["url"]);
     let target = url.strip_prefix(&world.app.url("")).unwrap();
@@ -88,6 +115,37 @@ async fn event_of_an_upload_shows_no_signed_url() {
     assert!(kinds.contains(&json!("video.media.upload")), "{kinds:?}");
     let signature = url.rsplit('/').next().unwrap();
     assert!(!answer.text().contains(signature), "{answer:?}");
+}
+
+#[tokio::test]
+async fn events_of_a_deleted_media_and_of_a_bare_upload_are_read() {
+    let world = World::start().await;
+    let [development, production] = world.workspace_ids().await;
+    let media = media(&world).await;
+    let path = format!("/v1/on-demand/{}", text(&media["id"]));
+    assert_eq!(world.app.call("DELETE", &path).send().await.status, 200);
+    let body = json!({"corsOrigin": "*", "pushMediaSettings": {}});
+    let upload = world.app.call("POST", "/v1/on-demand/upload").json(&body).send().await.data();
+    let upload = json!({"id": upload["uploadId"]});
+    let viewer = world.browser_of(Role::Viewer).await;
+    let kinds = |answer: &Answer| -> Vec<Value> {
+        answer.data()["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect()
+    };
+    let deleted = events(&viewer, &development, &media, "").await;
+    assert_eq!(kinds(&deleted), ["video.media.deleted", "video.media.created"]);
+    let first = events(&viewer, &development, &media, "?limit=1").await.data();
+    let cursor = text(&first["nextCursor"]);
+    let rest = events(&viewer, &development, &media, &format!("?cursor={cursor}")).await;
+    assert_eq!(kinds(&rest), ["video.media.created"]);
+    let end = events(&viewer, &development, &media, "?cursor=0000000000000000").await;
+    assert_eq!(kinds(&end), Vec::<Value>::new(), "a page after the last event");
+    assert_eq!(kinds(&events(&viewer, &development, &upload, "").await), ["video.media.upload"]);
+
+    let unknown = json!({"id": "019a492c-41f3-7001-8203-040506070809"});
+    for (workspace, media) in [(&production, &media), (&production, &upload), (&development, &unknown)] {
+        let answer = events(&viewer, workspace, media, "").await;
+        assert_eq!(answer.refusal(), (404, "media workspace relation not found".to_owned()), "{media}");
+    }
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! The operations of the API behind a session: the permissions of each role.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission, Role};
+use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
+use super::playing;
 use super::support::{API, Browser, World};
 use crate::support::{Answer, Request, Token, text};
 
@@ -137,6 +139,26 @@ async fn session_decides_and_authorization_is_ignored() {
     assert_eq!(read.status, 200);
     let write = viewer.request("POST", &path).token(&world.app.token).json(&json!({})).send().await;
     assert_eq!(write.refusal(), (403, "forbidden".to_owned()));
+}
+
+#[tokio::test]
+async fn input_info_of_a_viewer_has_no_query() {
+    let (world, _) = playing::world().await;
+    let workspace = workspace_id(&world, DEVELOPMENT).await;
+    let url = world.app.serve("/signed.mp4", Source::of(fixture::two_seconds()));
+    let signed = format!("{url}?signature=query-secret");
+    let media = world.app.create(&signed).await;
+    let id = text(&media["id"]);
+    world.app.wait_settled(id).await;
+    for (role, expected) in [(Role::Viewer, &url), (Role::Member, &signed), (Role::Admin, &signed)] {
+        let browser = world.browser_of(role).await;
+        let info = browser.get(&format!("/workspaces/{workspace}/on-demand/{id}/input-info")).await;
+        assert_eq!(text(&info.data()["configuration"]["url"]), expected, "{role:?}");
+    }
+    let reader = world.app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
+    let info =
+        world.app.request("GET", &format!("/v1/on-demand/{id}/input-info")).token(&reader).send().await;
+    assert_eq!(text(&info.data()["configuration"]["url"]), signed, "the API is as before");
 }
 
 #[tokio::test]

@@ -131,6 +131,13 @@ async fn wrong_field_is_422_by_name() {
             json!({"accessRestrictions": {"domains": {"deny": ["https://b.example"]}}}),
             "accessRestrictions.domains.deny[0]",
         ),
+        (json!({"referrer": "https://shop.example/"}), "referrer"),
+        (json!({"restrictions": null}), "restrictions"),
+        (json!({"accessRestrictions": {"domain": {"defaultPolicy": "deny"}}}), "accessRestrictions.domain"),
+        (
+            json!({"accessRestrictions": {"userAgents": {"policy": "deny"}}}),
+            "accessRestrictions.userAgents.policy",
+        ),
         (json!([]), "body"),
     ] {
         let answer = viewer.post(&path, &body).await;

@@ -208,17 +208,20 @@ async fn outdated_hash_is_replaced_at_sign_in() {
 #[tokio::test]
 async fn door_says_whether_a_person_can_sign_in() {
     let world = World::start().await;
+    let command = "kinora user create --email you@example.com --role administrator";
     let door = world.browser().get("/door").await.data();
     let expected = json!({
         "organisation": {"name": door["organisation"]["name"]},
         "signIn": ["password"],
         "hasPeople": false,
         "publicUrl": world.origin(),
-        "createCommand": "kinora user create --email you@example.com --role administrator",
+        "createCommand": format!("{command} --data-dir {}", world.app.ground.data_dir().display()),
     });
     assert_eq!(door, expected);
     world.setup_link("new@example.com", None).await;
     assert_eq!(world.browser().get("/door").await.data()["hasPeople"], false, "nobody has a password");
     world.person("a@example.com", Role::Viewer).await;
-    assert_eq!(world.browser().get("/door").await.data()["hasPeople"], true);
+    let door = world.browser().get("/door").await.data();
+    assert_eq!(door["hasPeople"], true);
+    assert_eq!(door["createCommand"], command, "the path is for the first person only");
 }

@@ -1,6 +1,8 @@
 //! Workspaces: created, renamed and deleted.
 
-use kinora_domain::{Clock as _, DEVELOPMENT, PRODUCTION, Role};
+use kinora_domain::{
+    Actor, Clock as _, DEVELOPMENT, Event, EventKind, MediaId, PRODUCTION, Permission, Role, WorkspaceId,
+};
 use serde_json::{Value, json};
 
 use super::support::{Browser, World, problem};
@@ -92,6 +94,51 @@ async fn workspace_with_content_is_409_and_names_it() {
 }
 
 #[tokio::test]
+async fn workspace_is_deleted_with_its_webhooks_and_a_month_of_events() {
+    let world = World::start().await;
+    let browser = world.browser_of(Role::Admin).await;
+    let [_, production] = world.workspace_ids().await;
+    let workspace: WorkspaceId = production.parse().unwrap();
+    let media: MediaId = UNKNOWN.parse().unwrap();
+    let event = Event { workspace, kind: EventKind::MediaDeleted(media), at: world.clock.now() };
+    let pushed = world.app.store.write(async move |tx| {
+        for _ in 0..1200 {
+            tx.push_event(&event).await?;
+        }
+        Ok::<_, kinora_store::Error>(())
+    });
+    pushed.await.unwrap();
+    world.app.new_hook(PRODUCTION, "https://hooks.example/a").await;
+    assert_eq!(browser.get("/workspaces").await.data()[1]["isEmpty"], true);
+    let path = format!("/workspaces/{production}");
+    assert_eq!(browser.delete(&path).await.data(), json!({}));
+    assert_eq!(browser.get("/workspaces").await.data().as_array().unwrap().len(), 1);
+    assert!(world.app.store.webhooks(None).await.unwrap().is_empty());
+}
+
+/// By another process: this one caches workspaces and callers for a second.
+#[tokio::test]
+async fn creation_after_a_deletion_elsewhere_is_404_and_401() {
+    let world = World::start().await;
+    let browser = world.browser_of(Role::Member).await;
+    let [_, production] = world.workspace_ids().await;
+    let token = world.app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let path = format!("/workspaces/{production}/on-demand");
+    let by_token = |method: &str| world.app.request(method, "/v1/on-demand").token(&token);
+    assert_eq!(browser.get(&path).await.status, 200);
+    assert_eq!(by_token("GET").send().await.status, 200);
+
+    let operator = Actor::command_line();
+    world.service.revoke_access_token(&operator, token.id.parse().unwrap()).await.unwrap();
+    world.service.delete_workspace(&operator, production.parse().unwrap()).await.unwrap();
+    let body = json!({"inputs": [{"type": "video", "url": "http://127.0.0.1/a.mp4"}]});
+    let created = browser.post(&path, &body).await;
+    assert_eq!(created.refusal(), (404, "workspace not found".to_owned()));
+    let created = by_token("POST").json(&body).send().await;
+    assert_eq!(created.refusal(), (401, "unauthorized".to_owned()));
+}
+
+#[tokio::test]
 async fn last_workspace_stays() {
     let world = World::start().await;
     let browser = world.browser_of(Role::Admin).await;
@@ -113,7 +160,9 @@ async fn invalid_name_is_422_and_taken_name_409() {
     let [development, _] = world.workspace_ids().await;
     let path = format!("/workspaces/{development}");
     let audit = world.audit().await;
-    for name in [json!(""), json!(" "), json!("a\u{7}b"), json!("a".repeat(256)), json!(7)] {
+    for name in
+        [json!(""), json!(" "), json!("a\u{7}b"), json!("a\u{202e}b"), json!("a".repeat(256)), json!(7)]
+    {
         let body = json!({"name": name});
         let answers = [browser.post("/workspaces", &body).await, browser.patch(&path, &body).await];
         for answer in answers {

@@ -234,3 +234,36 @@ async fn forbidden_response_names_the_rule() {
     }
     app.sources.release("/b.mp4");
 }
+
+/// One of them may be a pass of the dashboard. The refusal is that of a private playback ID.
+#[tokio::test]
+async fn two_tokens_at_a_public_restricted_playback_id_are_401() {
+    let app = TestApp::start().await;
+    let watched = Watched::new(&app).await;
+    let rules = json!({"domains": {"defaultPolicy": "deny", "allow": ["shop.example"]}});
+    let restricted = watched.playback(&app, json!({"accessRestrictions": rules})).await;
+    let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let public = text(&watched.media["playbackIds"][0]["id"]);
+    for tokens in ["pass.AAAA&token=pass.AAAA", "a&token=a", "pass.AAAA&token=a", "&token=a"] {
+        let manifest = |playback: &str| plain(&with_token(&format!("/{playback}.m3u8"), tokens));
+        let expected = refused(&manifest(&private).get(&app).await);
+        assert_eq!(expected.0, 401, "{tokens}");
+        for address in
+            watched.token_urls(&restricted).iter().filter(|address| !address.starts_with("/embed/"))
+        {
+            let request = plain(&with_token(address, tokens));
+            for request in [request.clone(), request.with("Referer", "https://shop.example/")] {
+                let answer = request.get(&app).await;
+                assert_eq!(refused(&answer), expected, "{request:?}");
+            }
+        }
+        let page = app.fetch(&with_token(&format!("/embed/{restricted}"), tokens)).await;
+        assert_eq!(page.status, 401, "{tokens}");
+        assert_eq!(manifest(public).get(&app).await.status, 200, "without rules a token is not read");
+    }
+    let ids = Ids::of(&app, &watched.media);
+    let open = json!({"defaultPolicy": "allow"});
+    assert_eq!(ids.restrict(&restricted, "domains", &open).await.status, 200);
+    let opened = with_token(&format!("/{restricted}.m3u8"), "a&token=a");
+    assert_eq!(app.fetch(&opened).await.status, 200, "the refusal is not cached");
+}

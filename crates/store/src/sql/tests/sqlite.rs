@@ -69,7 +69,11 @@ async fn no_statement_scans_a_growing_table() {
             let is_inner = ["counted", "found", "held", "titled", "waiting"].contains(&table);
             let is_small =
                 is_inner || SMALL.contains(&table) || table == "schema_version" || table == "CONSTANT";
-            assert!(is_small, "{step}: {}", statement.sqlite());
+            // A person deletes a webhook, or a workspace with its webhooks, and the foreign key looks for
+            // their deliveries. Each delivery would be written to an index for this.
+            let is_rare =
+                table == "delivery" && statement.sqlite().to_string().starts_with("DELETE FROM webhook ");
+            assert!(is_small || is_rare, "{step}: {}", statement.sqlite());
         }
     }
 }
@@ -227,7 +231,7 @@ async fn events_of_a_media_and_objects_by_id_are_searched_by_index() {
         let searches = steps.iter().filter(|step| step.starts_with("SEARCH "));
         let by_key =
             searches.filter(|step| step.contains("(id=?)") || step.contains("(workspace_id=? AND id=?)"));
-        assert_eq!(by_key.count(), 13, "one for each table: {steps:#?}");
+        assert_eq!(by_key.count(), 14, "one for each table: {steps:#?}");
     }
 }
 

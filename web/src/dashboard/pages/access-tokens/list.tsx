@@ -14,6 +14,8 @@ import { organisationText } from "../../text/organisation.js";
 import { Name } from "./name.js";
 import { Revoke } from "./revoke.js";
 
+/** A token this new is often unused. */
+const NEW_MS = 24 * 60 * 60 * 1_000;
 const PERMISSIONS: Permission[] = ["read-only", "read-write"];
 
 export function List({ tokens }: { tokens: AccessToken[] }) {
@@ -110,11 +112,12 @@ function columnsOf(show: "active" | "revoked", revoke: (token: AccessToken) => v
   ];
 }
 
-function LastUsed({ token: { lastUsedAt, workspace } }: { token: AccessToken }) {
+function LastUsed({ token: { lastUsedAt, createdAt, workspace } }: { token: AccessToken }) {
+  const isNew = Date.now() - Date.parse(createdAt) < NEW_MS;
   return (
     <>
-      <span className="thin xs faint">{workspace.name} · </span>
-      {lastUsedAt === null ? <State tone="warn">{organisationText.neverUsed}</State> : <Ago at={lastUsedAt} />}
+      <span className="thin xs faint workspace-of">{workspace.name} ·</span>
+      {lastUsedAt === null ? <State tone={isNew ? "plain" : "warn"}>{organisationText.neverUsed}</State> : <Ago at={lastUsedAt} />}
     </>
   );
 }

@@ -32,7 +32,7 @@ export function Profile() {
         <EmailField label={text.field.email} readOnly value={person.email} hint={text.account.emailHint} />
         <FormProblem error={error} shown={["name"]} />
         <div>
-          <Button type="submit" isBusy={change.isPending}>
+          <Button type="submit" kind="primary" isBusy={change.isPending}>
             {text.save}
           </Button>
         </div>

@@ -1,4 +1,4 @@
-// What, who, from, to. Each change is in the address at once.
+// Action, person, days, object. Each change is in the address at once.
 
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
@@ -7,8 +7,9 @@ import { peopleQuery } from "../../api/people.js";
 import { focusHeading } from "../../frame/page.js";
 import { useSettings } from "../../frame/settings.js";
 import { Button } from "../../parts/button.js";
+import { Chip } from "../../parts/chip.js";
 import { DayField, dayOf, lastDayBefore, startOf } from "../../parts/day-field.js";
-import { Select } from "../../parts/select.js";
+import { Filter } from "../../parts/filter.js";
 import { auditText } from "../../text/audit.js";
 import { withValue } from "./filter.js";
 
@@ -21,45 +22,53 @@ export function Filters({ filter, onChange }: Props) {
   const { times } = useSettings();
   const people = useQuery(peopleQuery);
   const set = (name: keyof AuditFilter, value: string) => onChange(withValue(filter, name, value));
-  const removeObject = () => {
-    set("object", "");
-    focusHeading(); // the button disappears
+  /** By a button that disappears with the filter. */
+  const remove = (...names: (keyof AuditFilter)[]) => {
+    onChange(names.reduce((left, name) => withValue(left, name, ""), filter));
+    focusHeading();
   };
+  const first = filter.from === undefined ? "" : dayOf(filter.from, times);
+  const last = filter.to === undefined ? "" : lastDayBefore(filter.to, times);
   const actors = [
     ...(people.data ?? []).map(({ id, name, email }) => ({ value: id, name: name === null ? email : `${name}, ${email}` })),
     ...Object.entries(auditText.actors).map(([value, name]) => ({ value, name })),
   ];
   const actions = Object.entries(auditText.groups).map(([value, name]) => ({ value, name }));
   return (
-    <section className="filters" aria-label={auditText.filters}>
-      <Select
-        label={auditText.what}
-        options={optionsOf(auditText.anything, actions, filter.action)}
+    <section className="toolbar filters" aria-label={auditText.filters}>
+      <Filter
+        label={auditText.action}
+        all={auditText.anyAction}
+        options={withChosen(actions, filter.action)}
         value={filter.action ?? ""}
         onChange={(value) => set("action", value)}
       />
-      <Select
-        label={auditText.who}
-        options={optionsOf(auditText.anyone, actors, filter.actor)}
+      <Filter
+        label={auditText.person}
+        all={auditText.anyone}
+        options={withChosen(actors, filter.actor)}
         value={filter.actor ?? ""}
         onChange={(value) => set("actor", value)}
       />
-      <DayField
-        label={auditText.from}
-        day={filter.from === undefined ? "" : dayOf(filter.from, times)}
-        onChange={(day) => set("from", day && startOf(day, times))}
-      />
-      <DayField
-        label={auditText.to}
-        day={filter.to === undefined ? "" : lastDayBefore(filter.to, times)}
-        onChange={(day) => set("to", day && startOf(day, times, 1))}
-      />
+      <Chip
+        name={auditText.date}
+        value={first === "" && last === "" ? null : auditText.dates(first, last)}
+        removeLabel={auditText.removeFilter(auditText.date)}
+        onRemove={() => remove("from", "to")}
+      >
+        {() => (
+          <div className="stack tight">
+            <DayField label={auditText.from} day={first} onChange={(day) => set("from", day && startOf(day, times))} />
+            <DayField label={auditText.to} day={last} onChange={(day) => set("to", day && startOf(day, times, 1))} />
+          </div>
+        )}
+      </Chip>
       {filter.object !== undefined && (
-        <p className="row all">
+        <p className="row object">
           <span className="small soft clip">
             {auditText.object} <span className="mono">{filter.object}</span>
           </span>
-          <Button size="small" aria-label={auditText.removeFilter(auditText.object)} onClick={removeObject}>
+          <Button size="small" aria-label={auditText.removeFilter(auditText.object)} onClick={() => remove("object")}>
             <X className="i" aria-hidden />
           </Button>
         </p>
@@ -68,8 +77,8 @@ export function Filters({ filter, onChange }: Props) {
   );
 }
 
-/** All choices, with none first. The chosen value is among them, even if the page does not know it. */
-function optionsOf(none: string, known: { value: string; name: string }[], chosen: string | undefined) {
+/** The chosen value is among the choices, even if the page does not know it. */
+function withChosen(known: { value: string; name: string }[], chosen: string | undefined) {
   const isKnown = chosen === undefined || known.some(({ value }) => value === chosen);
-  return [{ value: "", name: none }, ...known, ...(isKnown ? [] : [{ value: chosen, name: chosen }])];
+  return isKnown ? known : [...known, { value: chosen, name: chosen }];
 }

@@ -16,6 +16,7 @@ import { FormProblem, requestError } from "../../parts/problem.js";
 import { showToast } from "../../parts/toast.js";
 import { text } from "../../text/en.js";
 import { libraryText } from "../../text/library.js";
+import { mediaText } from "../../text/media.js";
 import { createCurl } from "../start/commands.js";
 
 const words = libraryText.add;
@@ -63,7 +64,7 @@ export default function AddPanel({ workspace, onAdded, onClose }: Props) {
           />
           <Field label={words.mediaTitle} problem={error?.of("title") ?? null} maxLength={255} dir="auto" value={title} onChange={(event) => setTitle(event.target.value)} />
         </div>
-        <Choice label={words.policy} names={words.policies} hint={words.policyHint} value={accessPolicy} onChange={setPolicy} />
+        <Choice label={words.policy} names={mediaText.policies} hint={words.policyHint} value={accessPolicy} onChange={setPolicy} />
         <FormProblem error={error} shown={[URL_FIELD, "title"]} />
         <div className="row">
           <Button kind="primary" type="submit" isBusy={add.isPending}>

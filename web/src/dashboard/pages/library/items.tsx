@@ -14,13 +14,18 @@ import { libraryText } from "../../text/library.js";
 import { mediaText } from "../../text/media.js";
 import type { Selection } from "./selection.js";
 
+/** Entries of the first frame: what a laptop shows. A slow one needs half a second for a whole page. */
+const FIRST_ENTRIES = 12;
+
 interface Props {
   list: RefObject<HTMLUListElement | null>;
   media: Media[];
+  /** Whether all of them are shown, not only those of the first frame. */
+  isWhole: boolean;
   selection: Selection;
 }
 
-export function Items({ list, media, selection }: Props) {
+export function Items({ list, media, isWhole, selection }: Props) {
   const { library: view, keys } = useSettings();
   const { chosen, toggle } = selection;
   const entryAt = (target: EventTarget) => {
@@ -54,7 +59,7 @@ export function Items({ list, media, selection }: Props) {
   };
   return (
     <ul ref={list} className={chosen.size > 0 ? `media-${view} selecting` : `media-${view}`} aria-label={libraryText.list} onKeyDown={onKeyDown} onClickCapture={onClick}>
-      {media.map((entry) => (
+      {(isWhole ? media : media.slice(0, FIRST_ENTRIES)).map((entry) => (
         <Item key={entry.id} media={entry} isSelected={chosen.has(entry.id)} onToggle={toggle} />
       ))}
     </ul>
@@ -88,8 +93,8 @@ const Item = memo(function Item({ media, isSelected, onToggle }: ItemProps) {
         <span className="frame">
           <MediaImage media={media} />
           {isPrivate(media) && (
-            <span className="lock" title={mediaText.private}>
-              <Lock className="i" aria-label={mediaText.private} role="img" />
+            <span className="lock" title={mediaText.policies.private}>
+              <Lock className="i" aria-label={mediaText.policies.private} role="img" />
             </span>
           )}
           {secondsOf(media.duration) > 0 && (

@@ -1,15 +1,20 @@
 // The library: the media of a workspace, newest first, with filters, selection and what is done to many.
 
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, startTransition, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useQuery } from "@tanstack/react-query";
 import { Link as LinkIcon, Upload } from "lucide-react";
 import { useLocation, useSearch } from "wouter";
+import type { Media } from "../../api/media-types.js";
 import { useSession } from "../../api/queries.js";
-import type { MediaFilter } from "../../api/media-list.js";
+import { type MediaFilter, mediaListQuery } from "../../api/media-list.js";
 import type { Workspace } from "../../api/types.js";
+import { storedBytesQuery } from "../../api/usage.js";
 import { focusHeading, Page } from "../../frame/page.js";
 import { Button } from "../../parts/button.js";
+import { bytes } from "../../parts/bytes.js";
+import { Loading } from "../../parts/loading.js";
 import { Outline } from "../../parts/outline.js";
-import { FormProblem, LoadProblem, requestError } from "../../parts/problem.js";
+import { FormProblem, requestError } from "../../parts/problem.js";
 import { text } from "../../text/en.js";
 import { libraryText } from "../../text/library.js";
 import { uploadStartText } from "../../text/upload-start.js";
@@ -18,11 +23,13 @@ import { NoMatch } from "./empty.js";
 import { filterOf, isFiltered, searchOf } from "./filter.js";
 import { Items } from "./items.js";
 import { MoreButton } from "./more.js";
-import { usePlace } from "./place.js";
+import { hasPlace, usePlace } from "./place.js";
 import { SelectionBar } from "./selection-bar.js";
 import { useSelection } from "./selection.js";
 import { Toolbar } from "./toolbar.js";
 import { useLibrary, useMayMove } from "./use-library.js";
+
+const NO_MEDIA: Media[] = [];
 
 const AddPanel = lazy(() => import("./add.js"));
 const FirstStart = lazy(() => import("./first-start.js"));
@@ -48,7 +55,8 @@ export default function LibraryPage({ workspace }: { workspace: Workspace }) {
     if (isEmpty && library.waiting > 0) library.showNew();
   });
   const isFirstStart = isEmpty && !isFiltered(filter);
-  const lead = library.media === undefined || isFirstStart ? undefined : (isFiltered(filter) ? libraryText.countMatching : libraryText.count)(library.total, library.isTotalLowerBound);
+  const stored = useQuery({ ...storedBytesQuery(workspace.id), enabled: library.media !== undefined && !isFirstStart }).data ?? null;
+  const lead = library.media === undefined || isFirstStart ? undefined : leadOf(filter, library, stored);
   return (
     <Page
       title={text.nav.library}
@@ -92,6 +100,13 @@ export default function LibraryPage({ workspace }: { workspace: Workspace }) {
   );
 }
 
+/** How many media match; of all media also the bytes that they take. */
+function leadOf(filter: MediaFilter, { total, isTotalLowerBound }: ReturnType<typeof useLibrary>, stored: number | null): string {
+  if (isFiltered(filter)) return libraryText.countMatching(total, isTotalLowerBound);
+  const count = libraryText.count(total, isTotalLowerBound);
+  return stored === null ? count : libraryText.stored(count, bytes(stored));
+}
+
 interface ShownProps {
   workspace: Workspace;
   filter: MediaFilter;
@@ -102,12 +117,23 @@ interface ShownProps {
 }
 
 function Shown({ workspace, filter, library, isEmpty, address, onChange }: ShownProps) {
-  const { list, media = [] } = library;
+  const { list, media = NO_MEDIA } = library;
   const element = useRef<HTMLUListElement>(null);
   const selection = useSelection(media);
   const mayMove = useMayMove(element);
   const error = requestError(list.error);
-  usePlace(element, address, list.isSuccess);
+  const loadMore = useCallback(() => void list.fetchNextPage({ cancelRefetch: false }), [list.fetchNextPage]);
+  usePlace(element, address, {
+    isShown: list.isSuccess && !list.isPlaceholderData,
+    media,
+    loadMore: list.hasNextPage && !list.isFetchNextPageError ? loadMore : null,
+    isLoading: list.isFetchingNextPage,
+  });
+  const [isWhole, setWhole] = useState(hasPlace);
+  const isLoaded = library.media !== undefined;
+  useEffect(() => {
+    if (isLoaded) startTransition(() => setWhole(true));
+  }, [isLoaded]);
   // A selection of media that the list does not show would be changed unseen.
   useEffect(() => selection.clear(), [selection.clear, address]);
   useEffect(() => {
@@ -115,7 +141,7 @@ function Shown({ workspace, filter, library, isEmpty, address, onChange }: Shown
   });
 
   if (library.media === undefined) {
-    return error === null ? <Outline lines={8} /> : <LoadProblem error={error} onRetry={() => void list.refetch()} />;
+    return <Loading query={list} queryKey={mediaListQuery(workspace.id, filter).queryKey} lines={8} />;
   }
   if (isEmpty) return <NoMatch filter={filter} onChange={onChange} />;
   return (
@@ -135,9 +161,10 @@ function Shown({ workspace, filter, library, isEmpty, address, onChange }: Shown
           </Button>
         </div>
       )}
-      <Items list={element} media={media} selection={selection} />
+      <Items list={element} media={media} isWhole={isWhole} selection={selection} />
       <FormProblem error={error} />
-      {list.hasNextPage && !list.isPlaceholderData && (
+      {/* Below the entries of the first frame the end would be near, and the next page be read at once. */}
+      {isWhole && list.hasNextPage && !list.isPlaceholderData && (
         <MoreButton list={element} left={library.total - media.length} isBusy={list.isFetchingNextPage} hasFailed={list.isFetchNextPageError} onMore={() => list.fetchNextPage()} />
       )}
       {selection.chosen.size > 0 && (

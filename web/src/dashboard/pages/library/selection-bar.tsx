@@ -1,7 +1,7 @@
 // What is done to the selected media, in a bar at the bottom of the window.
 
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
-import { ListPlus, Tags, Trash2, Unlock, X } from "lucide-react";
+import { Copy, ListPlus, Tags, Trash2, Unlock, X } from "lucide-react";
 import { type MediaFilter, readMediaPage } from "../../api/media-list.js";
 import type { Media } from "../../api/media-types.js";
 import { useSession } from "../../api/queries.js";
@@ -89,7 +89,10 @@ export function SelectionBar({ workspace, filter, shown, total, isTotalLowerBoun
               </Button>
             ),
         )}
-        <CopyButton value={ids.join("\n")}>{libraryText.copyIds}</CopyButton>
+        <CopyButton value={ids.join("\n")}>
+          <Copy className="i" aria-hidden />
+          {libraryText.copyIds}
+        </CopyButton>
         {mayChange && (
           <Button size="small" kind="danger" onClick={() => setAction("delete")}>
             <Trash2 className="i" aria-hidden />

@@ -25,12 +25,14 @@ export function Toolbar({ workspaceId, filter, onChange }: Props) {
   return (
     <section className="toolbar library-tools" aria-label={libraryText.filters}>
       <Search workspaceId={workspaceId} title={filter.title ?? ""} onChange={(title) => onChange(withValues(filter, { title }))} />
-      <Chips filter={filter} onChange={onChange} />
-      {isFiltered(filter) && (
-        <Button kind="plain" onClick={clear}>
-          {libraryText.clear}
-        </Button>
-      )}
+      <div className="chips">
+        <Chips filter={filter} onChange={onChange} />
+        {isFiltered(filter) && (
+          <Button kind="plain" onClick={clear}>
+            {libraryText.clear}
+          </Button>
+        )}
+      </div>
       <ViewChoice />
     </section>
   );

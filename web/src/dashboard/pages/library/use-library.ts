@@ -28,7 +28,7 @@ export function useLibrary(workspaceId: string, filter: MediaFilter) {
   const newest = useQuery({
     ...newestMediaQuery(workspaceId, filter),
     enabled: isShown,
-    staleTime: 0,
+    staleTime: UNFINISHED_MS,
     gcTime: 0,
     refetchInterval: unfinished.length > 0 ? UNFINISHED_MS : NEWEST_MS,
   });

@@ -13,12 +13,13 @@ import { Choice } from "../../parts/choice.js";
 import { Duration, clock, secondsOf } from "../../parts/duration.js";
 import { Field } from "../../parts/field.js";
 import { Form } from "../../parts/form.js";
+import { Loading } from "../../parts/loading.js";
 import { MediaState } from "../../parts/media-state.js";
-import { Outline } from "../../parts/outline.js";
-import { FormProblem, LoadProblem, requestError } from "../../parts/problem.js";
+import { FormProblem, requestError } from "../../parts/problem.js";
 import { showToast } from "../../parts/toast.js";
 import { text } from "../../text/en.js";
 import { mediaPageText } from "../../text/media-page.js";
+import { mediaText } from "../../text/media.js";
 import { Request } from "./request.js";
 
 const words = mediaPageText.clips;
@@ -28,7 +29,6 @@ const INPUT = "inputs[0].";
 export function Clips({ media, mayChange }: { media: Media; mayChange: boolean }) {
   const [isCreating, setCreating] = useState(false);
   const clips = useQuery(clipsQuery(media));
-  const error = requestError(clips.error);
   return (
     <Card
       title={words.title}
@@ -45,7 +45,7 @@ export function Clips({ media, mayChange }: { media: Media; mayChange: boolean }
     >
       <div className="stack">
         {isCreating && <CreateClip media={media} onClose={() => setCreating(false)} />}
-        {clips.data === undefined && (error === null ? <Outline lines={1} /> : <LoadProblem error={error} onRetry={() => void clips.refetch()} />)}
+        {clips.data === undefined && <Loading query={clips} queryKey={clipsQuery(media).queryKey} lines={1} />}
         {clips.data?.entries.length === 0 && !isCreating && <p className="small faint">{words.none}</p>}
         {clips.data !== undefined && clips.data.entries.length > 0 && (
           <ul className="list">
@@ -125,7 +125,7 @@ function CreateClip({ media, onClose }: { media: Media; onClose: () => void }) {
         problem={error?.of("title") ?? null}
         onChange={(event) => setTitle(event.target.value)}
       />
-      <Choice label={words.policy} names={words.policies} value={accessPolicy} onChange={setPolicy} />
+      <Choice label={words.policy} names={mediaText.policies} value={accessPolicy} onChange={setPolicy} />
       <FormProblem error={error} shown={[`${INPUT}startTime`, `${INPUT}endTime`, "title"]} />
       <Request method="POST" path="/on-demand" body={body} />
       <div className="row">

@@ -9,8 +9,7 @@ import { doorQuery } from "../../api/queries.js";
 import { Card } from "../../parts/card.js";
 import { CopyBlock, CopyLine } from "../../parts/copy.js";
 import { Empty } from "../../parts/empty.js";
-import { Outline } from "../../parts/outline.js";
-import { LoadProblem, requestError } from "../../parts/problem.js";
+import { Loading } from "../../parts/loading.js";
 import { Select } from "../../parts/select.js";
 import { codeText as words, playbackText } from "../../text/media-tabs.js";
 import { mediaText } from "../../text/media.js";
@@ -20,7 +19,6 @@ import { hlsJs, iframe, signNode, signPython } from "./snippets.js";
 
 export default function CodeTab({ media }: TabProps) {
   const door = useQuery(doorQuery);
-  const error = requestError(door.error);
   const [chosen, setChosen] = useState("");
   const playbackId = media.playbackIds.find(({ id }) => id === chosen) ?? media.playbackIds[0];
   if (playbackId === undefined) {
@@ -39,7 +37,7 @@ export default function CodeTab({ media }: TabProps) {
     );
   }
   if (door.data === undefined) {
-    return error === null ? <Outline lines={6} /> : <LoadProblem error={error} onRetry={() => void door.refetch()} />;
+    return <Loading query={door} queryKey={doorQuery.queryKey} />;
   }
   return (
     <div className="cards wide">
@@ -47,7 +45,7 @@ export default function CodeTab({ media }: TabProps) {
         <div className="field-column">
           <Select
             label={words.playbackId}
-            options={media.playbackIds.map(({ id, accessPolicy }) => ({ value: id, name: words.option(id, playbackText.policies[accessPolicy]) }))}
+            options={media.playbackIds.map(({ id, accessPolicy }) => ({ value: id, name: words.option(id, mediaText.policies[accessPolicy]) }))}
             value={playbackId.id}
             onChange={setChosen}
           />

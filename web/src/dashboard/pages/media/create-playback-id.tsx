@@ -12,6 +12,7 @@ import { Select } from "../../parts/select.js";
 import { showToast } from "../../parts/toast.js";
 import { text } from "../../text/en.js";
 import { playbackText as words } from "../../text/media-tabs.js";
+import { mediaText } from "../../text/media.js";
 import { Request } from "./request.js";
 import { fieldsOfRules, isEmpty, NO_RULES, type RuleDrafts, restrictionsOf } from "./rule-draft.js";
 import { RuleFields } from "./rule-fields.js";
@@ -42,7 +43,7 @@ export function CreatePlaybackId({ media, onClose }: { media: Media; onClose: ()
   return (
     <Panel title={words.add}>
       <Form error={error} isBusy={create.isPending} onSubmit={submit}>
-        <Choice label={words.policy} hint={words.policyHints[accessPolicy]} names={words.policies} value={accessPolicy} onChange={setPolicy} />
+        <Choice label={words.policy} hint={words.policyHints[accessPolicy]} names={mediaText.policies} value={accessPolicy} onChange={setPolicy} />
         <div className="pair even">
           <Select
             label={words.resolution}

@@ -3,29 +3,42 @@
 import { useState } from "react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Activity, ChevronRight } from "lucide-react";
+import type { MediaRef } from "../../api/media.js";
 import { type Delivery, type MediaEvent, eventsQuery } from "../../api/media-reports.js";
 import { Ago } from "../../parts/ago.js";
 import { Button } from "../../parts/button.js";
 import { CopyBlock } from "../../parts/copy.js";
 import { Empty } from "../../parts/empty.js";
-import { Outline } from "../../parts/outline.js";
-import { FormProblem, LoadProblem, requestError } from "../../parts/problem.js";
+import { Loading } from "../../parts/loading.js";
+import { FormProblem, requestError } from "../../parts/problem.js";
 import { State, type Tone } from "../../parts/state.js";
 import { Time } from "../../parts/time.js";
 import { sentence } from "../../text/en.js";
 import { eventsText as words } from "../../text/media-tabs.js";
 import type { TabProps } from "./media.js";
 
+/** The events that outlive their media; nothing if there never was one. */
+export function EventsOfMissing({ media }: { media: MediaRef }) {
+  const log = useInfiniteQuery(eventsQuery(media));
+  if (requestError(log.error)?.status === 404) return null;
+  return (
+    <section className="stack" aria-labelledby="events-of-missing">
+      <h2 id="events-of-missing">{words.title}</h2>
+      <EventsTab media={media} />
+    </section>
+  );
+}
+
 const TONES: Record<Delivery["state"], Tone> = { waiting: "plain", retrying: "warn", delivered: "ok", failed: "bad" };
 
-export default function EventsTab({ media }: TabProps) {
+export default function EventsTab({ media }: Pick<TabProps, "media"> | { media: MediaRef }) {
   const log = useInfiniteQuery(eventsQuery(media));
   const error = requestError(log.error);
   const events = log.data?.pages.flatMap((page) => page.events);
   // Newer events than this one wait behind a button: they would move those that are read.
   const [newestShown, setNewestShown] = useState<string | null>(null);
   if (events === undefined) {
-    return error === null ? <Outline lines={6} /> : <LoadProblem error={error} onRetry={() => void log.refetch()} />;
+    return <Loading query={log} queryKey={eventsQuery(media).queryKey} />;
   }
   const newest = events[0]?.id ?? null;
   if (newestShown === null && newest !== null) setNewestShown(newest);

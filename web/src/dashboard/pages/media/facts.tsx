@@ -106,8 +106,8 @@ function Origin({ media }: { media: Media }) {
   const isUpload = door !== undefined && url.startsWith(`${door.publicUrl}/upload/`);
   return (
     <>
-      <Fact name={words.source} value={[data?.file.containerFormat?.toUpperCase(), media.sourceResolution].filter(Boolean).join(", ")} />
-      <Fact name={words.sourceUrl} value={isUpload ? words.upload : !url.startsWith("fp_mediaId:") && url} />
+      <Fact name={words.source} value={[data?.file.containerFormat?.toUpperCase(), isUpload && words.upload].filter(Boolean).join(", ")} />
+      <Fact name={words.sourceUrl} value={!isUpload && !url.startsWith("fp_mediaId:") && url} />
       <Fact
         name={words.sourceMedia}
         value={

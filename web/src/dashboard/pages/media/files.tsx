@@ -11,7 +11,7 @@ import { FormProblem, requestError } from "../../parts/problem.js";
 import { Select } from "../../parts/select.js";
 import { showToast } from "../../parts/toast.js";
 import { mediaPageText } from "../../text/media-page.js";
-import { addressesOf } from "./requests.js";
+import { addressOf, filesOf } from "./downloads.js";
 
 const words = mediaPageText.files;
 const SUPPORTS: Mp4Support[] = ["none", "capped_4k", "audioOnly", "audioOnly,capped_4k"];
@@ -63,19 +63,13 @@ export function Files({ media, mayChange }: { media: Media; mayChange: boolean }
 
 function Links({ media }: { media: Media }) {
   const { data: door } = useQuery(doorQuery);
-  const mp4Support = media.mp4Support ?? "none";
-  const files = [
-    ...(media.sourceAccess ? [{ name: words.sourceLink, file: "source" }] : []),
-    ...(mp4Support.includes("capped_4k") ? [{ name: words.videoLink, file: "capped-4k.mp4" }] : []),
-    ...(mp4Support.includes("audioOnly") ? [{ name: words.audioLink, file: "audio.m4a" }] : []),
-  ];
+  const files = filesOf(media);
   if (files.length === 0 || !door) return null;
-  const playbackId = media.playbackIds.find(({ accessPolicy, encryption }) => accessPolicy === "public" && encryption === undefined);
-  if (playbackId === undefined) return <p className="small soft">{words.noPublic}</p>;
+  if (addressOf(media, door.publicUrl, "") === null) return <p className="small soft">{words.noPublic}</p>;
   return (
     <div className="row wrap" role="group" aria-label={words.links}>
       {files.map(({ name, file }) => (
-        <a key={file} className="button small" href={addressesOf(door.publicUrl, playbackId.id, false).file(file)} download>
+        <a key={file} className="button small" href={addressOf(media, door.publicUrl, file) ?? ""} download>
           <Download className="i" aria-hidden />
           {name}
         </a>

@@ -1,26 +1,29 @@
 // A media: `/w/{workspaceId}/media/{mediaId}` and its tabs, each a file and a chunk of its own.
 
 import { type ComponentType, lazy, Suspense, useState } from "react";
-import { useQuery } from "@tanstack/react-query";
-import { Code, Ellipsis } from "lucide-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Code, Download, Ellipsis } from "lucide-react";
 import { Link, useLocation, useParams } from "wouter";
 import type { Tagged } from "../../api/client.js";
 import { type MediaRef, mediaQuery } from "../../api/media.js";
-import type { Media } from "../../api/media-types.js";
-import { useSession } from "../../api/queries.js";
+import { eventCount, eventsQuery, renditionsQuery } from "../../api/media-reports.js";
+import { isUnfinished, type Media } from "../../api/media-types.js";
+import { doorQuery, useSession } from "../../api/queries.js";
 import type { Workspace } from "../../api/types.js";
 import { Page } from "../../frame/page.js";
 import { Copy } from "../../parts/copy.js";
+import { Loading } from "../../parts/loading.js";
 import { Menu } from "../../parts/menu.js";
-import { MediaState } from "../../parts/media-state.js";
 import { Outline } from "../../parts/outline.js";
-import { LoadProblem, requestError } from "../../parts/problem.js";
+import { requestError } from "../../parts/problem.js";
 import { Tabs } from "../../parts/tabs.js";
 import { text } from "../../text/en.js";
 import { mediaPageText as words } from "../../text/media-page.js";
 import { mediaText } from "../../text/media.js";
 import { Delete } from "./delete.js";
 import { DetailsTab } from "./details.js";
+import { addressOf, filesOf } from "./downloads.js";
+import { StatePill } from "./state-pill.js";
 
 /** What a tab gets. */
 export interface TabProps {
@@ -32,10 +35,15 @@ export interface TabProps {
   mayChangePlayback: boolean;
 }
 
-const tabs: { path: string; name: string; countOf?: (media: Media) => number; tab: ComponentType<TabProps> }[] = [
-  { path: "", name: words.tabs.details, tab: DetailsTab },
-  { path: "playback", name: words.tabs.playback, countOf: ({ playbackIds }) => playbackIds.length, tab: lazy(() => import("./playback.js")) },
-  { path: "tracks", name: words.tabs.tracks, countOf: ({ tracks }) => tracks.length, tab: lazy(() => import("./tracks.js")) },
+type Path = "" | "playback" | "tracks" | "renditions" | "events" | "code";
+
+/** The events of a deleted media, and of an upload that made none: the finder leads here. */
+const EventsOfMissing = lazy(async () => ({ default: (await import("./events.js")).EventsOfMissing }));
+
+const tabs: { path: Path; name: string; tab: ComponentType<TabProps> }[] = [
+  { path: "", name: words.tabs.overview, tab: DetailsTab },
+  { path: "playback", name: words.tabs.playback, tab: lazy(() => import("./playback.js")) },
+  { path: "tracks", name: words.tabs.tracks, tab: lazy(() => import("./tracks.js")) },
   { path: "renditions", name: words.tabs.renditions, tab: lazy(() => import("./renditions.js")) },
   { path: "events", name: words.tabs.events, tab: lazy(() => import("./events.js")) },
   { path: "code", name: words.tabs.code, tab: lazy(() => import("./code.js")) },
@@ -53,13 +61,20 @@ export default function MediaPage({ workspace }: { workspace: Workspace }) {
         <Link className="button" href={`/w/${workspace.id}/library`}>
           {words.toLibrary}
         </Link>
+        {tab === "events" && (
+          <Suspense fallback={<Outline lines={6} />}>
+            <EventsOfMissing media={ref} />
+          </Suspense>
+        )}
       </Page>
     );
   }
+  const loading = <Loading query={media} queryKey={mediaQuery(ref).queryKey} />;
+  if (media.failureCount > 0) return <Page title={words.notLoaded}>{loading}</Page>;
   return (
     <>
       <h1 className="unseen">{text.product}</h1>
-      {error === null ? <Outline lines={6} /> : <LoadProblem error={error} onRetry={() => void media.refetch()} />}
+      {loading}
     </>
   );
 }
@@ -72,10 +87,11 @@ function Loaded({ data: media, etag, tab }: Tagged<Media> & { tab: string }) {
   const shown = tabs.find(({ path }) => path === tab) ?? tabs[0];
   const Tab = shown?.tab ?? DetailsTab;
   const mayChange = actions.includes("media.change");
+  const counts = useCounts(media);
   return (
     <Page
       title={mediaText.title(media)}
-      beside={<MediaState media={media} />}
+      beside={<StatePill media={media} />}
       lead={
         <span className="row tight">
           <span className="mono clip">{media.id}</span>
@@ -88,6 +104,7 @@ function Loaded({ data: media, etag, tab }: Tagged<Media> & { tab: string }) {
             <Code className="i" aria-hidden />
             {words.embed}
           </Link>
+          <DownloadButton media={media} />
           {mayChange && (
             <Menu
               label={words.actions}
@@ -109,10 +126,10 @@ function Loaded({ data: media, etag, tab }: Tagged<Media> & { tab: string }) {
     >
       <Tabs
         label={words.tabs.label}
-        tabs={tabs.map(({ path, name, countOf }) => ({
+        tabs={tabs.map(({ path, name }) => ({
           name,
           href: path === "" ? base : `${base}/${path}`,
-          count: countOf?.(media),
+          count: counts[path],
           isCurrent: path === shown?.path,
         }))}
       />
@@ -124,4 +141,34 @@ function Loaded({ data: media, etag, tab }: Tagged<Media> & { tab: string }) {
       )}
     </Page>
   );
+}
+
+/** The best file that viewers can download. Nothing if there is none. */
+function DownloadButton({ media }: { media: Media }) {
+  const { data: door } = useQuery(doorQuery);
+  const [best] = media.status === "Ready" ? filesOf(media) : [];
+  const address = best && door ? addressOf(media, door.publicUrl, best.file) : null;
+  if (address === null) return null;
+  return (
+    <a className="button" href={address} download>
+      <Download className="i" aria-hidden />
+      {words.download}
+    </a>
+  );
+}
+
+/**
+ * Entries of each tab. Renditions and events are read once for this, so that tabs do not move from tab
+ * to tab; their own tabs read them again. Until they are known, their count is empty.
+ */
+function useCounts(media: Media): Partial<Record<Path, number | string>> {
+  const once = { refetchInterval: false, refetchOnWindowFocus: false } as const;
+  const renditions = useQuery({ ...renditionsQuery(media), ...once, enabled: !isUnfinished(media), staleTime: 0 }).data?.renditions;
+  const events = useInfiniteQuery({ ...eventsQuery(media), ...once }).data?.pages;
+  return {
+    playback: media.playbackIds.length,
+    tracks: media.tracks.length,
+    renditions: renditions?.length ?? "",
+    events: events === undefined ? "" : eventCount(events),
+  };
 }

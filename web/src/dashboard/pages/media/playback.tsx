@@ -11,11 +11,12 @@ import { Card } from "../../parts/card.js";
 import { Copy } from "../../parts/copy.js";
 import { DangerDialog } from "../../parts/danger-dialog.js";
 import { Empty } from "../../parts/empty.js";
-import { Outline } from "../../parts/outline.js";
-import { LoadProblem, requestError } from "../../parts/problem.js";
+import { Loading } from "../../parts/loading.js";
+import { requestError } from "../../parts/problem.js";
 import { Tag } from "../../parts/state.js";
 import { showToast } from "../../parts/toast.js";
 import { playbackText as words, rulesText } from "../../text/media-tabs.js";
+import { mediaText } from "../../text/media.js";
 import { CreatePlaybackId } from "./create-playback-id.js";
 import type { TabProps } from "./media.js";
 import { changedKinds, draftsOf, type RuleDrafts } from "./rule-draft.js";
@@ -23,7 +24,6 @@ import { Rules, type RulesProps } from "./rules.js";
 
 export default function PlaybackTab({ media, mayChangePlayback }: TabProps) {
   const ids = useQuery(playbackIdsQuery(media));
-  const error = requestError(ids.error);
   const [isCreating, setCreating] = useState(false);
   const [openId, setOpenId] = useState<string | null>(null);
   // Rules that are typed and not saved, by the playback ID: they stay when another one is opened.
@@ -44,7 +44,7 @@ export default function PlaybackTab({ media, mayChangePlayback }: TabProps) {
     <div className="cards wide">
       <AskBeforeLeaving isOn={isUnsaved} {...rulesText.leaving} />
       {isCreating && <CreatePlaybackId media={media} onClose={() => setCreating(false)} />}
-      {ids.data === undefined && (error === null ? <Outline lines={4} /> : <LoadProblem error={error} onRetry={() => void ids.refetch()} />)}
+      {ids.data === undefined && <Loading query={ids} queryKey={playbackIdsQuery(media).queryKey} lines={4} />}
       {ids.data?.length === 0 && !isCreating && (
         <Empty icon={Globe} title={words.empty} actions={add}>
           {words.emptyLead}
@@ -92,7 +92,7 @@ function Entry({ isOpen, onToggle, onDelete, ...rules }: EntryProps) {
         </span>
         <div className="words grow">
           <div className="row wrap">
-            <span className="strong small">{words.policies[accessPolicy]}</span>
+            <span className="strong small">{mediaText.policies[accessPolicy]}</span>
             {resolution !== undefined && resolution !== media.maxResolution && <Tag>{words.upTo(resolution)}</Tag>}
             {encryption !== undefined && <Tag>{words.encryptions[encryption]}</Tag>}
             <RuleTag kind="domains" rule={accessRestrictions.domains} />

@@ -11,10 +11,11 @@ import { isUnfinished, type Media } from "../../api/media-types.js";
 import { useCreatePlaybackId } from "../../api/playback-ids.js";
 import { Button } from "../../parts/button.js";
 import { clock } from "../../parts/duration.js";
+import { Loading } from "../../parts/loading.js";
 import { MediaImage } from "../../parts/media-image.js";
 import { MediaState } from "../../parts/media-state.js";
 import { Outline } from "../../parts/outline.js";
-import { FormProblem, LoadProblem, requestError } from "../../parts/problem.js";
+import { FormProblem, requestError } from "../../parts/problem.js";
 import { showToast } from "../../parts/toast.js";
 import { sentence, sentenceOf } from "../../text/en.js";
 import { mediaPageText } from "../../text/media-page.js";
@@ -93,9 +94,9 @@ function NoPlaybackId({ media, mayCreate }: { media: Media; mayCreate: boolean }
 function Frame({ media, mayChange }: { media: Media; mayChange: boolean }) {
   const frame = useRef<HTMLIFrameElement>(null);
   const [isLoaded, setLoaded] = useState(false);
-  const pass = useQuery(passQuery(media, media.playbackIds.map(({ id }) => id).join()));
+  const playbackIds = media.playbackIds.map(({ id }) => id).join();
+  const pass = useQuery(passQuery(media, playbackIds));
   const { data, refetch } = pass;
-  const error = requestError(pass.error);
 
   // A pass that has ended starts no playback, but does not stop one: the addresses of a running one are
   // signed. A fresh pass reloads the frame, so it waits until nothing would be lost.
@@ -109,7 +110,7 @@ function Frame({ media, mayChange }: { media: Media; mayChange: boolean }) {
   }, [data, refetch]);
 
   if (data === undefined) {
-    if (error === null) {
+    if (pass.failureCount === 0) {
       return (
         <div className="screen">
           <MediaImage media={media} width={960} />
@@ -117,7 +118,7 @@ function Frame({ media, mayChange }: { media: Media; mayChange: boolean }) {
         </div>
       );
     }
-    return <LoadProblem error={error} onRetry={() => void refetch()} />;
+    return <Loading query={pass} queryKey={passQuery(media, playbackIds).queryKey} />;
   }
   return (
     <>

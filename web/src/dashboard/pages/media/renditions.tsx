@@ -3,13 +3,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { CircleAlert, Info, Layers } from "lucide-react";
 import { type Rendition, renditionsQuery } from "../../api/media-reports.js";
-import type { PlaybackReport } from "../../api/media-types.js";
+import type { Media, PlaybackReport } from "../../api/media-types.js";
 import { Ago } from "../../parts/ago.js";
 import { bytes } from "../../parts/bytes.js";
 import { Card } from "../../parts/card.js";
 import { Empty } from "../../parts/empty.js";
-import { Outline } from "../../parts/outline.js";
-import { LoadProblem, requestError } from "../../parts/problem.js";
+import { Loading } from "../../parts/loading.js";
 import { Tag } from "../../parts/state.js";
 import { type Column, Table } from "../../parts/table.js";
 import { renditionsText as words } from "../../text/media-tabs.js";
@@ -19,16 +18,16 @@ import type { TabProps } from "./media.js";
 export default function RenditionsTab({ media }: TabProps) {
   return (
     <div className="cards wide">
-      <Renditions media={media} />
+      <Renditions media={media} hasSize />
     </div>
   );
 }
 
-export function Renditions({ media }: Pick<TabProps, "media">) {
+/** Beside other cards there is no column of sizes. */
+export function Renditions({ media, hasSize = false }: { media: Media; hasSize?: boolean }) {
   const renditions = useQuery(renditionsQuery(media));
-  const error = requestError(renditions.error);
   if (renditions.data === undefined) {
-    return error === null ? <Outline lines={6} /> : <LoadProblem error={error} onRetry={() => void renditions.refetch()} />;
+    return <Loading query={renditions} queryKey={renditionsQuery(media).queryKey} />;
   }
   const { playbackReport, renditions: rows } = renditions.data;
   if (rows.length === 0) {
@@ -47,40 +46,64 @@ export function Renditions({ media }: Pick<TabProps, "media">) {
           <h2>{words.title}</h2>
           <span className="xs faint">{words.summary(copied, offered.length - copied)}</span>
         </header>
-        <Table label={words.title} columns={columns} rows={rows} keyOf={({ type, method, name }) => `${type} ${method} ${name}`} />
+        <Table label={words.title} columns={columnsOf(media, hasSize)} rows={rows} keyOf={({ type, method, name }) => `${type} ${method} ${name}`} />
       </section>
       {playbackReport !== null && <Why report={playbackReport} />}
     </>
   );
 }
 
-const columns: Column<Rendition>[] = [
-  {
-    name: words.columns.rendition,
-    isMain: true,
-    cell: ({ name, type, resolution }) => (
-      <>
-        <span className="strong">{resolution ?? name}</span>{" "}
-        <span className="xs faint">{[words.types[type], ...(resolution === null || resolution === name ? [] : [name])].join(", ")}</span>
-      </>
-    ),
-  },
-  {
-    name: words.columns.how,
-    cell: ({ method, isBroken }) =>
-      isBroken ? <Tag tone="bad">{words.broken}</Tag> : <Tag tone={method === "copied" ? "ok" : "plain"}>{words.methods[method]}</Tag>,
-  },
-  { name: words.columns.made, cell: (rendition) => <Made rendition={rendition} /> },
-  { name: words.columns.size, isWideOnly: true, cell: (rendition) => (rendition.bytes === null ? <span className="faint">–</span> : bytes(rendition.bytes)) },
-  {
-    name: words.columns.watched,
-    isAtEnd: true,
-    cell: ({ lastWatchedAt, method }) => {
-      if (lastWatchedAt !== null) return <Ago at={lastWatchedAt} />;
-      return <span className="faint">{method === "copied" ? "–" : organisationText.never.toLowerCase()}</span>;
+function columnsOf(media: Media, hasSize: boolean): Column<Rendition>[] {
+  const { columns } = words;
+  const size: Column<Rendition> = {
+    name: columns.size,
+    isWideOnly: true,
+    isNumber: true,
+    cell: (rendition) => (rendition.bytes === null ? <span className="faint">–</span> : bytes(rendition.bytes)),
+  };
+  return [
+    {
+      name: columns.rendition,
+      isMain: true,
+      cell: (rendition) => {
+        const [name, ...facts] = namesOf(rendition, media);
+        return (
+          <>
+            <bdi className="strong">{name}</bdi> <bdi className="xs faint">{facts.join(", ")}</bdi>
+          </>
+        );
+      },
     },
-  },
-];
+    {
+      name: columns.how,
+      cell: ({ method, isBroken }) =>
+        isBroken ? <Tag tone="bad">{words.broken}</Tag> : <Tag tone={method === "copied" ? "ok" : "plain"}>{words.methods[method]}</Tag>,
+    },
+    { name: columns.made, isNumber: true, cell: (rendition) => <Made rendition={rendition} /> },
+    ...(hasSize ? [size] : []),
+    {
+      name: columns.watched,
+      isAtEnd: true,
+      isNumber: true,
+      cell: ({ lastWatchedAt, method }) => {
+        if (lastWatchedAt !== null) return <Ago at={lastWatchedAt} />;
+        return <span className="faint">{method === "copied" ? "–" : organisationText.never.toLowerCase()}</span>;
+      },
+    },
+  ];
+}
+
+/** What a rendition is called, and what else is known of it: "1080p", "Video", or "Audio", "English". */
+function namesOf({ name, type, resolution }: Rendition, { tracks, playbackReport }: Media): string[] {
+  const offered = playbackReport?.renditions.find((rendition) => rendition.name === name);
+  const track = tracks.find(({ id }) => id === offered?.trackId);
+  const language = track === undefined || track.languageCode === "und" ? undefined : track.languageName;
+  const kind = words.types[type];
+  const names = resolution === null ? [kind, language] : [resolution, kind];
+  // The name of a copied track is "video" or "audio"; that of an encoded one begins with its resolution.
+  const isSaid = [kind, resolution].some((said) => said?.toLowerCase() === name.toLowerCase());
+  return [...names, isSaid ? undefined : name].filter((part) => part !== undefined);
+}
 
 function Made({ rendition: { name, method, segmentsMade, segments } }: { rendition: Rendition }) {
   if (method === "copied") return <span className="faint">{words.sourceItself}</span>;

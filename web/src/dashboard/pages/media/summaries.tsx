@@ -3,13 +3,14 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Globe, Lock } from "lucide-react";
 import { Link } from "wouter";
-import { eventsQuery } from "../../api/media-reports.js";
-import type { Media } from "../../api/media-types.js";
+import { eventCount, eventsQuery } from "../../api/media-reports.js";
+import { hasRules, type Media } from "../../api/media-types.js";
 import { Card } from "../../parts/card.js";
 import { Copy } from "../../parts/copy.js";
 import { Tag } from "../../parts/state.js";
 import { Time } from "../../parts/time.js";
 import { mediaPageText } from "../../text/media-page.js";
+import { mediaText } from "../../text/media.js";
 
 const words = mediaPageText.summaries;
 /** Events and playback IDs that are shown. */
@@ -28,9 +29,9 @@ export function PlaybackSummary({ media }: { media: Media }) {
       }
     >
       <ul className="list">
-        {media.playbackIds.slice(0, PLAYBACK_IDS_MAX).map(({ id, accessPolicy, encryption, accessRestrictions: { domains, userAgents } }) => {
+        {media.playbackIds.slice(0, PLAYBACK_IDS_MAX).map((playbackId) => {
+          const { id, accessPolicy, encryption } = playbackId;
           const Icon = accessPolicy === "private" ? Lock : Globe;
-          const hasRules = [domains, userAgents].some(({ defaultPolicy, deny }) => defaultPolicy === "deny" || deny.length > 0);
           return (
             <li key={id}>
               <span className="glyph">
@@ -38,9 +39,9 @@ export function PlaybackSummary({ media }: { media: Media }) {
               </span>
               <div className="words grow">
                 <div className="row wrap">
-                  <span className="strong small">{words.policies[accessPolicy]}</span>
+                  <span className="strong small">{mediaText.policies[accessPolicy]}</span>
                   {encryption !== undefined && <Tag>{words.encrypted}</Tag>}
-                  {hasRules && <Tag>{words.hasRules}</Tag>}
+                  {hasRules(playbackId) && <Tag>{words.hasRules}</Tag>}
                 </div>
                 <div className="mono faint clip">{id}</div>
               </div>
@@ -68,7 +69,7 @@ export function LatestEvents({ media }: { media: Media }) {
       title={mediaPageText.tabs.events}
       actions={
         <Link className="link xs strong" href={`/w/${media.workspaceId}/media/${media.id}/events`}>
-          {words.allEvents}
+          {words.allEvents(eventCount(data?.pages ?? []))}
         </Link>
       }
     >

@@ -36,7 +36,7 @@ export function InvitePanel({ onMade, onClose }: { onMade: (link: MadeLink) => v
           <Button type="submit" kind="primary" isBusy={invite.isPending}>
             {peopleText.invite.button}
           </Button>
-          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button kind="plain" onClick={onClose}>{text.cancel}</Button>
         </div>
       </Form>
     </Panel>

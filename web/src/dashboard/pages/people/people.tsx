@@ -59,7 +59,7 @@ export default function PeoplePage() {
       {mayManage && isInviting && <InvitePanel onMade={addLink} onClose={closeForm} />}
       {mayManage &&
         links.map((link) => (
-          <LinkPanel key={link.url} link={link} onCopied={() => setCopied(link.url)} onClose={() => closeLink(link.url)} />
+          <LinkPanel key={link.url} link={link} isCopied={link.isCopied} onCopied={() => setCopied(link.url)} onClose={() => closeLink(link.url)} />
         ))}
       {mayManage && links.length > 0 && (
         <AskBeforeLeaving isOn={links.some(({ isCopied }) => !isCopied)} {...peopleText.link.leaving} />

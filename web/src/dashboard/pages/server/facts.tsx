@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import type { ServerState } from "../../api/types-organisation.js";
+import { bytes } from "../../parts/bytes.js";
 import { Card } from "../../parts/card.js";
 import { Copy } from "../../parts/copy.js";
 import { Tag } from "../../parts/state.js";
@@ -34,6 +35,10 @@ export function ServerFacts({ server: { version, startedAt, roles, engine } }: {
   );
 }
 
+/** Free shares of the disk below which its bar warns, and is red. */
+const NEARLY_FULL = 0.15;
+const FULL = 0.05;
+
 export function DataFacts({ server: { database, storage } }: { server: ServerState }) {
   const { freeBytes, totalBytes } = storage;
   return (
@@ -46,7 +51,7 @@ export function DataFacts({ server: { database, storage } }: { server: ServerSta
             {freeBytes === null ? (
               serverText.noDisk
             ) : totalBytes === null || totalBytes === 0 ? (
-              serverText.free(serverText.bytes(freeBytes))
+              serverText.free(bytes(freeBytes))
             ) : (
               <Disk free={freeBytes} total={totalBytes} />
             )}
@@ -59,11 +64,11 @@ export function DataFacts({ server: { database, storage } }: { server: ServerSta
 
 /** The bar repeats the figures beside it. */
 function Disk({ free, total }: { free: number; total: number }) {
-  const { bytes } = serverText;
   const used = Math.max(0, total - free);
+  const share = free / total;
   return (
     <div className="stack tight">
-      <div className="meter" aria-hidden>
+      <div className={share < FULL ? "meter bad" : share < NEARLY_FULL ? "meter warn" : "meter"} aria-hidden>
         <i style={{ inlineSize: `${Math.min(100, (used / total) * 100)}%` }} />
       </div>
       <span>

@@ -70,7 +70,7 @@ function Other({ upload, workspace, mayCancel }: { upload: UnfinishedUpload; wor
   const [isBusy, setBusy] = useState(false);
   const { uploadId, createdAt, keptBytes, sizeBytes, pushMediaSettings } = upload;
   const title = pushMediaSettings.title || words.untitled;
-  const isBegun = upload.status !== "waiting";
+  const isStarted = upload.status !== "waiting";
   const cancel = async () => {
     setBusy(true);
     try {
@@ -92,12 +92,12 @@ function Other({ upload, workspace, mayCancel }: { upload: UnfinishedUpload; wor
             <bdi>{title}</bdi>
           </b>
         </div>
-        {isBegun && keptBytes !== null && sizeBytes !== null && <Bar label={title} share={keptBytes / sizeBytes} />}
-        <div className="row wrap xs soft">
-          <span>{isBegun && keptBytes !== null ? words.kept(keptBytes, sizeBytes) : isBegun ? words.under : words.notBegun}</span>
+        {isStarted && keptBytes !== null && sizeBytes !== null && <Bar label={title} share={keptBytes / sizeBytes} />}
+        <div className="row wrap xs soft state-line">
+          <span>{isStarted && keptBytes !== null ? words.kept(keptBytes, sizeBytes) : isStarted ? words.under : words.notStarted}</span>
           {createdAt !== null && (
             <span>
-              {words.begun} <Ago at={createdAt.toISOString()} />
+              {words.started} <Ago at={createdAt.toISOString()} />
             </span>
           )}
           {pushMediaSettings.creatorId !== undefined && <span className="clip">{words.byCreator(pushMediaSettings.creatorId)}</span>}

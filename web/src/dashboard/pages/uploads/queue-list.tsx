@@ -6,7 +6,7 @@ import { uploadsText } from "../../text/uploads.js";
 import { type Item, isUnfinished, mayRestart, mayRetry } from "../../upload/item.js";
 import { AT_ONCE_MAX } from "../../upload/entries.js";
 import type { Snapshot } from "../../upload/snapshot.js";
-import { mayPause, needsFile } from "../../upload-ui/shown.js";
+import { mayPause, needsFile, totalOf } from "../../upload-ui/shown.js";
 import { useQueue } from "../../upload-ui/use-queue.js";
 import { FilesAgain } from "./files-again.js";
 import { Row } from "./row.js";
@@ -22,6 +22,7 @@ export function QueueList({ items, snapshot }: { items: Item[]; snapshot: Snapsh
   const isOrdered = open.filter((item) => item.phase !== "failed").length > 1;
   const paused = open.filter(({ phase }) => phase === "paused");
   const failed = open.filter((item) => item.phase === "failed");
+  const { left } = totalOf(open, snapshot);
   const idsOf = (some: Item[]) => some.map(({ id }) => id);
   const retryAll = () => {
     void queue.resume(idsOf(failed.filter(mayRetry)));
@@ -32,7 +33,10 @@ export function QueueList({ items, snapshot }: { items: Item[]; snapshot: Snapsh
       <FilesAgain items={open.filter((item) => needsFile(item, snapshot))} />
       <section className="card" aria-labelledby="uploads-mine">
         <header>
-          <h2 id="uploads-mine">{words.mine}</h2>
+          <div className="words">
+            <h2 id="uploads-mine">{words.mine}</h2>
+            {left !== null && <p className="xs faint">{left}</p>}
+          </div>
           <div className="row wrap">
             {moving.length > 0 && (
               <Button size="small" onClick={() => void queue.pause(idsOf(moving))}>

@@ -45,13 +45,17 @@ export function Row(props: Props) {
       <div className="facts-of">
         <div className="row">
           <b className="small clip">{phase === "ready" || phase === "preparing" ? <Link href={href}>{title}</Link> : <bdi>{title}</bdi>}</b>
-          {isOpen && share !== null && <span className="xs faint nowrap end">{uploadsText.percent(share)}</span>}
+          {isOpen && share !== null && <span className="xs faint nowrap num end">{uploadsText.percent(share)}</span>}
         </div>
         {isOpen && share !== null && <Bar label={title} share={share} />}
         <div className="row wrap xs soft state-line">
           <State tone={tone}>{word}</State>
           {detail !== null && <span className="num">{detail}</span>}
-          {title !== name && <bdi className="clip faint">{name}</bdi>}
+          {title !== name && (
+            <span className="clip faint">
+              · <bdi>{name}</bdi>
+            </span>
+          )}
         </div>
         {problem !== null && (phase === "failed" || phase === "held") && (
           <p className={phase === "failed" ? "small problem" : "small soft"} role={phase === "failed" ? "alert" : undefined}>
@@ -67,7 +71,7 @@ export function Row(props: Props) {
             )}
             {mayRestart(item) && (
               <Button size="small" onClick={() => void queue.restart([id])}>
-                {words.beginAgain}
+                {words.startAgain}
               </Button>
             )}
             {problem?.isFileAtFault === true && (
@@ -102,8 +106,8 @@ function Buttons({ item, snapshot, title, isFirst, isLast, isOrdered }: Props & 
   };
   if (!isUnfinished(item)) {
     return (
-      <div className="row tight">
-        <Link className="button small" href={`/w/${item.workspaceId}/media/${uploadId}`}>
+      <div className="row tight buttons">
+        <Link className="button small moves" href={`/w/${item.workspaceId}/media/${uploadId}`}>
           {words.open}
         </Link>
         {phase === "ready" && (
@@ -115,27 +119,29 @@ function Buttons({ item, snapshot, title, isFirst, isLast, isOrdered }: Props & 
     );
   }
   return (
-    <div className="row tight">
-      {mayPause(item, snapshot) && (
-        <IconButton label={named(words.pause)} onClick={() => void queue.pause([id])}>
-          <Pause className="i" aria-hidden />
-        </IconButton>
-      )}
-      {phase === "paused" && (
-        <IconButton label={named(words.resume)} onClick={() => void queue.resume([id])}>
-          <Play className="i" aria-hidden />
-        </IconButton>
-      )}
-      {isOrdered && (
-        <>
-          <IconButton label={named(words.earlier)} aria-disabled={isFirst || undefined} onClick={() => void queue.move(id, -1)}>
-            <ArrowUp className="i" aria-hidden />
+    <div className="row tight buttons">
+      <div className="row tight moves">
+        {mayPause(item, snapshot) && (
+          <IconButton label={named(words.pause)} onClick={() => void queue.pause([id])}>
+            <Pause className="i" aria-hidden />
           </IconButton>
-          <IconButton label={named(words.later)} aria-disabled={isLast || undefined} onClick={() => void queue.move(id, 1)}>
-            <ArrowDown className="i" aria-hidden />
+        )}
+        {phase === "paused" && (
+          <IconButton label={named(words.resume)} onClick={() => void queue.resume([id])}>
+            <Play className="i" aria-hidden />
           </IconButton>
-        </>
-      )}
+        )}
+        {isOrdered && (
+          <>
+            <IconButton label={named(words.earlier)} aria-disabled={isFirst || undefined} onClick={() => void queue.move(id, -1)}>
+              <ArrowUp className="i" aria-hidden />
+            </IconButton>
+            <IconButton label={named(words.later)} aria-disabled={isLast || undefined} onClick={() => void queue.move(id, 1)}>
+              <ArrowDown className="i" aria-hidden />
+            </IconButton>
+          </>
+        )}
+      </div>
       <IconButton label={named(phase === "failed" ? words.remove : words.cancel)} onClick={() => (uploadId === null || phase === "failed" ? cancel() : setAsking(true))}>
         <X className="i" aria-hidden />
       </IconButton>

@@ -64,7 +64,14 @@ function OtherWays({ workspace }: { workspace: Workspace }) {
       <Card title={words.command} lead={words.takenIn}>
         <CopyBlock value={uploadCommand(workspace.name)} what={words.commandName} />
       </Card>
-      <Card title={words.requestTitle} lead={words.requestLead}>
+      <Card
+        title={words.requestTitle}
+        lead={
+          <>
+            {words.requestLead} <a href="/docs">{words.reference}</a>.
+          </>
+        }
+      >
         <CopyBlock value={createCurl(baseUrl)} what={words.requestName} />
       </Card>
     </div>
@@ -73,11 +80,14 @@ function OtherWays({ workspace }: { workspace: Workspace }) {
 
 /** The request that the page sends for each file, by curl. */
 function createCurl(baseUrl: string): string {
-  const body = createBody({ title: "A talk", accessPolicy: "public", maxResolution: "1080p", metadata: {} });
+  const { corsOrigin, timeout, pushMediaSettings: settings } = createBody({ title: "A talk", accessPolicy: "public", maxResolution: "1080p", metadata: {} });
+  const { metadata: _none, ...pushMediaSettings } = settings;
+  const body = JSON.stringify({ corsOrigin, timeout, pushMediaSettings }, null, 2);
   return [
-    `curl -u 'TOKEN_ID:SECRET' ${baseUrl}/on-demand/upload \\`,
+    "curl -u 'TOKEN_ID:SECRET' \\",
+    `  ${baseUrl}/on-demand/upload \\`,
     "  -H 'Content-Type: application/json' \\",
-    `  -d '${JSON.stringify(body)}'`,
+    `  -d '${body.replaceAll("\n", "\n  ")}'`,
     "curl -T talk.mp4 'URL'  # the URL of the response",
   ].join("\n");
 }

@@ -41,7 +41,7 @@ export function CreatePanel({ onClose }: { onClose: () => void }) {
           <Button type="submit" kind="primary" isBusy={create.isPending}>
             {words.button}
           </Button>
-          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button kind="plain" onClick={onClose}>{text.cancel}</Button>
         </div>
       </Form>
     </Panel>

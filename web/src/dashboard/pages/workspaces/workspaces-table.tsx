@@ -18,6 +18,7 @@ export function WorkspacesTable({ workspaces }: { workspaces: WorkspaceEntry[] }
   const [open, setOpen] = useState<Open>(null);
   const close = () => setOpen(null);
   const isLast = workspaces.length === 1;
+  const mayDelete = (workspace: WorkspaceEntry) => workspace.isEmpty && !isLast;
   const { columns: names } = workspacesText;
   const columns: Column<WorkspaceEntry>[] = [
     {
@@ -37,11 +38,11 @@ export function WorkspacesTable({ workspaces }: { workspaces: WorkspaceEntry[] }
       isNameHidden: true,
       isAtEnd: true,
       cell: (workspace) => (
-        <div className="row wrap to-end">
+        <div className={workspaces.some(mayDelete) ? "row with-delete" : "row to-end"}>
           <Button size="small" aria-label={workspacesText.rename.of(workspace.name)} onClick={() => setOpen({ workspace, what: "rename" })}>
             {workspacesText.rename.button}
           </Button>
-          {workspace.isEmpty && !isLast && (
+          {mayDelete(workspace) && (
             <Button size="small" kind="danger" aria-label={workspacesText.remove.of(workspace.name)} onClick={() => setOpen({ workspace, what: "delete" })}>
               {workspacesText.remove.button}
             </Button>

@@ -72,7 +72,8 @@ export function ProgressDialog({ title, state: { total, done, failed, isRunning 
 }
 
 /** The rules that the fields break, else the sentence of the error. */
-function reasonOf(error: RequestError): string {
+function reasonOf(error: RequestError | null): string {
+  if (error === null) return bulkText.defect;
   const [first] = error.fields;
   return first === undefined ? sentenceOf(error) : sentence(`${first.field} ${first.message}`);
 }

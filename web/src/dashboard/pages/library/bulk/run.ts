@@ -18,7 +18,8 @@ export interface Step {
 
 export interface Failed {
   media: Media;
-  error: RequestError;
+  /** `null`: a defect of the page, not a response. */
+  error: RequestError | null;
 }
 
 export interface RunState {
@@ -37,25 +38,25 @@ export function startRun(steps: Step[], onChange: (state: RunState) => void): ()
 
   const work = async () => {
     for (let step = waiting.shift(); step !== undefined && !end.signal.aborted; step = waiting.shift()) {
-      const error = await attempt(step, end.signal);
-      if (error === null) change({ done: [...state.done, ...step.media] });
-      else change({ failed: [...state.failed, ...step.media.map((media) => ({ media, error }))] });
+      const result = await attempt(step, end.signal);
+      if (result === "done") change({ done: [...state.done, ...step.media] });
+      else change({ failed: [...state.failed, ...step.media.map((media) => ({ media, error: result.error }))] });
     }
   };
   void Promise.all(Array.from({ length: AT_ONCE }, work)).then(() => change({ isRunning: false }));
   return () => end.abort();
 }
 
-/** The error of a step; `null` after success. It waits as long as the server names. */
-async function attempt(step: Step, signal: AbortSignal): Promise<RequestError | null> {
+/** Runs a step. Waits as long as the server names. Never rejects: the other steps go on. */
+async function attempt(step: Step, signal: AbortSignal): Promise<"done" | Pick<Failed, "error">> {
   for (let waits = 0; ; waits += 1) {
     try {
       await step.run();
-      return null;
+      return "done";
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
+      if (!(error instanceof RequestError)) return { error: null };
       const mayWait = (error.status === 429 || error.status === 503) && waits < WAITS_MAX && !signal.aborted;
-      if (!mayWait) return error;
+      if (!mayWait) return { error };
       await wait((error.retryAfterS ?? WAIT_S) * 1000, signal);
     }
   }
