@@ -1,18 +1,17 @@
 use std::time::Duration;
 
-use rustix::process::{Pid, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::Environment;
 use crate::contain::{self, STEP};
-use crate::signals::Signals;
 
 /// Timeout of `contain` after a signal: one step for each signal that it sends, and one more.
 const CONTAINED_WITHIN: Duration = STEP.saturating_mul(4);
 
-/// Runs the command on this terminal and returns its exit code. A signal to this process ends the command
-/// with its descendants.
+/// Runs the command on this terminal and returns its exit code. The signal that `stop` returns ends the
+/// command with its descendants.
 ///
 /// They are descendants of `cargo xtask contain`, a separate process, so that the servers are not among
 /// them. It also ends them if this process is killed: without its servers the command is useless.
@@ -20,7 +19,7 @@ pub(super) async fn run(
     program: &str,
     arguments: &[String],
     environment: Environment,
-    signals: &mut Signals,
+    stop: impl Future<Output = Signal>,
 ) -> Result<i32, String> {
     let failed = |error: std::io::Error| format!("{program}: {error}");
     let this = std::env::current_exe().map_err(failed)?;
@@ -35,7 +34,7 @@ pub(super) async fn run(
         .map_err(|error| format!("{program} does not start: {error}"))?;
     let received = tokio::select! {
         status = child.wait() => return status.map(contain::code).map_err(failed),
-        asked = signals.next() => asked,
+        asked = stop => asked,
     };
     // Ctrl-C has also reached it from the terminal. It handles only the first signal.
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {

@@ -185,8 +185,10 @@ impl ReadyCheck {
     }
 }
 
+/// The last lines of a log, without the stacks of a Go program: its message is before them.
 fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+    let messages = text.split("\ngoroutine ").next().unwrap_or_default();
+    let lines: Vec<&str> = messages.lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
@@ -199,6 +201,7 @@ mod tests {
         assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
         assert_eq!(last_lines("a\n", 2), "a");
         assert_eq!(last_lines("", 2), "");
+        assert_eq!(last_lines("a\nport in use\ngoroutine 1 [running]:\nmain.main()\n", 2), "a\nport in use");
     }
 
     #[tokio::test]

@@ -7,13 +7,14 @@
 //! that its tests read.
 //!
 //! During tests, a SeaweedFS that hangs is restarted on the same ports and data: otherwise each later test
-//! of the run would wait for its timeout and fail. With `--durable` it is not restarted: a measurement of a
-//! killed store is useless.
+//! of the run would wait for its timeout and fail. If it cannot be restarted, the command is ended for the
+//! same reason. With `--durable` it is not restarted: a measurement of a killed store is useless.
 
-use std::convert::Infallible;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+use rustix::process::Signal;
 
 use self::daemon::Daemon;
 use self::server_dir::ServerDir;
@@ -74,10 +75,15 @@ async fn run_beside_servers(program: &str, arguments: &[String], commits: Durabi
         _ = signals.next() => Err("stopped before the servers answered".to_owned()),
     };
     let code = match started {
-        Ok(environment) => tokio::select! {
-            code = command::run(program, arguments, environment, &mut signals) => code,
-            never = running.restart_on_exit(&dir, &seaweed), if commits == Durability::Fast => match never {},
-        },
+        Ok(environment) => {
+            let stop = async {
+                tokio::select! {
+                    asked = signals.next() => asked,
+                    () = running.restart_on_exit(&dir, &seaweed), if commits == Durability::Fast => Signal::TERM,
+                }
+            };
+            command::run(program, arguments, environment, stop).await
+        }
         Err(problem) => Err(problem),
     };
     running.stop().await;
@@ -110,16 +116,22 @@ impl RunningServers {
         Ok(postgres.environment().into_iter().chain(seaweed.environment()).collect())
     }
 
-    /// Restarts SeaweedFS after each failure. Never returns: if it cannot be started, the tests report that.
-    async fn restart_on_exit(&mut self, dir: &ServerDir, seaweed: &seaweed::Settings) -> Infallible {
-        while let Some(daemon) = &mut self.seaweed
-            && self.restarts < RESTARTS_MAX
-        {
+    /// Restarts SeaweedFS after each failure. Returns if it cannot be started, or fails too often: the tests
+    /// that need it would each wait for their timeout.
+    async fn restart_on_exit(&mut self, dir: &ServerDir, seaweed: &seaweed::Settings) {
+        while let Some(daemon) = &mut self.seaweed {
             let failure = daemon.wait_failed().await;
+            if self.restarts == RESTARTS_MAX {
+                report(&format!(
+                    "servers: SeaweedFS {failure}, after {RESTARTS_MAX} restarts; the command is ended"
+                ));
+                return;
+            }
             self.restarts += 1;
             let log = target_folder().join(format!("seaweed-{}.log", self.restarts));
             report(&format!(
-                "servers: SeaweedFS {failure}; it starts again, and its log is {}",
+                "servers: SeaweedFS {failure} ({}); it starts again, and its log is {}",
+                dir.free_space(),
                 log.display()
             ));
             if let Some(daemon) = self.seaweed.take() {
@@ -130,7 +142,10 @@ impl RunningServers {
             }
             self.seaweed = start_again(dir, seaweed).await;
         }
-        std::future::pending().await
+        report(&format!(
+            "servers: SeaweedFS cannot be started again ({}); the command is ended",
+            dir.free_space()
+        ));
     }
 
     async fn stop(self) {

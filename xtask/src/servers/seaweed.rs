@@ -19,6 +19,8 @@ const GROWTH: (&str, &str) = ("WEED_MASTER_VOLUME_GROWTH_COPY_1", "1");
 const VOLUMES_MAX: u32 = 100_000;
 /// A full volume is followed by another one, so this limits one file of the server, not a bucket.
 const VOLUME_MEGABYTES: u32 = 1024;
+/// Free space below which it refuses writes, in MiB. The default, 1 % of the disk, can be gigabytes.
+const FREE_MEBIBYTES_MIN: u32 = 64;
 /// The access key that belongs to the secret.
 const ACCESS_KEY: &str = "kinora";
 /// The bucket that exists from the start.
@@ -96,6 +98,7 @@ impl Settings {
             format!("-volume.port={volume}"),
             format!("-volume.port.grpc={volume_grpc}"),
             format!("-volume.max={VOLUMES_MAX}"),
+            format!("-volume.minFreeSpace={FREE_MEBIBYTES_MIN}MiB"),
             "-filer".to_owned(),
             format!("-filer.port={filer}"),
             format!("-filer.port.grpc={filer_grpc}"),

@@ -11,6 +11,10 @@ use tokio::process::Command;
 const UNPRIVILEGED: [&str; 2] = ["postgres", "nobody"];
 /// Bytes of randomness in a password.
 const PASSWORD_BYTES: usize = 16;
+/// The ports of the servers. Linux gives the ports from 32768 to connections and to programs that ask for
+/// any port (ip(7), `ip_local_port_range`). With a port from there, a server that ended could not start
+/// again: a test would have its port by then.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// The temporary folder of a run, and its owner. Removed on drop.
 pub(super) struct ServerDir {
@@ -42,6 +46,14 @@ impl ServerDir {
     /// The folder's path, absolute.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Free space of its disk, for reports, such as `1200 MB free`.
+    pub(super) fn free_space(&self) -> String {
+        rustix::fs::statvfs(self.path()).map_or_else(
+            |error| format!("free space unknown: {error}"),
+            |disk| format!("{} MB free", disk.f_bavail.saturating_mul(disk.f_frsize) / 1_000_000),
+        )
     }
 
     /// Creates a subfolder that the servers may write to.
@@ -125,14 +137,19 @@ fn find_user(users: &str, name: &str) -> Option<User> {
     })
 }
 
-/// Distinct ports of 127.0.0.1 on which no process listens.
+/// Distinct ports of 127.0.0.1 in [`PORTS`] on which no process listens. The search begins at a random port,
+/// so that two runs at the same time rarely choose the same ones.
 pub(super) fn free_ports<const N: usize>() -> Result<[u16; N], String> {
-    let port_error = |error: io::Error| format!("no free port on 127.0.0.1: {error}");
+    let count = PORTS.end - PORTS.start;
+    let first = u16::from_ne_bytes(random_bytes()?) % count;
+    let mut candidates = (0..count).map(|step| PORTS.start + (first + step) % count);
     let mut ports = [0; N];
     let mut listeners = Vec::new(); // until all are found, or the same one could come twice
     for port in &mut ports {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(port_error)?;
-        *port = listener.local_addr().map_err(port_error)?.port();
+        let (free, listener) = candidates
+            .find_map(|port| Some((port, TcpListener::bind(("127.0.0.1", port)).ok()?)))
+            .ok_or_else(|| format!("no free port on 127.0.0.1 from {} to {}", PORTS.start, PORTS.end - 1))?;
+        *port = free;
         listeners.push(listener);
     }
     Ok(ports)
@@ -140,11 +157,16 @@ pub(super) fn free_ports<const N: usize>() -> Result<[u16; N], String> {
 
 /// An unpredictable password of hexadecimal digits: other users may run programs on this machine too.
 pub(super) fn password() -> Result<String, String> {
-    let mut bytes = [0_u8; PASSWORD_BYTES];
+    let bytes: [u8; PASSWORD_BYTES] = random_bytes()?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn random_bytes<const N: usize>() -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))
         .map_err(|error| format!("/dev/urandom: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -164,6 +186,7 @@ mod tests {
         let [first, second] = free_ports().expect("there are free ports");
         assert_ne!(first, second);
         for port in [first, second] {
+            assert!(PORTS.contains(&port), "{port}");
             TcpListener::bind(("127.0.0.1", port)).expect("free");
         }
     }
