@@ -102,7 +102,10 @@ export async function openUploads(page) {
 /** The part of the frame that takes files loads after the page. */
 export const hostIsThere = (page) => page.locator("[data-uploads]").waitFor({ state: "attached" });
 
-/** Limits the bytes that the page sends in a second; `null` ends it. */
+/**
+ * Limits the bytes that the page sends in a second; `null` ends it. Closing the page ends it too, a moment
+ * before the requests of the page end: they may send megabytes in between. `line.hold` stops one for certain.
+ */
 export async function limitRate(page, bytesPerSecond) {
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
