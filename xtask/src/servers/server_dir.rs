@@ -12,8 +12,8 @@ const UNPRIVILEGED: [&str; 2] = ["postgres", "nobody"];
 /// Bytes of randomness in a password.
 const PASSWORD_BYTES: usize = 16;
 /// The ports of the servers. Linux gives the ports from 32768 to connections and to programs that ask for
-/// any port (ip(7), `ip_local_port_range`). With a port from there, a server that ended could not start
-/// again: a test would have its port by then.
+/// any port (ip(7), `ip_local_port_range`). With a port from there, a server that ended might not start
+/// again: a test could have its port by then.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// The temporary folder of a run, and its owner. Removed on drop.
